@@ -16,7 +16,7 @@ from starloom_agent.outcomes import scrub
 from starloom_agent.policy import ANSWERS_HUB, Decision, Policy, PolicyFault, action_of, ask_id, cage_for, decide
 from starloom_agent.policy_file import read_policy
 from starloom_agent.sandbox.levels import Sandbox
-from starloom_agent.tools.interface import Folders, Tool
+from starloom_agent.toolkit.interface import Folders, Tool
 from starloom_protocol.frames import AsksFrame, OfferFrame, OwnerAnswer
 
 

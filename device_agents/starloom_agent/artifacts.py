@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import BinaryIO
 
 from starloom_agent.dialling import Route
-from starloom_agent.tools.interface import OutputPort, ToolFailed
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.interface import OutputPort, ToolFailed
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code
 

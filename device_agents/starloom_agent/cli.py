@@ -38,7 +38,7 @@ from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.starting import begun_with_room
 from starloom_agent.status_file import read_status
-from starloom_agent.tools import registry
+from starloom_agent.toolkit import registry
 from starloom_protocol.vocabulary import Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"

@@ -20,8 +20,8 @@ import starloom_agent
 from starloom_agent.platforms import processes
 from starloom_agent.policy import Policy, cage_for, why_not_offered
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
-from starloom_agent.tools.interface import Tool
-from starloom_agent.tools.result_schemas import schema_of_result
+from starloom_agent.toolkit.interface import Tool
+from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.frames import OfferFrame
 from starloom_protocol.tool_results import name_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.frames import DispatchInput
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.values import (

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from starloom_agent.commands import CommandRule, PolicyFault, word_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
-from starloom_agent.tools.interface import Folders, Tool, refused_line
+from starloom_agent.toolkit.interface import Folders, Tool, refused_line
 from starloom_protocol.profiles import PROFILE_GRANTS
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Profile

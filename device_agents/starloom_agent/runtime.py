@@ -37,8 +37,8 @@ from starloom_agent.runners import Runners
 from starloom_agent.running_call import RunningCall
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.status_file import write_status
-from starloom_agent.tools import display
-from starloom_agent.tools.interface import Tool, ToolFailed
+from starloom_agent.toolkit.interface import Tool, ToolFailed
+from starloom_agent.toolkit.running import display
 from starloom_agent.vitals import VitalClock, read_vitals
 from starloom_protocol.frames import (
     BEGUN,

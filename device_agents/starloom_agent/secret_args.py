@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from starloom_agent.tools.interface import Tool, takes_secrets
+from starloom_agent.toolkit.interface import Tool, takes_secrets
 from starloom_protocol.values import parse
 
 _HANDLE_MARK = "#"

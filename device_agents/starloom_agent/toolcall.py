@@ -22,10 +22,10 @@ from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolv
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement
 from starloom_agent.secret_args import filled_args
-from starloom_agent.tools.beneath import outermost
-from starloom_agent.tools.interface import ArtifactPort, Folders, OutputPort, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.placing import place
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.files.beneath import outermost
+from starloom_agent.toolkit.files.placing import place
+from starloom_agent.toolkit.interface import ArtifactPort, Folders, OutputPort, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 

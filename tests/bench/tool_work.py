@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.results import Stored
 from tests.bench.graphs import task_id
 
 CALLS: Final = 1000
@@ -61,8 +61,8 @@ def work(tool: str, folder: str) -> int:
     """Do one call here and return the length of its value."""
     from starloom_agent.outcomes import arguments, canonical_value
     from starloom_agent.toolcall import find_tool
-    from starloom_agent.tools import registry
-    from starloom_agent.tools.interface import Folders, ToolContext
+    from starloom_agent.toolkit import registry
+    from starloom_agent.toolkit.interface import Folders, ToolContext
 
     found = find_tool(registry.module_of()[tool], tool)
     context = ToolContext(Path(folder), _Nobody(), _Nobody(), Folders.of(read=[folder]))

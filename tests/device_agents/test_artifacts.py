@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from starloom_agent.artifacts import CHUNK_BYTES, HubArtifacts
-from starloom_agent.tools.interface import ToolFailed
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code
 

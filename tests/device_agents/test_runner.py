@@ -20,7 +20,7 @@ import pytest
 from starloom_agent.calls import OUTPUT_BYTES_MAX, CallSpec, Ended, Order, decode_tool_line, encode
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
-from starloom_agent.tools import registry
+from starloom_agent.toolkit import registry
 from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from tests.device_agents.played_call import Call, Loop

@@ -21,7 +21,7 @@ from starloom_agent.platforms import processes
 from starloom_agent.policy import CommandRule, Policy
 from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
-from starloom_agent.tools import registry
+from starloom_agent.toolkit import registry
 from starloom_protocol.frames import (
     Alive,
     AsksFrame,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 _PTRACE_SEIZE, _PTRACE_DETACH = 0x4206, 17

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
 from tests.waiting import PATIENCE_S
 

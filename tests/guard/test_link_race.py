@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.tools import beneath, registry
-from starloom_agent.tools.interface import ToolContext
+from starloom_agent.toolkit import registry
+from starloom_agent.toolkit.files import beneath
+from starloom_agent.toolkit.interface import ToolContext
 from starloom_protocol.entities import FileOut
 from tests.device_agents.played_call import Loop
 from tests.device_agents.test_artifacts import Store

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.results import Stored
 from tests.guard.links import CANARY, TEXT, Place
 from tests.waiting import PATIENCE_S
 

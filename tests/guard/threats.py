@@ -143,7 +143,9 @@ THREATS = (
         "E1",
         "a planner's words reach a shell",
         "typed recipes, argv only",
-        ("tests/device_agents/tools/test_programs.py::test_a_program_runs_by_its_words_and_no_shell_reads_them",),
+        (
+            "tests/device_agents/toolkit/running/test_programs.py::test_a_program_runs_by_its_words_and_no_shell_reads_them",
+        ),
     ),
     Threat(
         "E2",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from starloom_agent.tools.png import Picture
+from starloom_agent.toolkit.pictures.png import Picture
 
 WIDTH, HEIGHT = 40, 30
 

@@ -21,13 +21,13 @@ import yaml
 
 from starloom.planner.fleet import FleetView
 from starloom_agent.sandbox.levels import UNCONFINED
-from starloom_agent.tools import packing
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.interface import Folders, Tool, ToolContext
-from starloom_agent.tools.png import encode
-from starloom_agent.tools.registry import all_tools
-from starloom_agent.tools.results import Stored
-from starloom_agent.tools.walking import Walk
+from starloom_agent.toolkit.files import packing
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.interface import Folders, Tool, ToolContext
+from starloom_agent.toolkit.pictures.png import encode
+from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Dependency, Device, Input, Offer, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import MISSING, canonical, holds, parse, point

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from starloom_agent.tools.png import encode
+from starloom_agent.toolkit.pictures.png import encode
 from tests.planner.drawing import speckled
 from tests.recipes.fleet import Fleet, Running
 from tests.waiting import PATIENCE_S

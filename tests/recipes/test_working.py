@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.tools.png import encode
+from starloom_agent.toolkit.pictures.png import encode
 from tests.planner.drawing import speckled
 from tests.recipes.fleet import Fleet
 from tests.waiting import PATIENCE_S, until

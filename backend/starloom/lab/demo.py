@@ -249,7 +249,7 @@ async def draw(places: Places) -> float:
         folder.mkdir(parents=True, mode=0o700)
     seed = random.SystemRandom().randrange(2**31)
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "starloom_agent.tools.demo_pictures"),
+        *(sys.executable, "-m", "starloom_agent.toolkit.pictures.demo_pictures"),
         *(str(places.phone / "Pictures"), "--seed", str(seed)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -1,5 +1,6 @@
 """The tools of a device, one file per tool or small family; each such module ends with `TOOLS: tuple[Tool, ...]`.
 
-Nothing is imported here on purpose: a tool process imports `interface` and the one module that it runs, so that
-it starts quickly. `registry` names the modules and is what the agent and the documents read.
+A file here is a tool: it holds schema, effects, probe, grants, result type and functions. Nothing is imported on
+purpose: a tool process imports `toolkit.interface` and the one module that it runs, so that it starts quickly.
+`toolkit.registry` finds the modules.
 """

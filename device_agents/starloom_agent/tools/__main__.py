@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from starloom_agent.tools.interface import Tool
-from starloom_agent.tools.registry import all_tools
-from starloom_agent.tools.result_schemas import schema_of_result
+from starloom_agent.toolkit.interface import Tool
+from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_protocol.tool_results import fields_of
 from starloom_protocol.values import canonical
 

@@ -13,10 +13,10 @@ from typing import Annotated, Any, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import Ran, run_program, said_by
-from starloom_agent.tools.refs import FileRef, media_of
-from starloom_agent.tools.results import Stored, StoredFrom
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef, media_of
+from starloom_agent.toolkit.results import Stored, StoredFrom
+from starloom_agent.toolkit.running.programs import Ran, run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

@@ -15,16 +15,16 @@ from typing import Annotated, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.beneath import Beneath
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.files.packing import Limits, Listed, Taken, copy_out, members, write_archive
+from starloom_agent.toolkit.files.placing import readable_as
+from starloom_agent.toolkit.files.walking import Found, Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.results import Named, Stored
 from starloom_agent.tools.digest import sha256_of
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.packing import Limits, Listed, Taken, copy_out, members, write_archive
-from starloom_agent.tools.placing import readable_as
-from starloom_agent.tools.refs import FileRef
-from starloom_agent.tools.results import Named, Stored
 from starloom_agent.tools.shift import TRASH, Trash, trash
-from starloom_agent.tools.walking import Found, Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _STAMP = "%Y%m%dT%H%M%SZ"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from stat import S_ISREG
 from typing import NotRequired, TypedDict
 
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.placing import place
-from starloom_agent.tools.refs import FileRef, media_of
-from starloom_agent.tools.results import StoredFrom
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.placing import place
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef, media_of
+from starloom_agent.toolkit.results import StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 

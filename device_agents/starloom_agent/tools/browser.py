@@ -18,8 +18,8 @@ from typing import Annotated, Any, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")

@@ -11,10 +11,10 @@ from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.tools import display, outliving
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import run_program
-from starloom_agent.tools.results import Named
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.running import display, outliving
+from starloom_agent.toolkit.running.programs import run_program
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _BYTES_MOST = 256 * 1024

@@ -8,10 +8,10 @@ from typing import Annotated, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.durations import seconds_of
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import Ran, needed, run_program, said_by
-from starloom_agent.tools.results import Named
+from starloom_agent.toolkit.durations import seconds_of
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.running.programs import Ran, needed, run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

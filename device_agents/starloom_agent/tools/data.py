@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.refs import Row
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import Row
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.values import MISSING, holds, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 from starloom_protocol.wording import quoted, value_words

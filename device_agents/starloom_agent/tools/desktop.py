@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 
-from starloom_agent.tools import display
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import said_by
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.running import display
+from starloom_agent.toolkit.running.programs import said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NotRequired, Required, TypedDict
 
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.naming import RENAMES_MOST, mode_fits, numbered, portable_path, stored_path
-from starloom_agent.tools.refs import FileRef, FolderRef
-from starloom_agent.tools.walking import Walk
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.naming import RENAMES_MOST, mode_fits, numbered, portable_path, stored_path
+from starloom_agent.toolkit.refs import FileRef, FolderRef
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

@@ -15,11 +15,11 @@ from typing import Annotated, NotRequired
 
 import msgspec
 
-from starloom_agent.tools import filling
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.filling import Outlook
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed, refused_line
-from starloom_agent.tools.results import Named
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files import filling
+from starloom_agent.toolkit.files.filling import Outlook
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, refused_line
+from starloom_agent.toolkit.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ENTRIES_MOST = 2_000_000

@@ -14,13 +14,13 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.durations import seconds_of
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.refs import kind_of, media_of, sort_fits
-from starloom_agent.tools.results import Named
+from starloom_agent.toolkit.durations import seconds_of
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.walking import Found, Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
+from starloom_agent.toolkit.results import Named
 from starloom_agent.tools.shift import TRASH
-from starloom_agent.tools.walking import Found, Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _FILLER = frozenset(

@@ -22,12 +22,12 @@ from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import Ran, quiet_environment, refuse_limit, run_program, said_by
-from starloom_agent.tools.refs import FileRef
-from starloom_agent.tools.results import Named, StoredFrom
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.results import Named, StoredFrom
+from starloom_agent.toolkit.running.programs import Ran, quiet_environment, refuse_limit, run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

@@ -9,9 +9,9 @@ from typing import Annotated, TypedDict, cast
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.refs import Row
-from starloom_agent.tools.results import OPEN_ENDED
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import Row
+from starloom_agent.toolkit.results import OPEN_ENDED
 from starloom_protocol.vocabulary import Code, Repeatability
 from starloom_protocol.wording import quoted, value_words
 

@@ -12,12 +12,13 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.tools import headers, png
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.refs import FileRef
-from starloom_agent.tools.results import Stored
-from starloom_agent.tools.scaling import shrink
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files import headers
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.pictures import png
+from starloom_agent.toolkit.pictures.scaling import shrink
+from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _PICTURE_BYTES_MOST = 256 * 1024 * 1024

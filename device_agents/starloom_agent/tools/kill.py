@@ -15,9 +15,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Named
 from starloom_agent.tools.processes import find_process
-from starloom_agent.tools.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _LOOK_EVERY_S = 0.05

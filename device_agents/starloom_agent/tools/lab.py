@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext
+from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext
 from starloom_protocol.vocabulary import Repeatability
 
 

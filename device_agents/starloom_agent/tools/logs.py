@@ -15,13 +15,13 @@ from typing import Annotated, BinaryIO, Literal, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.durations import begin_of
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import run_program
-from starloom_agent.tools.results import Finding, Named, Summary
-from starloom_agent.tools.walking import Walk
+from starloom_agent.toolkit.durations import begin_of
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Finding, Named, Summary
+from starloom_agent.toolkit.running.programs import run_program
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

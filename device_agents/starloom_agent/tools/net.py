@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.results import Finding, Named
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Finding, Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _HOST = re.compile(r"[A-Za-z0-9._:\-]{1,253}")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import run_program
-from starloom_agent.tools.results import Named, Summary
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Named, Summary
+from starloom_agent.toolkit.running.programs import run_program
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 

@@ -15,9 +15,9 @@ from typing import Annotated, TypedDict
 
 import msgspec
 
-from starloom_agent.tools import display, outliving
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import needed, run_program, said_by
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.running import display, outliving
+from starloom_agent.toolkit.running.programs import needed, run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext
-from starloom_agent.tools.programs import run_program
-from starloom_agent.tools.results import Named
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext
+from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.running.programs import run_program
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 

@@ -17,14 +17,14 @@ from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.laying_out import names_of
-from starloom_agent.tools.programs import quiet_environment, refuse_limit, run_program, said_by
-from starloom_agent.tools.refs import FileRef, media_of
-from starloom_agent.tools.results import Named, Stored
-from starloom_agent.tools.variables import checked
-from starloom_agent.tools.walking import Walk
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.pictures.laying_out import names_of
+from starloom_agent.toolkit.refs import FileRef, media_of
+from starloom_agent.toolkit.results import Named, Stored
+from starloom_agent.toolkit.running.programs import quiet_environment, refuse_limit, run_program, said_by
+from starloom_agent.toolkit.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024

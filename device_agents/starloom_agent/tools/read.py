@@ -8,9 +8,9 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.refs import media_of
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import media_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 

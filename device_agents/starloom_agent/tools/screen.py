@@ -6,9 +6,9 @@ not offered.
 
 from __future__ import annotations
 
-from starloom_agent.tools import display
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.results import Named, Stored
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Named, Stored
+from starloom_agent.toolkit.running import display
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _PROGRAMS = {

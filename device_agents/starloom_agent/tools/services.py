@@ -13,9 +13,9 @@ from typing import Annotated, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import run_program, said_by
-from starloom_agent.tools.results import Finding, Named, Summary
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Finding, Named, Summary
+from starloom_agent.toolkit.running.programs import run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TypedDict
 
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.refs import FileRef, extension
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef, extension
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _PREVIEW_MEDIA = frozenset({"image/png", "image/jpeg"})

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import quiet_environment, run_program, said_by
-from starloom_agent.tools.results import Named
-from starloom_agent.tools.variables import checked
+from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.running.programs import quiet_environment, run_program, said_by
+from starloom_agent.toolkit.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024

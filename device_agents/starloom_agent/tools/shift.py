@@ -16,12 +16,12 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.placing import place
+from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.tools.digest import sha256_of
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.placing import place
-from starloom_agent.tools.refs import FileRef
-from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 TRASH = ".starloom-trash"

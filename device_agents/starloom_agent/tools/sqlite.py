@@ -17,11 +17,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.refs import FileRef
-from starloom_agent.tools.results import Named, StoredFrom
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.results import Named, StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ROWS_MOST = 1000

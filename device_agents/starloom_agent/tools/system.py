@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NotRequired
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext
-from starloom_agent.tools.results import Finding, Named
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext
+from starloom_agent.toolkit.results import Finding, Named
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 _PROC = Path("/proc")

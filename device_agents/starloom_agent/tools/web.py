@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _INLINE_BYTES = 256 * 1024

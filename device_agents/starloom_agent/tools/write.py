@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, NotRequired, TypedDict
 
-from starloom_agent.tools.digest import place_of, sha256_of
-from starloom_agent.tools.faults import os_fault, plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.naming import (
+from starloom_agent.toolkit.faults import os_fault, plain
+from starloom_agent.toolkit.files.placing import place, readable_as
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.naming import (
     REFUSED_NAME,
     RENAMES_MOST,
     kept_mode,
@@ -21,8 +21,8 @@ from starloom_agent.tools.naming import (
     portable_path,
     stored_path,
 )
-from starloom_agent.tools.placing import place, readable_as
-from starloom_agent.tools.refs import FileRef, FolderRef
+from starloom_agent.toolkit.refs import FileRef, FolderRef
+from starloom_agent.tools.digest import place_of, sha256_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 

@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from starloom_agent.sandbox.levels import UNCONFINED
-from starloom_agent.tools import outliving
-from starloom_agent.tools.interface import Folders, ToolContext
-from starloom_agent.tools.registry import all_tools
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.interface import Folders, ToolContext
+from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.toolkit.results import Stored
+from starloom_agent.toolkit.running import outliving
 from starloom_protocol.values import canonical, parse
 from tests.device_agents.tools.results import faults
 

@@ -19,9 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.interface import ToolFailed
-from starloom_agent.tools.packing import Limits, Taken, copy_out, members, safe_path
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.files.packing import Limits, Taken, copy_out, members, safe_path
+from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
 
 LIMITS = Limits(bytes=10_000_000, files=1000)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools import browser
-from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code
 from tests.device_agents.tools.conftest import Device
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
 
 

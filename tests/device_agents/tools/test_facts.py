@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.tools.durations import seconds_of
-from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.toolkit.durations import seconds_of
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools.logs import moment_of
 from starloom_agent.tools.net import days_left
 from starloom_agent.tools.packages import from_apk, from_apt, from_brew, from_dnf, from_pacman

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.naming import portable_name
 from starloom_agent.tools import shift
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.interface import ToolFailed
-from starloom_agent.tools.naming import portable_name
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 

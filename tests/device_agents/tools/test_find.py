@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from starloom_agent.toolkit.interface import Folders, ToolFailed
 from starloom_agent.tools.find import score, search_words
-from starloom_agent.tools.interface import Folders, ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 

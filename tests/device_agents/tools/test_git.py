@@ -19,8 +19,8 @@ import pytest
 
 from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.levels import UNCONFINED
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools.git import TOOLS
-from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device

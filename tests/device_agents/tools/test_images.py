@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starloom_agent.tools import headers, png
-from starloom_agent.tools.demo_pictures import draw_all
-from starloom_agent.tools.interface import ToolFailed
-from starloom_agent.tools.png import Picture
-from starloom_agent.tools.scaling import fitted, shrink
+from starloom_agent.toolkit.files import headers
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.pictures import png
+from starloom_agent.toolkit.pictures.demo_pictures import draw_all
+from starloom_agent.toolkit.pictures.png import Picture
+from starloom_agent.toolkit.pictures.scaling import fitted, shrink
 from tests.device_agents.tools.conftest import Device
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.toolkit.durations import begin_of
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools import logs
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.durations import begin_of
-from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.logs import shape_of
 from starloom_agent.tools.packages import list_of, told
 from tests.device_agents.tools.conftest import Device

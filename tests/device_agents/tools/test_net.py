@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
 
 LOCAL = ("127.0.0.1", "localhost")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools import containers, services
-from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.kill import own_family
 from starloom_agent.tools.processes import find_process
 from starloom_agent.tools.services import Restart, restart

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 

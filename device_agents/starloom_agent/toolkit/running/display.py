@@ -11,8 +11,8 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from starloom_agent.platforms import desktop_session
-from starloom_agent.tools.interface import ToolFailed
-from starloom_agent.tools.programs import KEPT_BYTES, Ran, needed, quiet_environment, run_program, said_by
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.running.programs import KEPT_BYTES, Ran, needed, quiet_environment, run_program, said_by
 from starloom_protocol.vocabulary import Code
 
 NO_DISPLAY = "this device has no display (no session of this user shows one to its agent)"

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
-from starloom_agent.tools.interface import ToolFailed
-from starloom_agent.tools.refs import FileRef
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.refs import FileRef
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wording import quoted
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import ToolContext, ToolFailed
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 
 
 def place(context: ToolContext, source: Path, target: Path, *, mode: int | None = None) -> int:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starloom_agent.tools.png import SIGNATURE, NotReadable, Picture, decode, encode, size_of
+from starloom_agent.toolkit.pictures.png import SIGNATURE, NotReadable, Picture, decode, encode, size_of
 
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 

@@ -1,51 +1,23 @@
-"""The modules that hold tools, in the order in which the tools are listed; decides nothing about whether they may run.
+"""The tools of this agent: every file of the package `tools`. Decides nothing about whether they may run.
 
-A tool process must not import this: it gets the module of its tool from the agent (`module_of`).
+A tool is added by adding its file. A tool process must not import this module: it gets the name of its tool's module
+(`module_of`).
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import pkgutil
 from types import MappingProxyType
 
-from starloom_agent.tools.interface import Tool
+from starloom_agent import tools
+from starloom_agent.toolkit.interface import Tool
 
-MODULES: tuple[str, ...] = (
-    "system",
-    "disk",
-    "processes",
-    "services",
-    "kill",
-    "containers",
-    "adb",
-    "logs",
-    "packages",
-    "net",
-    "find",
-    "read",
-    "write",
-    "digest",
-    "shift",
-    "archives",
-    "artifacts",
-    "data",
-    "grouping",
-    "image",
-    "sheet",
-    "web",
-    "wait",
-    "person",
-    "clipboard",
-    "screen",
-    "desktop",
-    "browser",
-    "python",
-    "git",
-    "sqlite",
-    "shell",
-    "lab",
+MODULES: tuple[str, ...] = tuple(
+    sorted(found.name for found in pkgutil.iter_modules(tools.__path__) if not found.name.startswith("_"))
 )
+"""The modules that hold tools, by name."""
 
 
 def tools_of(module: str) -> tuple[Tool, ...]:

@@ -21,9 +21,9 @@ from typing import Any, Final, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.tools.interface import Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import quiet_environment
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Stored
+from starloom_agent.toolkit.running.programs import quiet_environment
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
 

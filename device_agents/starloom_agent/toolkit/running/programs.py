@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from starloom_agent.sandbox.cage import passed_limit
-from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.scrubbing import Scrubber, Stream
 from starloom_protocol.vocabulary import Code
 

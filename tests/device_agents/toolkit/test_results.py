@@ -12,18 +12,18 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from tests.device_agents.toolkit.running.test_display import Install, install
 
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
+from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_agent.tools.__main__ import results
-from starloom_agent.tools.registry import all_tools
-from starloom_agent.tools.result_schemas import schema_of_result
 from starloom_protocol.tool_results import SCHEMAS, built_in
 from starloom_protocol.tool_results import returned_by as known_of
 from starloom_protocol.values import canonical, parse, point
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.results import faults
-from tests.device_agents.tools.test_display import Install, install
 
 __all__ = ["install"]
 TOOLS: Final = {tool.name: tool for tool in all_tools()}

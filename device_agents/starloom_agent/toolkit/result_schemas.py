@@ -11,8 +11,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from starloom_agent.tools.interface import Tool
-from starloom_agent.tools.results import OPEN_ENDED
+from starloom_agent.toolkit.interface import Tool
+from starloom_agent.toolkit.results import OPEN_ENDED
 from starloom_protocol.values import canonical
 
 

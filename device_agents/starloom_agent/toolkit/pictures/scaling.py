@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import itemgetter
 
-from starloom_agent.tools.png import Picture
+from starloom_agent.toolkit.pictures.png import Picture
 
 _SAMPLES = 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from starloom_agent.tools import png
+from starloom_agent.toolkit.pictures import png
 
 _SIZES_IN = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF})
 HEAD_BYTES = 512 * 1024

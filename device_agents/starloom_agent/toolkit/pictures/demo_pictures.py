@@ -1,7 +1,7 @@
 """Draws the pictures of the sample: 24 PNG files in 8 folders of 3, the last folder a copy of an earlier one.
 
-`python -m starloom_agent.tools.demo_pictures FOLDER --seed N`. Each picture is a small landscape with film grain, so
-that it weighs like a real one; another seed gives other bytes. Not a tool: no device offers it.
+`python -m starloom_agent.toolkit.pictures.demo_pictures FOLDER --seed N`. Each picture is a small landscape with film
+grain, so that it weighs like a real one; another seed gives other bytes. Not a tool: no device offers it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import random
 import sys
 from pathlib import Path
 
-from starloom_agent.tools.png import Picture, encode
+from starloom_agent.toolkit.pictures.png import Picture, encode
 
 WIDTH, HEIGHT = 320, 240
 EACH = 3

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, Protocol
 import msgspec
 
 from starloom_agent.calls import Detached
-from starloom_agent.tools.beneath import Beneath, outermost
-from starloom_agent.tools.results import Stored
+from starloom_agent.toolkit.files.beneath import Beneath, outermost
+from starloom_agent.toolkit.results import Stored
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from starloom_agent.policy import Policy, decide
-from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.toolkit.running.programs import run_program
 from starloom_agent.tools.person import TOOLS
-from starloom_agent.tools.programs import run_program
-from starloom_agent.tools.registry import all_tools
 from starloom_agent.tools.wait import Until, until
 from starloom_protocol.vocabulary import Code, Profile
 from tests.device_agents.tools.conftest import Device

@@ -24,10 +24,10 @@ from typing import IO, Protocol
 
 import msgspec
 
-from starloom_agent.tools.beneath import Beneath
-from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import ToolFailed
-from starloom_agent.tools.walking import Found
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.files.walking import Found
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wording import quoted
 

@@ -1,0 +1,1 @@
+"""Pictures without a library: PNG read and written, scaled and laid out."""
