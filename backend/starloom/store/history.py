@@ -331,7 +331,7 @@ def _add_devices(dialect: Dialect) -> _Prepared:
 def _insert_into(table: Table, dialect: Dialect) -> postgresql.Insert | sqlite.Insert:
     if dialect.name != "postgresql":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # here, for it is as much to import as all of SQLite's together
+    from sqlalchemy.dialects import postgresql  # here, because its import takes as long as all imports for SQLite
 
     return postgresql.insert(table)
 

@@ -24,7 +24,7 @@ INBOX_MOST: Final = 10_000
 ANSWER_KEPT_MS: Final = 60_000
 TAKE_MOST: Final = 200
 TAKE_BLOCK_MS: Final = 1_000
-LOOK_AGAIN_S: Final = 1.0  # an owner that was stopped may have been given what is now ours to do
+LOOK_AGAIN_S: Final = 1.0  # a suspended owner may have been given deliveries that are now ours
 REPLY_WITHIN_S: Final = 5.0
 PAUSE_S: Final = 0.05
 PAUSE_MOST_S: Final = 2.0
@@ -63,7 +63,7 @@ class RedisInbox:
         """Yield deliveries without end; wait for a Redis that is away or was replaced."""
         given = self._given = set()
         pause = PAUSE_S
-        after: bytes | None = b"0"  # first what an earlier owner left unsettled, then (None) what is new
+        after: bytes | None = b"0"  # first deliveries that an earlier owner left unsettled, then (None) new ones
         now_s = asyncio.get_running_loop().time
         looked_s = now_s()
         while True:

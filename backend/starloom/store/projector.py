@@ -18,7 +18,7 @@ from starloom.store.port import Unavailable
 PAUSE_S: Final = 0.05
 PAUSE_MOST_S: Final = 2.0
 BATCH_COMMITS_MOST: Final = 2_000
-GATHER_S: Final = 0.1  # a transaction and what it acknowledges cost what some ten tasks cost
+GATHER_S: Final = 0.1  # a transaction with its acknowledgements costs as much as about ten tasks
 
 Write = Callable[[Sequence[PastCommit]], Awaitable[None]]
 Sleep = Callable[[float], Awaitable[None]]
@@ -34,7 +34,7 @@ class Projector:
         self._waiting: list[tuple[int, asyncio.Future[int]]] = []
         self._arrived = asyncio.Event()
         self._hurry = asyncio.Event()
-        self._waited_for = 0  # the last position that an answer or an effect waits for
+        self._waited_for = 0  # the last position for which an answer or an effect waits
         self._task: asyncio.Task[None] | None = None
         self._ended: str | None = None
         self.watermark = 0

@@ -88,9 +88,9 @@ class RedisStore(Reads):
         self._reply_within_s = reply_within_s
         self._owner_ttl_ms = owner_ttl_ms
         self._link: Link | None = None
-        self._mark = secrets.token_hex(8)  # begins every link token of this store: its own tries are known by it
+        self._mark = secrets.token_hex(8)  # begins every link token of this store, to recognise its own tries
         self._token = ""
-        self._tried_term = 0  # taken by this store, which perhaps was not told so to the end
+        self._tried_term = 0  # taken by this store, perhaps without a reply
         self._own: Ownership | None = None
         self._sent_pos = 0
         self._doubt: Commit | None = None  # sent, but whether it was applied is not known
