@@ -88,7 +88,7 @@ class RedisStore(Reads):
         self._reply_within_s = reply_within_s
         self._owner_ttl_ms = owner_ttl_ms
         self._link: Link | None = None
-        self._mark = secrets.token_hex(8)  # begins every link token of this store, to recognise its own tries
+        self._mark = secrets.token_hex(8)  # the start of this store's link tokens, to recognise its own tries
         self._token = ""
         self._tried_term = 0  # taken by this store, perhaps without a reply
         self._own: Ownership | None = None
