@@ -158,7 +158,7 @@ class Shape:
         return " or ".join(list(shown)[:_WORDS_MAX]) or "no value"
 
     def lacking(self, due: Shape) -> str:
-        """Return what would make a value of this shape one that is due, where one sentence says it; else nothing."""
+        """Return in one sentence what this shape lacks to be the one that is due; empty if no sentence says it."""
         words = [repr(form.node["const"]) for form in due.forms if isinstance(form.node.get("const"), str)]
         if words and len(words) == len(due.forms) and len(words) <= _NAMES_MAX:
             return f"It takes one of {', '.join(words)}."
