@@ -233,7 +233,7 @@ def _take_place(parts: _Parts) -> _Shard:
     async def changed() -> None:
         if succession.engine is None:
             parts.links.goaway("another hub has taken over", 0.5)
-        elif parts.fanout.listeners:  # not at the first start: nobody else has written since
+        elif parts.fanout.listeners:  # not at the first start: no other hub has written since
             parts.attempt_logs.forget()
             await asyncio.to_thread(parts.blobs.recount)
         await neighbours.changed()
@@ -369,7 +369,7 @@ def _make_hub(
 
 def _end_tunnels(home: Path, fleet: FleetView, device: Device) -> None:
     """Stop keeping the tunnels of a removed device; they are found by the name under which it joined."""
-    from starloom.cli import tunnels  # here, for a start does not need it
+    from starloom.cli import tunnels  # here, because a start does not need it
 
     for enrollment in list(fleet.enrollments.values()):
         if enrollment.device == device.id and enrollment.state == "approved":

@@ -44,7 +44,7 @@ class Allowance:
         self._read = False
 
     def read_again(self) -> bool:
-        """Read the policy if its file changed; tell whether it says something else now, or a question was answered.
+        """Read the policy if its file changed; return whether the policy changed, or a question was answered.
 
         A faulty file allows nothing but `observe` until it is mended.
         """
@@ -96,9 +96,9 @@ class Allowance:
     def decide(
         self, tool: Tool, args: Mapping[str, Any], *, writes: str | None, task: str, hide: Collection[str] = ()
     ) -> Decision:
-        """Judge a call of a task by the policy in force; where that asks the owner, by the answer that is there.
+        """Judge a call of a task by the policy in force; if that asks the owner, by the owner's answer.
 
-        An answer that allows is used up by this. `hide` are secrets in the arguments that nobody is to be shown.
+        This uses up an answer that allows. `hide` are secrets in the arguments that must not be shown.
         """
         decision = decide(self.policy, tool, args, writes=writes, sandbox=self.sandbox, task=task)
         if not decision.asks:
@@ -112,7 +112,7 @@ class Allowance:
 
     @property
     def notes(self) -> Path:
-        """Where tools keep what they measured before."""
+        """The folder where tools keep earlier measurements."""
         return self._home.run
 
     def folders(self) -> Folders:

@@ -1,4 +1,4 @@
-"""`starloom-agent approvals | approve | deny`: the owner answers, on the device, what its policy asks before a call."""
+"""`starloom-agent approvals | approve | deny`: the owner's answers, on the device, to questions before a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Show = Callable[[str], None]
 
 
 def approvals(home: AgentHome, show: Show) -> int:
-    """List what waits for an answer here."""
+    """List the questions that wait for an answer here."""
     waiting = Asks(home.asks).open()
     for ask in waiting:
         show(f"{ask.id}  {_told(ask)}  (for {ask.task}, asked {_when(ask.asked_s)})")
@@ -41,7 +41,7 @@ def approve(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
 
 
 def deny(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
-    """Refuse one call; the reason goes back to who asked."""
+    """Refuse one call; the reason goes back to the author of the request."""
     ask = Asks(home.asks).answer(options.id, "deny", options.reason)
     show(f"denied: {_told(ask)}")
     return 0

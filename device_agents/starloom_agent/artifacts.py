@@ -32,7 +32,7 @@ _FREE_BYTES_KEPT = 16 * 1024 * 1024
 
 
 class _Again(Exception):
-    """This try failed in a way that another may not."""
+    """This try failed, but another one may succeed."""
 
 
 def hash_file(file: BinaryIO) -> tuple[str, int]:
@@ -216,7 +216,7 @@ class _Exchange:
         """Send one request and return the answer, which is the hub's.
 
         Raises:
-            _Again: somebody else answered, or a hub that does not know this session (any more).
+            _Again: the answer came from a stranger, or from a hub that does not know this session (any more).
         """
         proof = request_proof(
             self._key,

@@ -88,27 +88,27 @@ class Asks:
         if self._read_at != changed_ns:
             found = [ask for path in self._folder.glob("*.json") if (ask := _read(path)) is not None]
             self._kept = sorted(found, key=lambda ask: (ask.asked_s, ask.id))
-            # What changes within the clock's grain of this reading has the same time: it is read once more.
+            # A change within the clock's grain of this reading has the same time, so the folder is read once more.
             settled = time.time_ns() - changed_ns > _GRAIN_NS
             self._read_at = changed_ns if settled else 0
         return self._kept
 
     def open(self) -> list[Ask]:
-        """Return what waits for an answer, the oldest first."""
+        """Return the open questions, the oldest first."""
         now = self._clock()
         return [ask for ask in self.all() if not ask.answer and not ask.over(now)]
 
     @property
     def digest(self) -> str:
-        """A short hash of what is answered by now, by a person or by time; empty where nothing is."""
+        """A short hash of the questions answered by now, by a person or by time; empty if there are none."""
         now = self._clock()
         told = [f"{ask.id}{ask.answer}{ask.over(now)}" for ask in self.all() if ask.answer or ask.over(now)]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16] if told else ""
 
     def settle(self, asked: Decision, identity: str, action: Always, task: str, shown: str = "") -> Decision:
-        """Return the decision by the answer that is there: taken if it allows, and if there is none, asked.
+        """Return the decision by the owner's answer: an allowing one is used up; without an answer, ask.
 
-        `shown` are the arguments as the hub may be told of them.
+        `shown` are the arguments as the hub may see them.
         """
         path = self._path(identity)
         known = _read(path)
@@ -183,7 +183,7 @@ class Asks:
     def _ask(self, ask: Ask) -> None:
         kept = self.all()
         now = self._clock()
-        # A hub that asks without end fills no disk: the oldest question goes, and is asked again when its call comes.
+        # A hub with endless calls must not fill the disk: the oldest question goes; its call will ask again.
         surplus = kept[: max(0, len(kept) + 1 - _OPEN_MOST)]
         for old in (*surplus, *(item for item in kept if item.over(now))):
             self._path(old.id).unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Starts and stops the agent of a home without a terminal: by its service where one is installed, else detached.
+"""Start and stop of a home's agent without a terminal: by its service if one is installed, else detached.
 
-Both are idempotent. It waits until the process holds the home, so that "started" is true when it is said.
+Both are idempotent. The start waits until the process holds the home, so that "started" is true when it is printed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def start(home: AgentHome, say: Say, *, slots: int) -> None:
 
 
 def stop(home: AgentHome, say: Say) -> None:
-    """Stop the agent and everything it runs; says so where none runs.
+    """Stop the agent and everything it runs; say so if none runs.
 
     Raises:
         CannotStart: it did not end in time.
@@ -80,7 +80,7 @@ def stop(home: AgentHome, say: Say) -> None:
 
 
 def spawn(home: AgentHome, argv: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a process of this agent that outlives its terminal; its words go to the agent's log."""
+    """Start a process of this agent that outlives its terminal; its output goes to the agent's log."""
     log = _log(home)
     if log.exists() and log.stat().st_size > _LOG_BYTES_MAX:
         log.replace(log.with_name(log.name + ".1"))

@@ -31,7 +31,7 @@ class Output:
 
     def take_text(self, stream: str, text: str, *, final: bool = False) -> list[Said]:
         if self._scrubber:
-            # A secret may be cut by the edges of what was read.
+            # The end of a read may cut a secret in two.
             text = self._streams.setdefault(stream, Stream(self._scrubber)).take(text, final=final)
         if not text:
             return []
@@ -54,7 +54,7 @@ class Output:
         return msgspec.structs.replace(ended, detail=self._scrubber.text(ended.detail)) if self._scrubber else ended
 
     def finish(self) -> list[Said]:
-        """Return what was held back, and the statement of what was lost."""
+        """Return the text that was held back, and the note about lost output."""
         found = [said for stream in ("out", "err", "log") for said in self.take(stream, b"", final=True)]
         if self.lost_bytes:
             text = f"\n[{self.lost_bytes} bytes of output were not kept: the limit is {OUTPUT_BYTES_MAX}]\n"

@@ -71,13 +71,13 @@ class CallStreams:
             self._tool.shutdown(socket.SHUT_WR)
 
     def take_lines(self) -> None:
-        """Take what the tool's process has said by now."""
+        """Take the lines that the tool's process has sent so far."""
         for _ in range(_DRAIN_READS):
             if not self._read_tool():
                 break
 
     def drain(self) -> None:
-        """Take what is still in the pipes, and close them."""
+        """Take the rest of the pipes, and close them."""
         self.take_lines()
         for name, pipe in list(self._pipes.items()):
             for _ in range(_DRAIN_READS):

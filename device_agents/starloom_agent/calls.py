@@ -136,7 +136,7 @@ class Detached(Line, frozen=True, kw_only=True):
 class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
     """How the call ended. `stopped` (cancel, gone, fence, ...) means that it was ended from outside: no result.
 
-    `made_at` is when its process said so: what is made after a stop is no result.
+    `made_at` is the time when its process reported it: a result after a stop does not count.
     """
 
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""`starloom-agent`: what the owner of this device types. Every change of what is allowed happens here, on the device.
+"""`starloom-agent`: the commands of this device's owner. Every change of the policy happens here, on the device.
 
 Exit codes: 0 done, 1 it did not work, 2 usage, 3 the hub refuses this device for good.
 """
@@ -85,7 +85,7 @@ def _address(options: argparse.Namespace, joined: Joined) -> Address:
 
 
 def find_sandbox() -> levels.Sandbox:
-    """Try what this machine has, and say what came of it."""
+    """Try the sandbox layers of this machine, and print the result."""
     found = levels.find()
     say(f"sandbox {found.level}" + (f" ({found.reason})" if found.reason else ""))
     return found

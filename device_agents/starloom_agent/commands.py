@@ -1,4 +1,4 @@
-"""Command rules: which argument lists `shell.run` may run here, word by word, never a string for a shell. Pure."""
+"""Command rules: the argument lists that `shell.run` may run here, word by word, never a string for a shell. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATTERN_CHARS_MAX: Final = 200
 
 
 class PolicyFault(Exception):
-    """The policy, or a change of it, is not valid; the text says where and what would be."""
+    """The policy, or a change of it, is invalid; the text names the place and a valid form."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Word:
 class CommandRule:
     """A command that may run: one word of argv each; only the last may be `rest` (none or more words).
 
-    `effects` is what its owner says that it may do at most; none given means anything. `cwd` is the folder (absolute)
+    `effects` are the most effects that it may have, by its owner; none given means any. `cwd` is the folder (absolute)
     in which it runs; empty: the attempt's own, which is empty at the start.
     """
 
@@ -88,17 +88,17 @@ class CommandRule:
 
     @property
     def asks(self) -> bool:
-        """Whether its owner is asked before each call: not where every word of the command was typed into the rule,
-        and not where the rule says that it does no harm."""
+        """Whether its owner is asked before each call: no if every word of the command was typed into the rule, and no
+        if the rule says that it does no harm."""
         exact = all(word.literal is not None for word in self.words)
         harmless = bool(self.effects) and not RISKY_EFFECTS & set(self.effects)
         return not exact and not harmless
 
     def beside(self, call: Mapping[str, Any], folder: str) -> str:
-        """Return in words what of a call the owner did not type: input, variables, another folder; empty if nothing.
+        """Return in words the parts of a call that the owner did not type: input, variables, another folder; or "".
 
-        `folder` is the call's working folder as a whole path, empty for the attempt's own. A command does what these
-        say as much as what its words say: `make` runs what lies in its folder.
+        `folder` is the call's working folder as a whole path, empty for the attempt's own. These parts determine the
+        work of a command as much as its words: `make` runs the Makefile of its folder.
         """
         given = [name for name in ("stdin", "env") if call.get(name)]
         if given:

@@ -57,7 +57,7 @@ class Conditions:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing can be written where the agent writes."""
+        """Whether the folder of the agent has no room for a write."""
         return self.unwritten or free_bytes(self._folder) < LEAST_FREE_BYTES
 
     def _changed_disk(self) -> dict[str, str]:
@@ -78,7 +78,7 @@ class Conditions:
         return {DeviceFact.OWNER_PRESENT: "true" if self.owner_is_here else "false"}
 
     def _changed_owner(self) -> dict[str, str]:
-        # Where nothing can tell any more, nobody is spared work for an owner who was there once.
+        # Once the presence cannot be known any more, an earlier presence of the owner no longer counts.
         owner = self._presence() or ({DeviceFact.OWNER_PRESENT: "false"} if self._owner else {})
         if owner == self._owner:
             return {}
@@ -98,7 +98,7 @@ class Conditions:
 
 
 def free_bytes(folder: Path) -> int:
-    """Return what may still be written below a folder; a folder that cannot be looked at counts as having room."""
+    """Return the bytes that may still be written below a folder; an unreadable folder counts as having room."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:
@@ -106,12 +106,12 @@ def free_bytes(folder: Path) -> int:
 
 
 def has_no_room(error: BaseException) -> bool:
-    """Say whether a system call failed because the disk, or what its user may use of it, is full."""
+    """Return whether a system call failed because the disk, or its user's share of it, is full."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def full_words(folder: Path) -> str:
-    """Return what is said where nothing can be written below a folder."""
+    """Return the sentence about a folder with no room for a write."""
     return f"the disk of {folder} is full ({free_bytes(folder) / 1_000_000:.1f} MB free); free some space there"
 
 

@@ -77,7 +77,7 @@ class Peer(Protocol):
     def next_report(self) -> int: ...
 
     def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
-        """A session is open; return what is to be said first."""
+        """Note that a session is open; return the frames to send first."""
         ...
 
     def received(self, frames: list[Frame]) -> None: ...
@@ -89,13 +89,13 @@ class Peer(Protocol):
     def alive(self) -> Alive: ...
 
     def beside_alive(self) -> list[Frame]:
-        """Return what travels with the next `alive`, so that a hub with very many devices hears no message more."""
+        """Return the frames that travel with the next `alive`, so that a hub of many devices gets no extra message."""
         ...
 
 
 @dataclass(frozen=True)
 class Address:
-    """The way to the hub and which key it must name."""
+    """The route to the hub and the key that it must prove."""
 
     hub: str
     hub_key: str
@@ -143,7 +143,7 @@ class Connection:
         return True
 
     def wake(self) -> None:
-        """There may be something to send."""
+        """Wake the writer: there may be something to send."""
         if not self._answering:
             self._wake.set()
 
@@ -231,8 +231,8 @@ class Connection:
         """Seal the session if the hub has proved its key; return what this device signs.
 
         Raises:
-            ConnectionEnded: it has not. Nothing that it said counts, and it is dialled again: the port may be a
-                stranger's only while the hub is down.
+            ConnectionEnded: it has not. Its messages do not count, and it is dialled again: a stranger may have the
+                port only while the hub is down.
         """
         where = self.address.hub
         if challenge.hub != self.address.hub_key:
@@ -314,14 +314,14 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self, line: Line, ended: asyncio.Future[None]) -> None:
-        """Take what the line could not give at once."""
+        """Read the messages that the line could not give at once."""
         while True:
             self._take(line, await line.read(), ended)
 
     def _take(self, line: Line, message: bytes, ended: asyncio.Future[None]) -> None:
-        """Hear a message in its turn; what it ends the connection with is raised where the connection is served.
+        """Handle a message in its turn; an error that ends the connection is raised where the connection is served.
 
-        What comes behind such a message is not heard.
+        Messages after such an error are ignored.
         """
         if ended.done():
             return
@@ -348,7 +348,7 @@ class Connection:
         self._answer(line)
 
     def _answer(self, line: Line) -> None:
-        """Send what came of a message, as long as that keeps nobody waiting; the rest is the writer's."""
+        """Send the replies to a message, as long as that does not block; the writer sends the rest."""
         while not self._sending.locked():
             message = self._message()
             if message is None:
@@ -387,7 +387,7 @@ class Connection:
                 self.push([*self.peer.beside_alive(), alive])
 
     def _some_waiting(self) -> list[Frame]:
-        """Take what one message can hold; a chunk of log counts as if each character were escaped."""
+        """Take the frames that fit one message; a chunk of log counts as if each character were escaped."""
         room = _MESSAGE_BYTES
         for index, frame in enumerate(self._waiting):
             room -= 6 * len(frame.text) + 300 if isinstance(frame, LogChunk) else 1_000
@@ -402,7 +402,7 @@ class Connection:
         return [bye] if bye is not None else []
 
     def say_bye(self, reason: str) -> None:
-        """Say what waits, then goodbye; the hub ends the connection."""
+        """Send the waiting frames, then goodbye; the hub ends the connection."""
         if self.session.state is State.OPEN:
             self._bye = Bye(reason=reason)
             self._wake.set()

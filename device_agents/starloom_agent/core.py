@@ -1,4 +1,4 @@
-"""The agent's own decisions: which leases it holds, what to start and stop, what to answer. Pure.
+"""The agent's own decisions: the leases that it holds, starts and stops of calls, answers to the hub. Pure.
 
 `step` changes the given state and returns actions in order; it knows no clock, socket, file or process. Times are
 readings of the clock that runs during sleep, given with each event. The answer for an attempt that it does not hold
@@ -120,7 +120,7 @@ class MoveFence:
 
 @dataclass(frozen=True, slots=True)
 class SayReceipt:
-    """Report that a cancel is done. `effect` None: what the ended call itself said."""
+    """Report that a cancel is done. `effect` None: the effect that the ended call reported."""
 
     at: LeaseRef
     known: bool
@@ -140,14 +140,14 @@ class SayResult:
 
 @dataclass(frozen=True, slots=True)
 class SayEnd:
-    """Report how the ended call went, as the runner said it."""
+    """Report the end of a call, as the runner reported it."""
 
     at: LeaseRef
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFromLedger:
-    """Send again what the ledger has for this attempt; `absent` is what to do where it has nothing."""
+    """Send the ledger's report of this attempt again; `absent` is the action if it has none."""
 
     at: LeaseRef
     absent: SayReceipt | SayResult | None

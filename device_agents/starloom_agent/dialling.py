@@ -1,8 +1,8 @@
-"""How the hub is reached: which address is dialled for its URL, and which public key its certificate must carry.
+"""The route to the hub: the address that is dialled for its URL, and the public key that its certificate must carry.
 
-A `pin` replaces the trust in authorities: it is compared before the first byte of ours is sent. `via` is where a
-tunnel ends on this device, or the Unix socket of a hub on this computer, which must be served by this user or root; the
-Host that the hub sees stays its own. Knows nothing of what is said.
+A `pin` replaces the trust in authorities: it is compared before the first byte is sent. `via` is the end of a tunnel on
+this device, or the Unix socket of a hub on this computer, which must be served by this user or root; the Host that the
+hub sees stays its own. Knows nothing of the content.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class BadRoute(ValueError):
-    """A pin or a tunnel's end that cannot be meant; the text says how it looks."""
+    """An invalid pin or end of a tunnel; the text shows a valid form."""
 
 
 def pin_of(certificate: bytes) -> str:

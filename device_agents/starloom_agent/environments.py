@@ -48,7 +48,7 @@ class Environments:
         return self._pointer.resolve() if self._pointer.exists() else None
 
     def holds(self, prefix: Path) -> bool:
-        """Say whether an environment (`sys.prefix`) is one of this home."""
+        """Return whether an environment (`sys.prefix`) is one of this home."""
         real = prefix.resolve()
         return real.parent == self._root and real.name.startswith(POINTER)
 

@@ -70,7 +70,7 @@ class AgentHome:
         return found if usual else {**found, "home": str(self.root)}
 
     def typed(self, command: str) -> str:
-        """Return a line that works as it is, whether or not the agent's programs are in the PATH."""
+        """Return a line that works when pasted, whether or not the agent's programs are in the PATH."""
         program = shutil.which("starloom-agent") or str(Path(sys.executable).with_name("starloom-agent"))
         usual = self.root == AgentHome.at(None).root
         return shlex.join([program, command, *([] if usual else ["--home", str(self.root)])])

@@ -61,7 +61,7 @@ def load_or_make(path: Path) -> Identity:
 
 
 def signed_by(key: str, signature: str, data: bytes) -> bool:
-    """Tell whether `signature` (base64) of `data` was made by the Ed25519 key (base64)."""
+    """Return whether `signature` (base64) of `data` was made by the Ed25519 key (base64)."""
     try:
         Ed25519PublicKey.from_public_bytes(base64.b64decode(key)).verify(base64.b64decode(signature), data)
     except (InvalidSignature, ValueError):

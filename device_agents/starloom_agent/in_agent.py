@@ -1,4 +1,4 @@
-"""Runs a tool inside the agent itself: for pure and instant tools only, without files, artifacts or a process."""
+"""Tools that run inside the agent itself: pure and instant ones only, without files, artifacts or a process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starloom_protocol.vocabulary import Code, Outcome
 
 
 class _Nothing:
-    """Such tools have no files and nothing to say."""
+    """The ports of such a tool: it has no files and no output."""
 
     def fetch(self, sha256: str, into: Path) -> Path:
         raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({sha256}, {into})", effect=False)

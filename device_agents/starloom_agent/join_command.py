@@ -21,7 +21,7 @@ from starloom_protocol.vocabulary import Profile
 
 DEFAULT_SLOTS = 4
 JOIN_CODE = "STARLOOM_JOIN_CODE"
-"""Where the code stands when the command line says `-`, because other users of a computer can read command lines."""
+"""The variable with the code if the command line has `-`, because other users of a computer can read command lines."""
 
 
 class CannotDo(Exception):
@@ -49,7 +49,7 @@ def ask_profile() -> Policy:
     """Ask the person at this terminal; without a terminal the answer is `observe`.
 
     Raises:
-        CannotDo: the input ended (Ctrl-D) before the person said what is allowed.
+        CannotDo: the input ended (Ctrl-D) before the person chose a profile.
     """
     if not sys.stdin.isatty():
         return Policy()

@@ -1,4 +1,4 @@
-"""Before a call begins: is it allowed, can it be answered at once, what is its process told. Starts nothing."""
+"""The judgement of a call before it begins: permission, instant answers, the spec of its process. Starts nothing."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _HARMLESS: Final = frozenset({Effect.READ})
 
 
 def lease_name(at: LeaseRef) -> str:
-    """Return how a lease is called in the log and in decision records."""
+    """Return the name of a lease in the log and in decision records."""
     return f"{at.constellation}/{at.task}/{at.incarnation}.{at.attempt}"
 
 
 def leaves_no_trace(tool: Tool, dispatch: Dispatch) -> bool:
-    """Whether a call that was cut off cannot have changed anything: its tool only reads, and no file is saved."""
+    """Whether an interrupted call cannot have changed anything: its tool only reads, and no file is saved."""
     return set(tool.effects) <= _HARMLESS and not dispatch.files_out
 
 
@@ -50,7 +50,7 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
     writes = dispatch.files_out[0].to if dispatch.files_out else None
     shown = {**args, **inputs}
     if tool.asks_first:
-        # What comes out of an artifact is asked about by its hash.
+        # The owner is asked about the content of an artifact by its hash.
         stored = [item for item in dispatch.inputs if item not in here]
         shown |= {item.name: [part.artifact or part.value for part in item.parts] for item in stored}
     task = f"{dispatch.at.constellation}/{dispatch.at.task}"

@@ -20,7 +20,7 @@ _FETCH_WITHIN_S: Final = 30.0
 
 
 class _Quiet:
-    """Such a fetch belongs to no attempt that could have a log."""
+    """An output that drops everything: such a fetch belongs to no attempt with a log."""
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         """There is nobody to show it to."""

@@ -18,9 +18,9 @@ Say = Callable[[str], None]
 
 
 def leave(home: AgentHome, say: Say, ask: Callable[[str], str], *, purge: bool) -> None:
-    """End the agent, tell the hub, forget it here. With a purge, or if `ask` says yes, remove all of the agent's files.
+    """End the agent, inform the hub, forget it here. With a purge, or if `ask` says yes, remove all the agent's files.
 
-    A hub that cannot be told keeps nobody: the line for its owner is shown instead.
+    An unreachable hub does not prevent the leave: the line for its owner is shown instead.
     """
     background.stop(home, say)
     service.remove(home, say)
@@ -60,7 +60,7 @@ def _tell(home: AgentHome, say: Say) -> None:
 
 
 def _kept(home: AgentHome) -> list[Path]:
-    """Return what of the agent's own is still there; a workspace with files in it is its owner's."""
+    """Return the agent's remaining files; a workspace with files in it belongs to the owner."""
     names = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "mcp.toml", "asks", "venv")
     found = [home.root / name for name in names]
     found += sorted(home.root.glob("venv-*"))

@@ -57,11 +57,11 @@ class LedgerFault(Exception):
 
 
 class LedgerFull(LedgerFault):
-    """There is no room to write it; it can be once there is."""
+    """There is no room to write it; a later write may succeed."""
 
 
 class LedgerCorrupt(LedgerFault):
-    """It holds what nobody wrote, so nobody knows what has begun here."""
+    """It is damaged, so the attempts that began here are not known."""
 
 
 @dataclass(frozen=True)
@@ -196,9 +196,9 @@ class Ledger:
         self._must_sync = self._must_sync or sync
 
     def accepted(self, at: LeaseRef, *, effect: str, once: bool = False) -> None:
-        """An attempt was taken; `effect` (none or maybe) is what it counts as if it never reports again.
+        """Note that an attempt was accepted; `effect` (none or maybe) counts if it never reports again.
 
-        `once`: its work may not be repeated.
+        `once`: its work must not be repeated.
         """
         self._write(
             "INSERT OR REPLACE INTO attempts"
@@ -209,7 +209,7 @@ class Ledger:
         )
 
     def started(self, at: LeaseRef) -> None:
-        """The effect may begin once this is flushed."""
+        """Note the start of an attempt; its effect may begin once this is flushed."""
         self._write(
             "UPDATE attempts SET state = 'started', began_s = ?, changed_s = ?"
             " WHERE constellation = ? AND task = ? AND incarnation = ? AND attempt = ?",
@@ -227,7 +227,7 @@ class Ledger:
         )
 
     def finished(self, at: LeaseRef, result: ResultFrame | Receipt) -> None:
-        """The attempt has ended; its last report is kept to answer a repeated dispatch."""
+        """Note the end of an attempt; its last report is kept to answer a repeated dispatch."""
         self._ended += 1
         self._write(
             "INSERT INTO attempts (constellation, task, incarnation, attempt, state, effect, result, changed_s)"
@@ -239,7 +239,7 @@ class Ledger:
         )
 
     def forget(self, at: LeaseRef) -> None:
-        """The hub has the attempt's end in its log: its result need not be kept (its fence is)."""
+        """Drop the result of an attempt whose end is in the hub's log; its fence is kept."""
         self._write(
             "UPDATE attempts SET result = NULL, state = 'finished'"
             " WHERE constellation = ? AND task = ? AND incarnation = ? AND attempt = ?",
@@ -252,7 +252,7 @@ class Ledger:
         self._write("INSERT OR REPLACE INTO reports VALUES (?, ?)", (report.report, _encoder.encode(report)), sync=True)
 
     def drop_reports(self, up_to: int) -> None:
-        """The hub has every report up to this number in its durable log."""
+        """Drop the reports up to this number, which are in the hub's durable log."""
         self._write("DELETE FROM reports WHERE number <= ?", (up_to,), sync=False)
 
     def decided(self, row: DecisionRow) -> None:
@@ -265,11 +265,11 @@ class Ledger:
 
     @property
     def lazy_writes_due(self) -> bool:
-        """Whether so many unforced writes wait that they should be put down now."""
+        """Whether enough unforced writes wait that they should be committed now."""
         return len(self._pending) > _LAZY_WRITES_MAX
 
     def flush(self, *, lazy: bool = False) -> None:
-        """Put down all collected writes in one transaction, synced if one of them must be.
+        """Commit all collected writes in one transaction, synced if one of them must be.
 
         Without `lazy`, writes that need no sync wait until one that does, or until `lazy_writes_due`.
 
@@ -376,7 +376,7 @@ class Ledger:
     # -- housekeeping
 
     def prune(self) -> None:
-        """Drop what is beyond its bound: decisions, results and attempts that ended sixty days ago or too many since.
+        """Drop rows beyond their bounds: decisions, results and attempts that ended sixty days ago or too many since.
 
         A result goes before its attempt: without it, the attempt still bars a repetition.
         """

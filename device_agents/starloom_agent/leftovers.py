@@ -36,7 +36,7 @@ class Leftovers:
         self._kept: dict[str, _Kept] = {}
 
     def recover(self) -> None:
-        """End what an earlier process of this agent left, if this is still the same boot."""
+        """End the programs that an earlier process of this agent left, if this is still the same boot."""
         try:
             found = msgspec.json.decode(self._path.read_bytes(), type=list[_Kept])
         except (FileNotFoundError, msgspec.DecodeError):
@@ -45,7 +45,7 @@ class Leftovers:
         self.end_all()
 
     def take(self, detached: Iterable[Detached]) -> None:
-        """Answer for these from now on; one of the same kind that was there before ends."""
+        """Own these programs from now on; an earlier one of the same kind ends."""
         for item in detached:
             if item.kind:
                 self._end([kept for kept in self._kept.values() if kept.kind == item.kind])
@@ -53,7 +53,7 @@ class Leftovers:
                 self._note()
 
     def sweep(self) -> None:
-        """End what has had its time, and forget what has ended."""
+        """End programs whose time is over, and forget ended ones."""
         now = self._clock()
         gone = [item for item in self._kept.values() if processes.start_mark(item.pid) != item.mark]
         self._end([*gone, *(item for item in self._kept.values() if item.until <= now and item not in gone)])

@@ -1,7 +1,7 @@
-"""The websocket of a connection: gives a whole message to whoever takes it in the turn in which it came.
+"""The websocket of a connection: gives a whole message to its taker in the turn in which it arrives.
 
-`websockets` puts each message into a queue for a reader that runs a turn later; that is still the way of messages that
-come in parts, and of whatever comes behind one of them that has not been read. Knows nothing of frames of the protocol.
+`websockets` puts each message into a queue for a reader that runs a turn later; messages that come in parts still go
+that way, and so do all messages behind an unread one of them. Knows nothing of frames of the protocol.
 """
 
 from __future__ import annotations

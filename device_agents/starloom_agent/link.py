@@ -16,7 +16,7 @@ RECONNECT_LEAST_S: Final = 0.2
 RECONNECT_MOST_S: Final = 60.0
 DOUBTS_MOST: Final = 5
 DOUBT_FIRST_S: Final = 4.0
-"""A refusal that a faulty line may have caused is final after this many without a session, over about a minute."""
+"""A refusal that a faulty line may have caused is final after `DOUBTS_MOST` of them without a session, in a minute."""
 _GOODBYE_WITHIN_S: Final = 1.0
 
 
@@ -41,7 +41,7 @@ class Link:
         self._status = status
 
     def opened(self) -> None:
-        """The connection that is being dialled has its session."""
+        """Note that the connection that is being dialled has its session."""
         self.connection = self._dialling
 
     @property
@@ -55,7 +55,7 @@ class Link:
         return self.connection is not None and self.connection.push(frames)
 
     def wake(self) -> None:
-        """There may be reports to send."""
+        """Wake the connection: there may be reports to send."""
         if self.connection is not None:
             self.connection.wake()
 

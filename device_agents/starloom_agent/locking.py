@@ -1,4 +1,4 @@
-"""One agent for one home, and one upgrade: locks that the operating system drops when the process dies."""
+"""Locks for one agent and one upgrade of a home; the operating system drops them when the process dies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if sys.platform != "win32":
 
 
 class AlreadyRunning(Exception):
-    """Another process has what is asked for; the text names it."""
+    """Another process holds the lock; the text names it."""
 
 
 @contextlib.contextmanager

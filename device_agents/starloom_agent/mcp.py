@@ -111,7 +111,7 @@ def _declared(server: Server, own: OfTool) -> tuple[list[Effect], Repeatability]
 
 
 def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
-    """Ask every configured server for its tools, all at the same time; what is wrong is said and left out."""
+    """Ask every configured server for its tools, all at the same time; faulty ones are reported and left out."""
     try:
         servers = read_servers(home / FILE)
     except McpFault as fault:

@@ -36,14 +36,14 @@ def schema_of(kind: type[msgspec.Struct]) -> str:
 
 
 def no_runner() -> str | None:
-    """Return why this system can run no tool at all, or None: each runs below a runner that ends all of it for sure."""
+    """Return why this system can run no tool at all, or None: each tool needs a runner that surely ends all of it."""
     if sys.platform == "win32":
         return "on Windows this agent cannot end all of a tool's processes for sure yet, so it runs none; use WSL 2"
     return None
 
 
 def probe(tool: Tool) -> str | None:
-    """Return why a tool cannot work here; whatever a probe raises is such a reason."""
+    """Return why a tool cannot work here; an exception of its probe is such a reason."""
     reason = None if tool.in_process else no_runner()
     if reason is not None:
         return reason
@@ -54,14 +54,14 @@ def probe(tool: Tool) -> str | None:
 
 
 def effects_of(tool: Tool, policy: Policy, sandbox: Sandbox) -> list[Effect]:
-    """Return what a tool may do here: a program without the cage that bounds it may do anything."""
+    """Return the effects of a tool here: a program without the cage that bounds it may have any."""
     if tool.caged and cage_for(policy, tool, sandbox) == UNCONFINED:
         return list(Effect)
     return list(tool.effects)
 
 
 def facts(folder: Path, sandbox: Sandbox = NOT_TRIED) -> dict[str, str]:
-    """Return what the hub may show and select by."""
+    """Return the facts that the hub may show and select by."""
     return {
         "agent": starloom_agent.__version__,
         "arch": platform.machine(),
@@ -84,8 +84,8 @@ def make_offer(
     answered: str = "",
     placed: Mapping[str, str] = MappingProxyType({}),
 ) -> OfferFrame:
-    """Return the offer of the present moment. `answered` changes with each answer of the owner: the hub tries again
-    what waits for one. `placed` says where the program lies, for lines that are typed here."""
+    """Return the current offer. `answered` changes with each answer of the owner: the hub then tries the waiting work
+    again. `placed` says where the program lies, for lines that are typed here."""
     offered = [
         ToolOffer(
             args=tool.schema or schema_of(tool.args),

@@ -1,4 +1,4 @@
-"""The reports that the hub has not made durable yet, in the order of their numbers, whatever the connection does.
+"""The outbox: reports that the hub has not made durable yet, in the order of their numbers, over all connections.
 
 Reports of `pure` work are kept here only; all others are in the ledger as well, which must be flushed before
 `unsent` is read. Numbers rise for the life of the ledger.
@@ -51,7 +51,7 @@ class Outbox:
         return True
 
     def acknowledged(self, durable: int) -> None:
-        """The hub has everything up to this number in its durable log: forget it."""
+        """Forget the reports up to this number, which are in the hub's durable log."""
         gone = []
         for number in self.pending:
             if number > durable:

@@ -1,4 +1,4 @@
-"""From inputs to arguments, from a value to what a result carries: the value rules of the contract, pure.
+"""The value rules of the contract: from inputs to arguments, and from a value to the fields of a result. Pure.
 
 Used by the tool process and by the agent itself for tools that run in its own loop.
 """
@@ -82,7 +82,7 @@ def arguments(kind: type[msgspec.Struct], args: Mapping[str, Any], inputs: Mappi
 
 
 def canonical_value(value: Any) -> str:
-    """Return the canonical text of what a tool returned.
+    """Return the canonical text of a tool's result.
 
     Raises:
         ToolFailed: if it is no JSON value or nests too deeply.

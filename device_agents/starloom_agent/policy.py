@@ -33,7 +33,7 @@ ANSWERS_HERE: Final = "here"
 ANSWERS_HUB: Final = "hub"
 SERVICE_RESTART: Final = "service:restart"
 
-# What of the agent's home no request may ever touch.
+# The parts of the agent's home that no request may ever touch.
 PRIVATE: Final = (
     "device.key", "hub.json", "ledger.sqlite", "policy.toml", "policy.key", "mcp.toml", "asks", "run", "work",
 )  # fmt: skip
@@ -58,10 +58,10 @@ class Always:
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything the owner allows. `grants` and `denied` add to and take from those of the profile.
+    """The owner's policy. `grants` and `denied` add to and take from those of the profile.
 
-    `always` widens nothing: it holds the actions about which the owner is not asked again. `answers` says whose answer
-    to a question counts: `here` only one typed on this device, `hub` also that of a person at its hub.
+    `always` widens nothing: it holds the actions about which the owner is not asked again. `answers` says which answers
+    to a question count: `here` only one typed on this device, `hub` also that of a person at its hub.
     """
 
     profile: Profile = Profile.OBSERVE
@@ -118,7 +118,7 @@ class Policy:
 
     @property
     def digest(self) -> str:
-        """A short hash of all of it: the hub sees that a policy changed, not what it says."""
+        """A short hash of all of it: the hub sees that a policy changed, not its content."""
         return hashlib.sha256(canonical(self.plain()).encode()).hexdigest()[:16]
 
 
@@ -126,7 +126,7 @@ _FIELDS: Final = frozenset(Policy().plain())
 
 
 def policy_of(plain: Mapping[str, Any]) -> Policy:
-    """Read what `Policy.plain` wrote.
+    """Read the form that `Policy.plain` writes.
 
     Raises:
         PolicyFault: naming the first field that is wrong; an unknown field is one.
@@ -185,9 +185,9 @@ def _always_of(items: Any) -> list[Always]:
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a call may go on here, why, and - where it may not - the line that the owner types to change it.
+    """The decision on a call: whether it is allowed, why, and - if not - the line that the owner types to change it.
 
-    `asks`: the policy allows it and its owner has yet to say yes; until then it is not allowed.
+    `asks`: the policy allows it, but its owner must answer yes first; until then it is not allowed.
     """
 
     allowed: bool
@@ -262,7 +262,7 @@ def decide(
 
 
 def action_of(tool: Tool, args: Mapping[str, Any]) -> Always:
-    """Return what an answer of the owner is bound to: the tool with the arguments that say what it does."""
+    """Return the action to which an owner's answer is bound: the tool with the arguments that determine its work."""
     told = {name: value for name, value in args.items() if name in (tool.asks_by or args) and name != "device_name"}
     return Always(tool.name, canonical(told))
 
@@ -273,7 +273,7 @@ def ask_id(action: Always, task: str) -> str:
 
 
 def _beside_rules(policy: Policy, args: Mapping[str, Any]) -> str | None:
-    """Return "" where a command rule that its owner typed answers the question already; else what it leaves open.
+    """Return "" if a command rule that its owner typed answers the question already; else the parts it leaves open.
 
     None: no rule was typed whole for this command, so it asks in any case.
     """
@@ -298,7 +298,7 @@ def _folder_of(policy: Policy, cwd: Any) -> str:
 
 
 def written_beside(policy: Policy, cwd: str) -> str:
-    """Return the folder through which the hub may change what lies in a working folder; empty if there is none."""
+    """Return the folder through which the hub may change files of a working folder; empty if there is none."""
     folder = Path(cwd).expanduser().resolve()
     inside = (root for root in policy.write if Path(root) == folder or Path(root) in folder.parents)
     return next(inside, "") if FILES_WRITE in policy.allowed else ""
@@ -348,7 +348,7 @@ def _no_cage(tool: Tool, sandbox: Sandbox) -> str:
 
 
 def why_not_offered(policy: Policy, tool: Tool, sandbox: Sandbox = NOT_TRIED) -> str | None:
-    """Return why a tool would be refused whatever its arguments, with the line to type; None if it may be allowed."""
+    """Return why a tool would be refused for any arguments, with the line to type; None if it may be allowed."""
     if tool.grant is None or tool.grant in policy.allowed:
         if cage_for(policy, tool, sandbox):
             return None

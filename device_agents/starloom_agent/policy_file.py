@@ -46,10 +46,10 @@ def read_policy(path: Path) -> Policy:
 
 
 def accept_policy(path: Path) -> Policy:
-    """Take over a file as its owner edited it, and return what it says.
+    """Accept a file that its owner edited, and return its policy.
 
     Raises:
-        PolicyFault: if it is wrong, or names a folder by a way over a link, which could be led elsewhere later.
+        PolicyFault: if it is wrong, or its path to a folder contains a link, which could be changed later.
     """
     data = _bytes_of(path)
     if data is None:
@@ -103,12 +103,12 @@ def _real(folder: str) -> str:
 
 
 def seal_key(path: Path) -> Path:
-    """Return where the key of the seals lies beside a policy file."""
+    """Return the path of the key of the seals beside a policy file."""
     return path.with_name("policy.key")
 
 
 def _key(path: Path) -> bytes | None:
-    """Return the key of the seals of this home, None where it has none. No tool can read or write it."""
+    """Return the key of this home's seals, or None. No tool can read or write it."""
     try:
         return seal_key(path).read_bytes()
     except FileNotFoundError:

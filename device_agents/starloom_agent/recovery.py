@@ -1,6 +1,6 @@
-"""After a start: ends what an earlier process of this agent left running, and says how each attempt of it ended.
+"""Recovery after a start: ends processes that an earlier agent left, and finds the end of each of its attempts.
 
-Reports nothing itself; the caller does, once for each attempt that is given back.
+Reports nothing; the caller does, once for each returned attempt.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
 
 def end_leftovers(ledger: Ledger, boot: str, *, say: Callable[[str], None]) -> list[tuple[LeaseRef, Ended]]:
-    """End the process groups that the ledger names, and return the end of every attempt that it has as unfinished.
+    """End the process groups that the ledger names, and return the end of every attempt that it lists as unfinished.
 
     Groups of another boot are gone with it; their numbers mean other processes now.
     """

@@ -1,6 +1,6 @@
-"""Turns ends of attempts into numbered reports, in the outbox and - unless the work was pure - in the ledger.
+"""Reports of attempts: numbered, in the outbox and - unless the work was pure - in the ledger.
 
-Nothing it writes may leave before the ledger's next flush; that is the runtime's to see to.
+No report may leave before the ledger's next flush; the runtime enforces that.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from starloom_protocol.vocabulary import EffectSeen
 
 
 def report_start(outbox: Outbox, at: LeaseRef, *, durable: bool) -> None:
-    """Say that an attempt begins."""
+    """Report that an attempt begins."""
     outbox.add(lambda number: Started(at=at, report=number), durable=durable)
 
 
 def report_end(outbox: Outbox, ledger: Ledger, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
-    """Say how an attempt ended; a durable end is kept to answer a repeated dispatch."""
+    """Report the end of an attempt; a durable end is kept to answer a repeated dispatch."""
 
     def frame(number: int) -> ResultFrame:
         return ResultFrame(
@@ -43,7 +43,7 @@ def report_end(outbox: Outbox, ledger: Ledger, at: LeaseRef, ended: Ended, *, du
 
 
 def report_receipt(outbox: Outbox, ledger: Ledger, at: LeaseRef, *, effect: EffectSeen, known: bool) -> None:
-    """Say that a cancel is done."""
+    """Report that a cancel is done."""
     receipt = outbox.add(lambda number: Receipt(at=at, effect=effect, known=known, report=number), durable=True)
     if isinstance(receipt, Receipt):
         ledger.finished(at, receipt)

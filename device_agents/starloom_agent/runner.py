@@ -1,8 +1,8 @@
 """The parent of tool processes, for one slot: one call at a time, in a group of its own, ended whole at its end.
 
 A runner is forked by the zygote and carries out many calls, or is executed (`python -m starloom_agent.runner`) for one.
-It holds deadlines, fence and memory, and kills; it never sees what a call is given or what it says, because the next
-call is forked from it. Whatever happens to the agent, nothing of a call outlives its fence, its time, or the socket.
+It enforces deadlines, fence and memory, and kills; it never sees the arguments or the output of a call, because the
+next call is forked from it. Even if the agent dies, no process of a call outlives its fence, its time, or the socket.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Runner:
     # -- one call
 
     def _carry(self, call: _Call) -> Over:
-        """Start the tool, watch it until nothing of the call is left, and say how its process ended."""
+        """Start the tool, watch it until no process of the call is left, and report how its process ended."""
         if call.stopping:
             return call.not_begun()
         self._say(call.start())
@@ -164,7 +164,7 @@ class _Call:
         self._close_at = processes.awake_clock_s() + begin.start_to_close_s
         self._memory_bytes_max = begin.memory_bytes_max
         self._pace = Pace()
-        # Most calls have ended before there would be anything to see.
+        # Most calls end before the first measurement.
         self._pace.due_at = time.monotonic() + FIRST_S
         self._stopped_at = 0.0
         self._kill_at: float | None = None
@@ -226,7 +226,7 @@ class _Call:
         return min(wait_s, 0.05 if self.stopping else 1.0)
 
     def look(self) -> None:
-        """Notice the end of the tool's process, and hold what is due."""
+        """Notice the end of the tool's process, and enforce due limits."""
         self.ended = self.ended or processes.has_ended(self._child)
         self._deadlines()
         self._measure()
@@ -247,7 +247,7 @@ class _Call:
         return bool(self._memory_bytes_max) and processes.LINUX and not self.stopping
 
     def _measure(self) -> None:
-        """End the group when it uses more memory than the call may: what is used counts, never what is reserved."""
+        """End the group when it uses more memory than the call may: used memory counts, never reserved memory."""
         if not self._is_measured() or self.ended or not self._pace.begin():
             return
         used = usage.memory_bytes(usage.below(os.getpid()), self._memory_bytes_max)
@@ -354,7 +354,7 @@ def _carry_out() -> int:
     limits.apply()
     out = LineOut(_TOOL_SOCKET)
     ended = carry_out(spec, out)
-    # What is in the buffers was said before the end.
+    # Output in the buffers was written before the end.
     sys.stdout.flush()
     sys.stderr.flush()
     out.end(ended)
@@ -370,5 +370,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # Nothing is left to do; an orderly end of the interpreter takes as long as many a call.
+    # Nothing is left to do, and an orderly end of the interpreter takes as long as many a call.
     os._exit(main())

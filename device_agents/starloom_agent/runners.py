@@ -52,7 +52,7 @@ class RunnerGone(Exception):
 
 
 class RunnerLink:
-    """The agent's end of one runner. `on_line` hears what it says during a call, and None once it is gone.
+    """The agent's end of one runner. `on_line` gets its lines during a call, and None once it is gone.
 
     `origin` is the zygote that it was forked from, None for one that was executed.
     """
@@ -71,7 +71,7 @@ class RunnerLink:
 
     @property
     def pid(self) -> int:
-        """The runner's process; 0 until it has said so."""
+        """The runner's process; 0 until it has reported it."""
         return self._ready.result().pid if self._ready.done() and not self._ready.cancelled() else 0
 
     async def ready(self, within_s: float) -> None:
@@ -97,7 +97,7 @@ class RunnerLink:
             raise RunnerGone(f"the runner is gone: {error}") from error
 
     def order(self, order: Order) -> None:
-        """Tell the runner; one that reads nothing for so long that its socket is full is killed."""
+        """Send an order to the runner; one that reads so little that its socket is full is killed."""
         if self.gone:
             return
         try:
@@ -108,7 +108,7 @@ class RunnerLink:
             pass  # its end is about to be read
 
     def kill(self) -> None:
-        """Kill the runner alone; the zygote, or who called this, ends what it leaves."""
+        """Kill the runner alone; the zygote or the caller ends the processes that it leaves."""
         ready = self._ready.result() if self.pid else None
         if not self.gone and ready is not None and processes.start_mark(ready.pid) == ready.mark:
             with contextlib.suppress(ProcessLookupError):
@@ -238,7 +238,7 @@ class Runners:
         return self._zygote.process.pid if self._zygote is not None else 0
 
     async def close(self) -> None:
-        """End the zygote and all idle runners; those that have a call are their call's."""
+        """End the zygote and all idle runners; a runner with a call belongs to that call."""
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.gather(self._keeping, return_exceptions=True)
@@ -270,7 +270,7 @@ class Runners:
         return await self._executed()
 
     def give_back(self, link: RunnerLink, over: Over | None, *, secret: bool) -> None:
-        """Take a runner whose call is over: kept for the next one, unless something of the call may be left in it."""
+        """Take back a runner whose call is over: kept for the next one, unless data of the call may be left in it."""
         clean = over is not None and not over.strays and not secret and link.calls < _CALLS_MOST
         kept = link.origin is not None and link.origin is self._zygote and len(self._idle) < self._slots
         if clean and kept:
@@ -313,7 +313,7 @@ class Runners:
         return link
 
     async def _keep_zygote(self) -> None:
-        """Have a zygote, and another one when it ends; seldom where it ends again and again."""
+        """Keep a zygote running: start another one when it ends, with pauses if it ends repeatedly."""
         clock = asyncio.get_running_loop().time
         wait_s = _AGAIN_FIRST_S
         while True:

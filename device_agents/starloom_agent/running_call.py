@@ -1,7 +1,7 @@
 """One call from its spec to its end: a runner carries it out, the agent hears it, and it ends exactly once.
 
-It decides nothing about leases. The deadlines are the runner's; the agent holds them again, a little later, over a
-runner that does not.
+It decides nothing about leases. The runner enforces the deadlines; the agent enforces them again, a little later, if
+the runner does not.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RunningCall:
         return self._link.pid if self._link is not None else 0
 
     def stop(self, why: str) -> None:
-        """Ask the runner to end the group; the end says whether a result was made before."""
+        """Ask the runner to end the group; the end shows whether a result was made before."""
         if self._stopped_at is None:
             self._stopped_at = processes.awake_clock_s()
         self._order(Order(stop=why))
@@ -173,12 +173,12 @@ class RunningCall:
     # -- the end
 
     def _judged(self, over: Over | None) -> Ended:
-        """Return how the call ended, from what its process said and what its runner saw."""
+        """Return the end of the call, from the report of its process and the observation of its runner."""
         tool = self.spec.tool
         effect = EffectSeen.NONE if self.spec.effectless else EffectSeen.MAYBE
         tail = self._streams.output.tail_text() if self._streams is not None else ""
         ended = self._streams.ended if self._streams is not None else None
-        # A result made before the stop wins over it; what comes after it is no result any more.
+        # A result made before the stop takes precedence; one made after it does not count.
         if ended is not None and (over is None or not over.stopped or ended.made_at < over.stopped_at):
             return msgspec.structs.replace(ended, tail=tail)
         if over is None:

@@ -227,7 +227,7 @@ class Agent:
         return [*self._begun_lately(), self.allowance.offer(), *self._conditions.greeting()]
 
     def _write_connection(self, data: bytes) -> None:
-        """Put down what tools fetch artifacts with; on a full disk that is tried again, and the connection stands."""
+        """Write the file with which tools fetch artifacts; on a full disk it is retried, and the connection stays."""
         self._connection_file = data
         try:
             write_private(self.home.run / "connection.json", data)
@@ -326,7 +326,7 @@ class Agent:
         self._push([Pong(at_ms=frame.at_ms)])
 
     def _on_pong(self, frame: Pong) -> None:
-        """Silence is judged by `alive` and its answer."""
+        """Ignore a pong: silence is judged by `alive` and its answer."""
 
     _handlers: Final[dict[type[Frame], Callable[[Agent, Any], None]]] = {
         Ack: _on_ack,
@@ -468,7 +468,7 @@ class Agent:
             self._turn = asyncio.get_running_loop().call_soon(self._put_down)
 
     def _flushed(self, *, lazy: bool = False) -> bool:
-        """Put the ledger down now; False, and said so, while the disk refuses: what asked for it is asked again."""
+        """Flush the ledger now; False, with a message, while the disk refuses: the caller tries again."""
         try:
             self.ledger.flush(lazy=lazy)
         except LedgerFull as fault:
@@ -481,7 +481,7 @@ class Agent:
         return True
 
     def _wait_for_room(self, fault: LedgerFull) -> None:
-        """Say it here once, and to the hub; whoever writes tries again."""
+        """Report the full disk here once, and to the hub; the writers try again."""
         if not self._conditions.unwritten:
             self._say(f"{fault}; nothing starts and no report leaves until it can be written")
         self._conditions.unwritten = True
@@ -571,7 +571,7 @@ class Agent:
     # -- policy, offer, status
 
     async def _watch(self) -> None:
-        """Notice a changed policy within a second, and put down what needs no hurry."""
+        """Notice a changed policy within a second, and commit lazy writes."""
         while True:
             await asyncio.sleep(_WATCH_EVERY_S)
             if self.allowance.read_again() and self._link.connection is not None:
@@ -605,12 +605,12 @@ class Agent:
         self._display = found
 
     async def _tell_vitals(self) -> None:
-        """Look how this device fares; the next `alive` takes it along, and what no hub took is old news by then."""
+        """Read the vital figures; the next `alive` takes them along, and older figures are dropped."""
         if self._link.connection is not None and self._vitals.is_due():
             self._figures = await asyncio.to_thread(read_vitals, self.home.root)
 
     def _tell_asks(self) -> None:
-        """Tell the hub what waits for the owner here, when that changed and the hub listens."""
+        """Send the open questions to the hub if they changed and the hub is connected."""
         if self._link.connection is None:
             return
         frame = self.allowance.asks()

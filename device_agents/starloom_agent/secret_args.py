@@ -1,4 +1,4 @@
-"""Where a call's secrets stand in its arguments: checked before it begins, filled in by the tool's own process.
+"""The secrets in a call's arguments: their places are checked before it begins; the tool's process fills them in.
 
 Everything between - policy, questions to the owner, decision records, ledger - sees `secret:NAME` in their place.
 """
@@ -26,7 +26,7 @@ def shown_args(args: str, secrets: Mapping[str, str]) -> Any:
 
 
 def filled_args(args: str, secrets: Mapping[str, str]) -> Any:
-    """Return arguments as the tool is given them. Only for the process of the tool."""
+    """Return arguments with the values of secrets. Only for the process of the tool."""
     found = parse(args)
     return _replaced(found, secrets, secrets.__getitem__) if secrets else found
 

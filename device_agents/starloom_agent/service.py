@@ -1,7 +1,7 @@
 """Starts the agent with the computer: a systemd user unit, a launchd agent or a task of the Windows scheduler.
 
-What is written and which of the system's own commands are run is made by pure functions from the platform's name;
-`install`, `start`, `stop` and `remove` carry it out and say each step. One service for each home.
+Pure functions make the files and the system's own commands from the platform's name; `install`, `start`, `stop` and
+`remove` carry them out and print each step. One service for each home.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from starloom_agent.systemd_unit import protection_for, unit_text
 Say = Callable[[str], None]
 Argv = tuple[str, ...]
 EXIT_REFUSED = 3
-"""The hub refuses this device for good: no service may start it again and again."""
+"""The exit code if the hub refuses this device for good: no service may start it again."""
 
 
 class ServiceFault(Exception):
-    """The system's own service manager does not do what is asked; the text says what it said and the way out."""
+    """The system's own service manager failed; the text has its message and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def service_of(home: AgentHome, slots: int, *, system: str = sys.platform, user_
 
 
 def _policy_of(home: AgentHome) -> Policy:
-    """Return the policy in force: a file that cannot be read allows to observe."""
+    """Return the policy in force: that of an unreadable file is `observe`."""
     try:
         return read_policy(home.policy)
     except PolicyFault:
@@ -146,7 +146,7 @@ def _policy_of(home: AgentHome) -> Policy:
 
 
 def is_stale(home: AgentHome, slots: int = 1) -> bool:
-    """Say whether an installed systemd unit protects less or more than the policy asks for now."""
+    """Return whether an installed systemd unit protects less or more than the current policy requires."""
     service = service_of(home, slots)
     if sys.platform != "linux" or not service.path.exists():
         return False
@@ -156,7 +156,7 @@ def is_stale(home: AgentHome, slots: int = 1) -> bool:
 
 
 def is_installed(home: AgentHome) -> bool:
-    """Say whether a service was installed for this home."""
+    """Return whether a service was installed for this home."""
     return service_of(home, 1).path.exists()
 
 
@@ -227,7 +227,7 @@ def _all(commands: Sequence[Argv], say: Say) -> None:
 
 
 def _run(argv: Argv) -> str | None:
-    """Run one of the system's commands; return None if it worked, else what it said."""
+    """Run one of the system's commands; return None if it worked, else its message."""
     if shutil.which(argv[0]) is None:
         return f"{argv[0]} is not on this computer"
     done = subprocess.run(argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)

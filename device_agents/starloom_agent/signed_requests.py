@@ -1,4 +1,4 @@
-"""Asks the hub something with this device's own key, beside a connection, and believes only the hub's own answer."""
+"""Requests to the hub signed with this device's own key, outside a connection; only the hub's signed answer counts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def leave(joined: Joined, identity: Identity) -> None:
     """Have the hub let this device go.
 
     Raises:
-        JoinRefused: the hub was not told.
+        JoinRefused: the hub did not get the request.
     """
     ask(joined, identity, LEAVE)
 
@@ -64,7 +64,7 @@ def release(joined: Joined, identity: Identity) -> Release:
     """Return the agent that the hub hands out.
 
     Raises:
-        JoinRefused: the hub has none, or does not say it in a way that can be meant.
+        JoinRefused: the hub has none, or its answer is invalid.
     """
     answer = ask(joined, identity, UPGRADE)
     try:

@@ -32,7 +32,7 @@ def begun_with_room(
     takeover_s: float = 0.0,
     wait: Callable[[float], None] = time.sleep,
 ) -> Iterator[Ledger]:
-    """Hold the home and give its ledger while the block runs; waits for as long as the disk is full.
+    """Hold the home and yield its ledger while the block runs; wait as long as the disk is full.
 
     Raises:
         AlreadyRunning: if another process holds the home, for longer than `takeover_s`.

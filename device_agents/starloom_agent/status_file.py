@@ -34,7 +34,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_status(home: AgentHome, *, hub: str, device: str, state: str, reason: str, slots: int) -> None:
-    """Put down how this process is connected since now."""
+    """Write the state of this process's connection from now on."""
     told = Status(
         device=device,
         environment=sys.prefix,
@@ -50,7 +50,7 @@ def write_status(home: AgentHome, *, hub: str, device: str, state: str, reason: 
 
 
 def read_status(home: AgentHome) -> Status | None:
-    """Return what the last agent of this home said, or None if there is nothing that can be read."""
+    """Return the status that the last agent of this home wrote, or None if it is missing or unreadable."""
     try:
         return msgspec.json.decode(_path(home).read_bytes(), type=Status)
     except (FileNotFoundError, msgspec.DecodeError):

@@ -1,4 +1,4 @@
-"""The text of the agent's systemd unit, with as much protection as its owner's policy leaves room for. Pure.
+"""The text of the agent's systemd unit, with as much protection as its owner's policy permits. Pure.
 
 A policy that keeps all work inside named folders gives a unit that can write nowhere else. Commands, scripts and
 opened programs of the owner may write wherever the owner may; they keep the protection that does not depend on places.

@@ -43,7 +43,7 @@ class LineOut:
         self._progress_at = 0.0
 
     def end(self, ended: Ended) -> None:
-        """Say how the call ended; nothing is said after it."""
+        """Send the end of the call; it is the last line."""
         self.line(msgspec.structs.replace(ended, made_at=processes.awake_clock_s()))
 
     def line(self, line: Said | Ended) -> None:
@@ -155,7 +155,7 @@ def _failure(spec: CallSpec, code: Code, detail: str, effect: EffectSeen) -> End
 
 
 def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
-    """Put files where they go and the value where it fits; nothing but that is left to do."""
+    """Store the result files and the value of a finished call, and return its end."""
     if spec.files_out:
         context.confine()
     for item in spec.files_out:

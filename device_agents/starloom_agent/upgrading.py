@@ -1,4 +1,4 @@
-"""Upgrades this agent to the one that its hub hands out, and goes back to the one before if that does not come online.
+"""The upgrade of this agent to the one that its hub hands out, with a return to the old one if that stays offline.
 
 The new agent is installed beside the old one. It takes the old one's place for a trial, and only when it is online does
 the name `venv` point to it (`environments`). So whenever this process ends, by force too, that name belongs to an agent
@@ -81,7 +81,7 @@ def refusal(installed: str, offered: str, wishes: Wishes) -> str | None:
 
 
 def upgrade(home: AgentHome, say: Say, wishes: Wishes) -> None:
-    """Carry it out, one line for each step.
+    """Carry out an upgrade, and print one line for each step.
 
     Raises:
         CannotUpgrade: the agent before is in place, and runs if it ran.
@@ -345,7 +345,7 @@ def _removed_on_failure(environments: Environments, made: Path) -> Iterator[None
 
 @contextmanager
 def _not_cut_short() -> Iterator[None]:
-    """Let a lost terminal not end the upgrade, and have a polite end of the process go back first."""
+    """Keep the upgrade running when the terminal is lost, and go back first when the process is asked to end."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -30,7 +30,7 @@ from starloom_agent.toolkit import registry
 
 _READ_BYTES: Final = 4096
 _END_WITHIN_S: Final = 5.0
-# What calls load beside the module of their tool: the way to artifacts, and the confinement of file tools.
+# Modules that calls load beside that of their tool: access to artifacts, and the confinement of file tools.
 _BESIDE: Final = (
     "starloom_agent.artifacts", "encodings.idna", "fcntl",
 )  # fmt: skip

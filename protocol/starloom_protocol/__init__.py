@@ -1,9 +1,9 @@
-"""The treaty between hub, agents and browser: a leaf that imports nothing else of Starloom.
+"""The contract between hub, agents and browser: a leaf that imports nothing else of Starloom.
 
-vocabulary   states, codes, effects and how a state is shown
+vocabulary   states, codes, effects and the presentation of a state
 values       canonical JSON text, JSON pointers, the operators of conditions
-entities     the small records that events put; the state of everything is a map of them
-authors      who wrote or decided something: kind, name and token
+entities     the small records that events put; all state is a map of them
+authors      the author of an event or a decision: kind, name and token
 feed         events, snapshots and the frames of the live stream
 plan         the plan language, recipe heads and edits (Pydantic; never imported by an agent)
 frames       one class per AIP frame

@@ -1,4 +1,4 @@
-"""Who may ask: principals, tokens, sign-in links and idempotency keys. Entities of `access`; no secret is kept."""
+"""Records of access: principals, tokens, sign-in links and idempotency keys. Entities of `access`; without secrets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Token(Record, frozen=True, kw_only=True):
 
 
 class SignIn(Record, frozen=True, kw_only=True):
-    """A one-time sign-in link; only its secret's hash is kept, and it dies on use.
+    """A one-time sign-in link; only its secret's hash is kept, and it is used up by one sign-in.
 
     Its session is a child of the token `parent`, with no more than that token's rights.
     """

@@ -1,7 +1,7 @@
-"""Who wrote or decided something, as events name it: `KIND:NAME`, and `#TOKEN` by which a caller was recognised.
+"""The authors of events and decisions: `KIND:NAME`, and `#TOKEN` by which a caller was recognised.
 
-The kind is judged here and nowhere else. Identity comes from the connection's secret, so nothing in a message makes a
-person of a program.
+Only this module judges the kind. Identity comes from the connection's secret, so no message can turn a program into a
+person.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from starloom_protocol.vocabulary import PrincipalKind
 
 PRINCIPAL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
-"""How somebody who is given a token may be called."""
+"""The form of a name for the holder of a token."""
 
 MODEL: Final = "model"
 _TOKEN: Final = "#"
@@ -20,7 +20,7 @@ _DECIDING: Final = (PrincipalKind.PERSON, PrincipalKind.PROGRAM)
 
 
 def author_of(kind: PrincipalKind, name: str, token: str = "") -> str:
-    """Return how a caller is named in events."""
+    """Return the author of a caller's events."""
     plain = name.replace(_TOKEN, "_")
     return f"{kind}:{plain}{_TOKEN if token else ''}{token}"
 
@@ -42,10 +42,10 @@ def name_of(author: str) -> str:
 
 
 def may_decide(author: str) -> bool:
-    """Say whether an author decides for itself: people do, and programs that people wrote."""
+    """Return whether an author decides for itself: people do, and programs that people wrote."""
     return any(author.startswith(f"{kind}:") for kind in _DECIDING)
 
 
 def is_model(author: str) -> bool:
-    """Say whether a model chose the words: a planner's model, a reviewer's, or that of an assistant."""
+    """Return whether a model chose the words: a planner's model, a reviewer's, or that of an assistant."""
     return author == MODEL or author.startswith(f"{PrincipalKind.ASSISTANT}:")

@@ -30,7 +30,7 @@ _SEAL_BYTES: Final = SEAL_CHARS // 2
 
 @dataclass(frozen=True, slots=True)
 class ChannelKeys:
-    """The keys of one connection: `agent` and `hub` seal what each side says, `http` proves requests."""
+    """The keys of one connection: `agent` and `hub` seal the messages of each side, `http` proves requests."""
 
     agent: bytes
     http: bytes
@@ -38,7 +38,7 @@ class ChannelKeys:
 
 
 def transcript(hello: Hello, challenge: Challenge) -> bytes:
-    """Return the hash of what both sides have said; the signature of the challenge does not count."""
+    """Return the hash of the messages of both sides; the signature of the challenge does not count."""
     said = {
         "challenge": msgspec.to_builtins(msgspec.structs.replace(challenge, signature="")),
         "hello": msgspec.to_builtins(hello),
@@ -77,7 +77,7 @@ def unseal(key: bytes, message: bytes) -> bytes | None:
 
 
 def request_proof(key: bytes, method: str, sha256: str, *, offset: str = "", length: str = "", span: str = "") -> str:
-    """Return what proves one request for an artifact; `span` is its Range, all are the headers' own text.
+    """Return the proof of one request for an artifact; `span` is its Range, all are the headers' own text.
 
     The bytes of an upload are not in it: they are named by `sha256`.
     """
@@ -86,6 +86,6 @@ def request_proof(key: bytes, method: str, sha256: str, *, offset: str = "", len
 
 
 def answer_proof(key: bytes, request: str, status: int, offset: str) -> str:
-    """Return what proves the hub's answer to the request of this proof; `offset` is its Upload-Offset or ""."""
+    """Return the proof of the hub's answer to the request of this proof; `offset` is its Upload-Offset or ""."""
     said = "\n".join(("starloom/aip/answer", request, str(status), offset))
     return hmac.digest(key, said.encode(), "sha256").hex()

@@ -89,7 +89,7 @@ def encode(
     for frame in frames:
         if type(frame) not in legal:
             raise ProtocolFault(Code.PROTOCOL_ERROR, f"the {side} never sends `{tag_of(frame)}`")
-    # The newest version knows every field: then there is none to look for in each frame.
+    # The newest version knows every field, so no frame needs a search for unknown ones.
     sent = frames if version == PROTOCOL_VERSIONS[-1] else [leave_out(frame, version) for frame in frames]
     data = _encoder.encode({"f": sent, "n": n})
     _limit(data, authenticated=authenticated)
@@ -122,7 +122,7 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
 
 
 def nests_too_deep(text: str, limit: int = VALUE_DEPTH_MAX) -> bool:
-    """Tell whether valid JSON text nests lists and maps deeper than `limit`; linear, without recursion."""
+    """Return whether valid JSON text nests lists and maps deeper than `limit`; linear, without recursion."""
     if text.count("[") + text.count("{") <= limit:
         return False
     depth = 0

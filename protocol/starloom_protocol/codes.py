@@ -1,6 +1,6 @@
-"""The codes of errors and refusals, and what each means: its class, its title and the way out.
+"""The codes of errors and refusals, and the meaning of each: its class, its title and its remedy.
 
-Stable: a code is never renamed and never reused. Taken from `vocabulary`, of which it is a part.
+Stable: a code is never renamed and never reused. Part of the vocabulary: `vocabulary` re-exports it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class CodeClass(StrEnum):
-    """Where the ladder goes first: retry here, do not retry, or try another device."""
+    """The first step of the recovery ladder: retry here, do not retry, or try another device."""
 
     TRANSIENT = "transient"
     PERMANENT = "permanent"

@@ -70,7 +70,7 @@ class SetPolicy(Operation, frozen=True, kw_only=True, tag="set_policy"):
 
 
 class Supersede(Operation, frozen=True, kw_only=True, tag="supersede"):
-    """In the outcome, `task`, which ended without success, counts as `by`; null takes that back. For people only."""
+    """Lets `task`, which ended without success, count as `by` in the outcome; null reverts that. For people only."""
 
     by: str | None
     task: str
@@ -92,7 +92,7 @@ EditOperation = (
 
 
 class LoweredPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A whole plan, ready to become version 1. `hash` is what a preview shows and an approval binds."""
+    """A whole plan, ready to become version 1. A preview shows its `hash`, and an approval is bound to it."""
 
     dependencies: list[Dependency]
     hash: str

@@ -86,10 +86,10 @@ class ResultSpec(Record, frozen=True, kw_only=True):
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """The constellation itself; `wall_ms` and the like are derived by whoever shows it.
+    """The constellation itself; displays derive `wall_ms` and the like.
 
-    `undone_from` is how it had ended before its work was undone. `priority` is the one that was asked for with the
-    request; it goes before the plan's own, which `policy` has.
+    `undone_from` is its final state before its work was undone. `priority` is that of the request; it takes precedence
+    over the plan's own, which `policy` has.
     """
 
     approves: bool = True
@@ -138,7 +138,7 @@ class AnswerItem(Record, frozen=True, kw_only=True):
 class Answer(Record, frozen=True, kw_only=True):
     """`state` is none, partial or final; the sentence is made by the core without a model.
 
-    A partial one tells of `ended` tasks.
+    A partial answer counts the `ended` tasks.
     """
 
     ended: int = 0
@@ -186,14 +186,14 @@ class TaskSpec(Record, frozen=True, kw_only=True):
 
 
 class TaskRecord(Record, frozen=True, kw_only=True):
-    """Where a task stands. `attempt` is the one that counts, `started` counts those of this round.
+    """The state of a task. `attempt` is the number of the one that counts, `started` counts the attempts of this round.
 
-    `hedge` is the highest number that a hedge had; where it is above `attempt` and open, two attempts run and the first
-    result ends both. Numbers rise over both.
+    `hedge` is the highest number of a hedge; if it is above `attempt` and open, two attempts run and the first result
+    ends both. Both share one rising sequence of numbers.
 
-    `cause` of a skip is the first task that failed or was cancelled on the way, or `not_chosen`. `stood_ms` is how
-    long the clock of `schedule_to_close_s` stood still in this round. `review` is the job for whose review it is held,
-    `reviews` how often it was.
+    `cause` of a skip is the first task that failed or was cancelled on the way, or `not_chosen`. `stood_ms` is the time
+    for which the clock of `schedule_to_close_s` stood still in this round. `review` is the job whose review holds it,
+    `reviews` the number of its reviews.
     """
 
     absent_since_ms: int = 0
@@ -219,10 +219,10 @@ class TaskRecord(Record, frozen=True, kw_only=True):
 
 
 class GroupRecord(Record, frozen=True, kw_only=True):
-    """Where a group stands; its children are the tasks whose spec names it.
+    """The state of a group; its children are the tasks whose spec names it.
 
-    `list_round` is the round of the task whose output is its list, as it was when the group expanded. `until_ms`: it
-    waits at most until then for devices that are expected back (0: it does not).
+    `list_round` is the round, at the expansion, of the task whose output is the list. `until_ms`: the group waits at
+    most until then for devices that are expected back (0: it does not).
     """
 
     cause: str | None = None
@@ -241,7 +241,7 @@ class GroupRecord(Record, frozen=True, kw_only=True):
 class Item(Record, frozen=True, kw_only=True):
     """One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped.
 
-    `off_since_ms`: since when its device was off when that was told.
+    `off_since_ms`: the time since which its device was off, when that was reported.
     """
 
     dropped: bool = False

@@ -1,4 +1,4 @@
-"""Writes what other languages need of the protocol: JSON Schema and the page's TypeScript, from the types themselves.
+"""The export of the protocol to other languages: JSON Schema and the page's TypeScript, from the types themselves.
 
 `python -m starloom_protocol.export` writes the files of a checkout, `--check` exits 1 if one is stale. Generated
 files are never edited; a test fails when they are stale. Owns no shape of its own.
@@ -60,7 +60,7 @@ def enums() -> list[type[StrEnum]]:
 
 
 def structs() -> list[type[msgspec.Struct]]:
-    """Return every record, feed frame, AIP frame and edit operation, parts before what holds them."""
+    """Return every record, feed frame, AIP frame and edit operation, parts before the structs that hold them."""
     found: dict[str, type[msgspec.Struct]] = {}
     abstract = {entities.Record, frames.Part, frames.Frame, edits.Operation}
     for module in (
@@ -197,7 +197,7 @@ def _sets() -> Iterator[str]:
 
 
 def presentation_rows() -> list[dict[str, Any]]:
-    """Return every (state, reason, checked) with what people see; attempts are counted on by the page."""
+    """Return every (state, reason, checked) with its presentation; the page adds the numbers of attempts."""
     rows = []
     reasons: list[vocabulary.Reason | None] = [None, *vocabulary.Reason]
     for state in vocabulary.TaskState:
@@ -303,7 +303,7 @@ def generated() -> dict[Path, str]:
 
 
 def stale(root: Path) -> list[Path]:
-    """Return the generated files under `root` that do not hold what they should."""
+    """Return the generated files under `root` that are stale."""
     return [
         place
         for place, text in generated().items()

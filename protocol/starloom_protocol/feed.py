@@ -22,8 +22,8 @@ _MODULUS = 1 << 256
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """One numbered fact of a stream (a constellation's id, `fleet` or `access`).
 
-    `by` is who decided: `person:NAME`, `rule:NAME`, `engine`, `device:ID`, `planner`, `lab`.
-    `about` is the task, device or other thing it tells of; `note` a sentence where one helps.
+    `by` is the author: `person:NAME`, `rule:NAME`, `engine`, `device:ID`, `planner`, `lab`.
+    `about` is its task, device or other subject; `note` a sentence where one helps.
     """
 
     about: str = ""
@@ -113,7 +113,7 @@ class BesideFrame(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag=
 
 
 class Resync(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="resync"):
-    """The stream cannot go on from where the client is: ask for a snapshot."""
+    """The stream cannot continue from the client's position: the client must ask for a snapshot."""
 
     reason: str
     stream: str

@@ -1,7 +1,7 @@
-"""Writes the runtime shapes of AIP frames for TypeScript, so that a browser agent's codec is as strict as Python's.
+"""The export of AIP frames as runtime shapes for TypeScript, so that a browser agent's codec is as strict as Python's.
 
-TypeScript's interfaces are gone at run time; these tables are what is left of the frames' types there: fields in the
-order of the wire, their kinds, their defaults and the version they came with. Owns no shape of its own.
+TypeScript's interfaces do not exist at run time; these tables replace them: fields in the order of the wire, their
+kinds, their defaults and the version they came with. Owns no shape of its own.
 """
 
 from __future__ import annotations

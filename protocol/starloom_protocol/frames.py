@@ -1,4 +1,4 @@
-"""One frozen class per AIP frame; what they mean together is in `session` and `contract.md`.
+"""One frozen class per AIP frame; their protocol is in `session` and `contract.md`.
 
 On the wire a message is `{"n": number, "f": [frames]}`: numbered within a connection, one or more frames each.
 Reports carry the agent's outbox number; orders are idempotent by (incarnation, task, attempt). Strict on both
@@ -71,7 +71,7 @@ class Prove(Frame, frozen=True, kw_only=True, tag="prove"):
 
 
 class Welcome(Frame, frozen=True, kw_only=True, tag="welcome"):
-    """The connection counts from here; `received` is the highest report number the hub has durably.
+    """The connection is open from here; `received` is the highest report number that the hub has durably.
 
     `http_token` names this session in requests for artifacts; since version 3 it opens nothing without the proof that
     `channel.request_proof` makes.
@@ -178,14 +178,14 @@ class ConditionFrame(Frame, frozen=True, kw_only=True, tag="condition"):
 
 
 VITALS_EVERY_S: Final = 20.0
-"""How often an agent says its figures: more often than the hub keeps a point, so that none is missed by a late word."""
+"""The interval of an agent's figures: shorter than that of the hub's points, so that a late frame misses none."""
 
 
 class VitalsFrame(Frame, frozen=True, kw_only=True, tag="vitals"):
-    """How this device fares now, in figures that nobody decides by; -1: it cannot tell. Since version 3.
+    """The vital figures of this device, on which no decision depends; -1: unknown. Since version 3.
 
-    `load_percent` is the load of the last minute in percent of all its processors, the others are what is used.
-    `battery_percent` is the charge.
+    `load_percent` is the load of the last minute in percent of all its processors, `disk_percent` and `memory_percent`
+    are the used shares, `battery_percent` is the charge.
     """
 
     battery_percent: int = -1
@@ -195,7 +195,7 @@ class VitalsFrame(Frame, frozen=True, kw_only=True, tag="vitals"):
 
 
 class AsksFrame(Frame, frozen=True, kw_only=True, tag="asks"):
-    """All that this device asks its owner now; the latest wins. Since version 2.
+    """The open questions of this device to its owner; the latest frame wins. Since version 2.
 
     `answers`: `hub` if its policy takes the answer of a person there, `here` if only one typed on the device counts.
     """
@@ -227,7 +227,7 @@ class LedgerReport(Frame, frozen=True, kw_only=True, tag="ledger"):
 class FactsFrame(Frame, frozen=True, kw_only=True, tag="facts"):
     """The answer to `fetch_facts`; a pointer that found nothing is in neither map.
 
-    `kept` False: this device does not have the value any more (or it is an artifact), so nothing was looked up.
+    `kept` False: this device does not have the value any more (or it is an artifact), so no pointer was followed.
     """
 
     at: LeaseRef
@@ -261,7 +261,7 @@ class DispatchInput(Part, frozen=True, kw_only=True):
 
 
 class Dispatch(Frame, frozen=True, kw_only=True, tag="dispatch"):
-    """Run one tool. `args` is canonical text, values resolved; `secrets` are scrubbed from all that leaves.
+    """Run one tool. `args` is canonical text, values resolved; `secrets` are scrubbed from everything that leaves.
 
     `wants` are the pointers whose facts the result must carry. `fence_after_s` 0 means no fence: `wait` work.
     """
@@ -287,7 +287,7 @@ class Cancel(Frame, frozen=True, kw_only=True, tag="cancel"):
 class Renew(Frame, frozen=True, kw_only=True, tag="renew"):
     """Answers one `alive`: the leases that go on, and those that this agent no longer has.
 
-    An agent that runs nothing needs to say `alive` only every `idle_s`, since version 3; 0: as the welcome says.
+    An idle agent needs to send `alive` only every `idle_s`, since version 3; 0: as in the welcome.
     """
 
     gone: list[LeaseRef] = []
@@ -333,9 +333,9 @@ class FetchFacts(Frame, frozen=True, kw_only=True, tag="fetch_facts"):
 
 
 class OwnerAnswer(Frame, frozen=True, kw_only=True, tag="answer"):
-    """A person's answer to a question of the device, bound to that one asking. Since version 2.
+    """A person's answer to a question of the device, bound to that one question. Since version 2.
 
-    Idempotent by `action`: said again after each `asks` that still holds it. The device's policy decides whether it
+    Idempotent by `action`: sent again after each `asks` that still has it. The device's policy decides whether it
     counts.
     """
 

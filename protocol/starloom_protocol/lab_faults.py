@@ -38,7 +38,7 @@ class FaultKind(StrEnum):
 
 
 class FaultState(StrEnum):
-    """The life of a fault that somebody asked for; the last two are final."""
+    """The life of a requested fault; the last two are final."""
 
     ASKED = "asked"
     ACTIVE = "active"
@@ -63,10 +63,10 @@ CAN: Final[dict[FaultTarget, tuple[FaultKind, ...]]] = {
     FaultTarget.WORKER: (FaultKind.KILL, FaultKind.FREEZE),
     FaultTarget.REDIS: (FaultKind.KILL, FaultKind.FREEZE),
 }
-"""Which fault can hit which target."""
+"""The faults that can hit each target."""
 
 ANY_DEVICE: Final = "any"
-"""Instead of a name: whichever device is drawn."""
+"""Instead of a name: a device drawn at random."""
 
 BY_S: Final = {FaultKind.CLOCK_SKEW: 3_600.0, FaultKind.DELAY: 0.2}
-"""The faults that have a size, in seconds, and the size they have if nobody names one."""
+"""The faults that have a size, in seconds, and their default sizes."""

@@ -1,4 +1,4 @@
-"""Which user is at the other end of a Unix socket: asked of the kernel, by both sides before they trust each other.
+"""The user at the other end of a Unix socket, by the kernel: both sides check it before they trust each other.
 
 Shared by hub, command line and agent, which have nothing else in common. Opens no socket.
 """

@@ -1,7 +1,7 @@
-"""How a task's state is shown: the one mapping to a word, a shape and a tone (dashboard.md C7).
+"""The presentation of a task's state: the one mapping to a word, a shape and a tone (dashboard.md C7).
 
-Owns these words and nothing else; page, CLI and exports show what stands here and invent no state. Colours and
-drawings are the page's.
+Owns these words and nothing else; page, CLI and exports show them and invent no state. Colours and drawings belong to
+the page.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Glyph(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """How a state is shown: a word, a shape and a tone; never the tone alone."""
+    """The presentation of a state: a word, a shape and a tone; never the tone alone."""
 
     word: str
     glyph: Glyph
@@ -77,7 +77,7 @@ SKIP_WORDS: dict[Reason, str] = {
 def presentation(
     state: TaskState, reason: Reason | None = None, *, attempt: int = 0, checked: bool = False
 ) -> Presentation:
-    """The one mapping from a task's state and reason to what people see (dashboard.md C7).
+    """Return the presentation of a task's state and reason (dashboard.md C7).
 
     `reason` is the task's own stored reason or the one joined from its constellation or demand.
     """

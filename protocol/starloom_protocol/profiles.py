@@ -1,5 +1,5 @@
-"""The profiles of a device in numbers: which grants and effects belong to each. A device's own policy decides; a hub
-uses this only to hold a device to what its join code allowed.
+"""The profiles of a device: the grants and effects of each. A device's own policy decides; a hub uses this only to hold
+a device to the profile that its join code allowed.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=
 
 
 class Fault(Record, frozen=True, kw_only=True):
-    """One thing that is wrong: a code, a sentence, the place, the way out."""
+    """One fault: a code, a sentence, the place, the remedy."""
 
     code: Code
     hint: str = ""

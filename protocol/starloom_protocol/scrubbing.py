@@ -1,9 +1,9 @@
-"""Takes known values out of what is said: as they are, and as they stand inside JSON, URLs, base64, hex and listings.
+"""The removal of known values from texts: as they are, and as they appear in JSON, URLs, base64, hex and listings.
 
 Upper and lower case, base32 and UTF-16 (also in base64, as PowerShell has it) are among the forms. Pure; the agent uses
-it before anything leaves a device, the hub once more for what comes in. It finds a value that was copied or encoded
-whole, not one that was cut, reversed or encrypted on purpose: that is what naming the devices and tools of a secret is
-for. A form costs one search of a text, and a value has about 80.
+it before anything leaves a device, the hub once more for everything that arrives. It finds a value that was copied or
+encoded whole, not one that was cut, reversed or encrypted on purpose: against those a secret is limited to named
+devices and tools. A form costs one search of a text, and a value has about 80.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Scrubber:
                 forms[form] = None
             if value and len(value) <= FORMS_BYTES_MOST:
                 raw |= dict.fromkeys(value.encode(codec) for codec in _WIDE)
-        # The longest first, so that what is left of a longer one never shows.
+        # The longest first, so that the rest of a longer one never shows.
         self.forms: tuple[str, ...] = tuple(sorted(forms, key=lambda form: (-len(form), form)))
         self.form_chars_max = len(self.forms[0]) if self.forms else 0
         self._raw = (*(form.encode() for form in self.forms), *raw)
@@ -84,14 +84,14 @@ class Scrubber:
 
 
 class Stream:
-    """A text that comes in parts: what may be the beginning of a value waits until more is known."""
+    """A text that comes in parts: a possible beginning of a value is held back until more text follows."""
 
     def __init__(self, scrubber: Scrubber) -> None:
         self._scrubber = scrubber
         self._held = ""
 
     def take(self, text: str, *, final: bool = False) -> str:
-        """Return what can be said now. With `final` nothing stays behind."""
+        """Return the text that can be passed on now. With `final` no text is held back."""
         text = self._scrubber.text(self._held + text)
         cut = len(text) if final else self._scrubber.held_back(text)
         self._held = text[cut:]
@@ -99,7 +99,7 @@ class Stream:
 
 
 def forms_of(value: str) -> Iterable[str]:
-    """Yield a value and what it looks like after the usual ways of writing it down."""
+    """Yield a value and its forms in the usual encodings."""
     if not value:
         return
     yield value
@@ -133,7 +133,7 @@ def _written(value: str) -> Iterable[str]:
         wide = value.encode(codec)
         yield from _encoded(wide)
         yield from _base32_cores(wide)
-        # What a program writes as UTF-16 is read here as UTF-8, or byte for byte.
+        # UTF-16 output of a program is read here as UTF-8, or byte for byte.
         for read in (wide.decode("utf-8", "replace"), wide.decode("latin-1")):
             if read.strip("\0"):
                 yield read.strip("\0")

@@ -1,4 +1,4 @@
-"""Secrets as the log knows them: a name, who may receive it, where its ciphertext lies. Never a value, never a length.
+"""Records of secrets: the name, the allowed receivers, the place of the ciphertext. Never a value, never a length.
 
 Entities of `access`, so they are never streamed live. The ciphertext is kept beside the log, by `cipher`.
 """

@@ -1,4 +1,4 @@
-"""The sans-I/O session of AIP, both sides: order of the handshake, numbering, which frame may come when.
+"""The sans-I/O session of AIP, both sides: order of the handshake, numbering, legal frames in each state.
 
     agent hello -> hub challenge -> agent prove -> hub welcome | refuse -> open
 
@@ -79,7 +79,7 @@ TABLE: Final[Mapping[tuple[Side, type[Frame], State], State | None]] = {
 
 _OPEN: Final = State.OPEN
 _CLOSED: Final = State.CLOSED
-# Nearly all that is ever sent: what leaves an open session as it is and belongs to every version.
+# Nearly all traffic: frames that leave an open session unchanged and belong to every version.
 _STEADY: Final[Mapping[Side, frozenset[type[Frame]]]] = {
     side: frozenset(frame for frame in frames if TABLE[side, frame, _OPEN] is _OPEN and knows(tag_of(frame), 1))
     for side, frames in ((Side.AGENT, AGENT_FRAMES), (Side.HUB, HUB_FRAMES))
@@ -118,11 +118,11 @@ class Session:
 
     @property
     def secured(self) -> bool:
-        """True once messages are sealed: what the peer says is its own."""
+        """True once messages are sealed: every message comes from the peer."""
         return self._unseal_by is not None
 
     def secure(self, keys: ChannelKeys) -> None:
-        """Seal all that is sent from now on, and take nothing without the peer's seal."""
+        """Seal all messages from now on, and accept none without the peer's seal."""
         hub = self.side is Side.HUB
         self._seal_by = keys.hub if hub else keys.agent
         self._unseal_by = keys.agent if hub else keys.hub
@@ -180,7 +180,7 @@ class Session:
         A hub that has not welcomed the agent yet refuses, with the fix; all else is an `error`.
 
         Raises:
-            ProtocolFault: if the last word was said already.
+            ProtocolFault: if the session has sent its last message already.
         """
         if self._farewell_sent:
             raise ProtocolFault(Code.PROTOCOL_ERROR, "the session has said its last word already")

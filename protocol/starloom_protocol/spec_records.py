@@ -32,7 +32,7 @@ class Choice(Record, frozen=True, kw_only=True):
 
 
 class Selector(Record, frozen=True, kw_only=True):
-    """Which devices fit: every given field must hold, `any` needs one of its own."""
+    """The devices that fit: every given field must hold, `any` needs one of its own."""
 
     any: list[Selector] = []
     id: str | None = None
@@ -47,7 +47,7 @@ class ForEach(Record, frozen=True, kw_only=True):
 
     Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
     `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
-    `when_off`: a device that is off is waited for, or told of (`report`) once it has been off for `after_s`.
+    `when_off`: a device that is off is waited for, or reported (`report`) once it has been off for `after_s`.
     """
 
     after_s: int = 0

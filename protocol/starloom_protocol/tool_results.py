@@ -1,4 +1,4 @@
-"""The JSON schemas of what the built-in tools give, and the short names under which an offer speaks of them.
+"""The JSON schemas of the built-in tools' results, and the short names for them in an offer.
 
 Both ends of a version have the same file: an agent sends a name of 23 characters in place of a schema. A name that this
 side does not know is a schema that it does not know.

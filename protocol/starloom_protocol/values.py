@@ -149,7 +149,7 @@ def point(value: Any, pointer: str) -> Any:
 
 
 def pointer_fault(pointer: str) -> str | None:
-    """Return what is wrong with the text of a pointer, or None."""
+    """Return the fault in the text of a pointer, or None."""
     if pointer and not pointer.startswith("/"):
         return "a pointer is empty or starts with /"
     if len(pointer) > 256:

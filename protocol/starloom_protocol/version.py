@@ -1,4 +1,4 @@
-"""Which versions of AIP this side speaks, how two sides agree on one, and what an older peer cannot know.
+"""The versions of AIP: those that this side speaks, their negotiation, and the parts that an older peer lacks.
 
 A new optional field of a frame gets a row in `FIELDS_SINCE`; the encoder leaves it out for peers older than that. A new
 frame gets a row in `FRAMES_SINCE`; a session of an older version neither sends nor takes it.

@@ -1,4 +1,4 @@
-"""How the figures of devices leave the hub: lines of the last hour, and what devices worked at since a moment."""
+"""Records of vital figures as the hub sends them: lines of the last hour, and the work of devices since a moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DeviceVitals(msgspec.Struct, frozen=True, kw_only=True):
 class Vitals(msgspec.Struct, frozen=True, kw_only=True):
     """Lines as one hub has heard them, `step_s` between two points. It keeps them in memory alone.
 
-    `since_ms` is when it heard the first figure of any device (0: none yet): what was before, nobody knows any more.
+    `since_ms` is the time of the first figure of any device (0: none yet): earlier figures are lost.
     `left_out` counts devices beyond the most that one answer holds.
     """
 

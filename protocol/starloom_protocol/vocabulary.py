@@ -1,4 +1,4 @@
-"""Every word that crosses a boundary: states, reasons, codes, effects. How a state is shown is `presentation`.
+"""Every word that crosses a boundary: states, reasons, codes, effects. `presentation` owns how a state is shown.
 
 Owns the names; decides nothing. A state, a reason or an error code that is not here does not exist.
 """
@@ -110,7 +110,7 @@ class DeviceLink(StrEnum):
 
 
 class DeviceFact(StrEnum):
-    """The facts that a device tells of itself beside its offer; `true` or `false`, where nothing else is said.
+    """The facts that a device reports beside its offer; `true` or `false`, unless described otherwise.
 
     `battery` is its charge in percent; `disk` is `full` while its agent cannot write in `disk_folder`, else `ok`.
     """
@@ -162,7 +162,7 @@ _BY_CARE = list(Repeatability)
 
 
 def most_careful(said: Iterable[Repeatability]) -> Repeatability:
-    """Return what holds where several devices say of one tool how often it may be run; there must be one at least."""
+    """Return the most careful repeatability that devices state for one tool; there must be at least one."""
     return max(said, key=_BY_CARE.index)
 
 
@@ -186,7 +186,7 @@ class Purpose(StrEnum):
 
 
 class PrincipalKind(StrEnum):
-    """Who holds a token. An assistant asks for work and decides nothing: its words come from a model."""
+    """The kind of a token's holder. An assistant asks for work and decides nothing: its words come from a model."""
 
     PERSON = "person"
     PROGRAM = "program"
@@ -248,7 +248,7 @@ class Approval(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why something does not move. Those of a task are stored with it; the rest are joined by `why`."""
+    """The reason why something does not move. Those of a task are stored with it; `why` joins the rest."""
 
     HELD = "held"
     BACKOFF = "backoff"
@@ -277,7 +277,7 @@ class Reason(StrEnum):
 
 
 class Attention(StrEnum):
-    """Why a constellation asks for a person, beside its state."""
+    """The reason why a constellation asks for a person, beside its state."""
 
     QUESTION_OPEN = "question_open"
     TASK_UNKNOWN = "task_unknown"

@@ -19,9 +19,9 @@ _LISTS: Final = {
     "checks": "check",
     "edit": "operation",
 }
-"""Names of lists -> what one of their items is called."""
+"""Names of lists -> the name of one item."""
 _LEFT_OUT: Final = frozenset({"args", "body", "plan", "params"})
-"""Steps that say where something is kept, and not what it is."""
+"""Steps that name a container, and not its content."""
 VALUE_CHARS_MOST: Final = 200
 
 

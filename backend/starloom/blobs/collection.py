@@ -130,7 +130,7 @@ class Collector:
                 with self._blobs.open(sha256) as file:
                     found |= _names_in(file)
             except BlobRefused:
-                continue  # its bytes are gone or never came: it names nothing
+                continue  # its bytes are gone or never arrived
         return found
 
 

@@ -241,7 +241,7 @@ def _load(folder: Path) -> _Log:
         try:
             segments.append(_Segment(int(path.stem), path.stat().st_size))
         except FileNotFoundError:
-            continue  # dropped by the writer between the two looks
+            continue  # dropped by the writer between the two reads
     return _Log(folder, segments)
 
 

@@ -28,12 +28,12 @@ def register(app: typer.Typer) -> None:
 
 
 def is_pairing(identity: str) -> bool:
-    """Say whether an id is that of a pairing, not of a question."""
+    """Return whether an id is that of a pairing, not of a question."""
     return identity.startswith("e-")
 
 
 def is_ask(identity: str) -> bool:
-    """Say whether an id is that of a device's own question: `DEVICE:ID`."""
+    """Return whether an id is that of a device's own question: `DEVICE:ID`."""
     return identity.startswith("d-")
 
 

@@ -54,7 +54,7 @@ def _cell(view: View, name: str | None) -> Text:
 
 
 def _label(view: View, root: str, key: str) -> str:
-    """Return what an item is called: a device by its name, else its place with its name or the end of its path."""
+    """Return the label of an item: the name of a device, else its place with its name or the end of its path."""
     item = view.record(f"item/{root}/{key}", Item)
     value = parse(item.value) if item is not None else None
     named = value

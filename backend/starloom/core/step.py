@@ -79,7 +79,7 @@ def step(work: Work, item: AnyInput) -> None:
 
 
 def look(work: Work) -> None:
-    """Settle and place without an input: one that decided nothing still had its queues examined."""
+    """Settle and place without an input, as after one that decided nothing."""
     _settle(work, len(work.events))
 
 

@@ -66,7 +66,7 @@ class Admission:
         return found
 
     def admit(self, request: Request, path: str) -> Row:
-        """Let a request in and note who asks in its state.
+        """Let a request in and note its caller in its state.
 
         Raises:
             Problem: saying why not.
@@ -217,7 +217,7 @@ _NOTED = frozenset({Code.BAD_TOKEN, Code.CSRF, Code.FORBIDDEN})
 
 
 def _note_refusal(request: Request, path: str, error: Exception, denied: Callable[[Denied], None]) -> None:
-    """Have a refusal of somebody who showed something noted; that nobody is signed in yet is no deed."""
+    """Report a refusal of a caller with credentials, or a failed sign-in; a caller without any is not reported."""
     signing_in = path == V1 + "/sign-in"
     if not isinstance(error, Problem) or not (error.code in _NOTED or (signing_in and error.status == 401)):
         return

@@ -215,7 +215,7 @@ class Connection:
         return f"device:{self._who.device}"
 
     async def serve(self, hello: f.Hello) -> None:
-        """Welcome the device and talk until either side ends, or until the server holds the socket by itself.
+        """Welcome the device and exchange frames until either side ends, or until the server alone holds the socket.
 
         Raises:
             Gone, Refused, ProtocolFault: as the reasons why it is not welcomed.

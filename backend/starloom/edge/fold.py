@@ -55,7 +55,7 @@ def fold_at_version(
 
 
 def difference(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, Any]:
-    """Return what was added, removed and changed between two plans: specs, dependencies and rules."""
+    """Return the additions, removals and changes between two plans: specs, dependencies and rules."""
     old = {key: raw for key, raw in before.items() if key.startswith(_PLAN_KINDS)}
     new = {key: raw for key, raw in after.items() if key.startswith(_PLAN_KINDS)}
     return {

@@ -47,7 +47,7 @@ class Refused(Exception):
 
 
 class Alarm(ProtocolFault):
-    """A proof that somebody made on purpose: a key that is not the one of the device it names."""
+    """A deliberately false proof: a key that is not the one of the device it names."""
 
 
 class Gone(Exception):
@@ -69,7 +69,7 @@ class Socket:
     async def hand_over(self, taker: Taker, ended: Ended) -> None:
         """Have each message given to `taker`, and the reason to `ended` when the peer is gone; neither may raise.
 
-        Returns at once where the server holds the socket by itself, and otherwise when the socket has ended.
+        Returns at once if the server holds the socket from then on, and otherwise when the socket has ended.
         """
         self._ended = ended
         if self._hold is not None:

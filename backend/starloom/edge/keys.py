@@ -91,7 +91,7 @@ def public_key(text: str) -> bytes | None:
 
 
 def verifies(key: bytes, signature: str, data: bytes) -> bool:
-    """Say whether this base64 signature of `data` was made by the key."""
+    """Return whether this base64 signature of `data` was made by the key."""
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(signature, validate=True), data)
     except (InvalidSignature, ValueError):

@@ -1,4 +1,4 @@
-"""The open connections of devices: the pump's `DeviceSender`, and who holds which session's HTTP token.
+"""The open connections of devices: the pump's `DeviceSender`, and the holders of sessions' HTTP tokens.
 
 A link's queue is bounded; all frames queued in one turn leave as one message, in that turn if the line is free. The
 session decides which frames may be sent when; the engine gives them their meaning.
@@ -146,7 +146,7 @@ class Link:
         try:
             text = self._message(frames)
         except ProtocolFault:
-            # What cannot be sent ends the connection, and not whoever wanted to send it: the writer meets it again.
+            # A frame that cannot be sent ends the connection, not its sender: the writer meets the fault again.
             self._put_first(frames)
             self._write_on()
             return
@@ -286,7 +286,7 @@ class Links:
         return True
 
     def flush(self) -> None:
-        """Let leave what was queued in this turn; nobody must, it leaves in the next one otherwise."""
+        """Send the frames queued in this turn; without this call they leave in the next turn."""
         held, self._held = self._held, []
         for link in held:
             link.release()
@@ -330,7 +330,7 @@ class Links:
             granted.popitem(last=False)
 
     def has(self, device: str, ref: Ref) -> bool:
-        """Say whether this device was given this attempt; of very many the ones last asked about are known."""
+        """Return whether this device was given this attempt; of very many the ones last asked about are known."""
         granted = self._granted.get(device)
         if granted is None or ref not in granted:
             return False

@@ -309,7 +309,7 @@ class LiveClient:
         self._go_live(name, stream, seq)
 
     async def _reaches(self, name: str, last: int) -> bool:
-        """Say whether the stream has come at least as far as the client says that it is."""
+        """Return whether the stream has come at least as far as the client says that it is."""
         if last == 0:
             return True
         return bool(await self._parts.reads.events(name, last - 1, 1))

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class OwnUserHttp(BoundedHttp):
-    """A connection of this hub's own user, or of root; anybody else's ends before a byte of it is read."""
+    """A connection of this hub's own user, or of root; that of another user ends before a byte of it is read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

@@ -84,7 +84,7 @@ class Peers:
 
 
 def essence(method: str, target: bytes, headers: Headers) -> bytes:
-    """Return what a seal is bound to: method, path with query and whatever says who asks."""
+    """Return the bytes to which a seal is bound: method, path with query, origin and credential headers."""
     told = sorted(pair for pair in headers if pair[0] in (b"origin", b"authorization", b"cookie"))
     return b"\n".join([method.encode(), target, *(name + b": " + value for name, value in told)])
 

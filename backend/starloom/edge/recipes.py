@@ -185,7 +185,7 @@ def _numbered(text: str, number: int) -> str:
 
 
 def _sets_approval_aside(recipe: Recipe) -> bool:
-    """Say whether a recipe's policy may be `approval: never`, now or by a parameter."""
+    """Return whether a recipe's policy may be `approval: never`, now or by a parameter."""
     policy = recipe.plan.get("policy")
     approval = policy.get("approval") if isinstance(policy, dict) else policy
     return approval not in (None, Approval.RISKY.value, Approval.ALWAYS.value)

@@ -72,12 +72,12 @@ _PLAIN = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 def answers_alone(method: str, path: str) -> bool:
-    """Say whether the owner knows better, and the log here well enough."""
+    """Return whether the owner knows better, and the log here well enough."""
     return method in ("GET", "HEAD") and path.startswith(_KNOWN_BETTER)
 
 
 def belongs_here(method: str, path: str) -> bool:
-    """Say whether a hub that does not own the shard answers a request itself."""
+    """Return whether a hub that does not own the shard answers a request itself."""
     if path.startswith(_AT_OWNER):
         return False
     return method in ("GET", "HEAD") or (method, path) in _HERE

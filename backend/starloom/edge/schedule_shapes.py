@@ -17,7 +17,7 @@ AHEAD = 5
 
 
 def clock_fault(place: str, reason: str, hint: str = "") -> Fault:
-    """Return what is wrong with a clock, with its place in the body."""
+    """Return the fault of a clock, with its place in the body."""
     return Fault(code=Code.BAD_SCHEDULE, hint=hint, place=place, reason=reason)
 
 

@@ -211,7 +211,7 @@ class Sessions:
         return json_reply({**self._shape(made.token), "token": made.text}, 201)
 
     async def _holder(self, caller: Caller, body: NewToken) -> Principal:
-        """Return who is to hold a token: oneself, or somebody by name, who is noted if new.
+        """Return the future holder of a token: the caller, or a named one, who is noted if new.
 
         Raises:
             Problem: only an owner gives tokens to others; the name is of another kind, or may have less.

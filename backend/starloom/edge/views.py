@@ -184,7 +184,7 @@ class FleetView:
         return self._signatures
 
     def _different(self) -> dict[str, list[ToolOffer]]:
-        """Return what the devices that belong here offer by tool; what several offer alike is there once."""
+        """Return the different offers of each tool by the devices that belong here; equal offers appear once."""
         here = (offer for device, offer in self.offers.items() if self._belongs(device))
         found: dict[str, list[ToolOffer]] = {}
         for tools in {id(offer.tools): offer.tools for offer in here}.values():

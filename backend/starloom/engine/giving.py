@@ -124,7 +124,7 @@ class Giving:
                     record = shard.access.secrets.get(name)
                     value = None if record is None else await self._source.read(record)
                     if value is None and _record_of(held(), name) != record:
-                        break  # it was replaced or removed meanwhile: look again
+                        break  # it was replaced or removed meanwhile: try again
                     if value is None:
                         self._give_back(order, name, known=record is not None)
                         return None

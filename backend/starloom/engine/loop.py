@@ -120,7 +120,7 @@ class Engine:
         self._acks = Acknowledgements(sender)
         self._recording = Recording()
         self.retiring = Retiring(store, clock, settings.keeping, self._acks, self._recording)
-        self._turn = asyncio.Lock()  # one at a time: a batch with its commit, or what leaves and comes back
+        self._turn = asyncio.Lock()  # one at a time: a batch with its commit, retiring, or loading back
         self.retention = Retention(
             store,
             clock,
@@ -379,7 +379,7 @@ class Engine:
 
     async def _look_after(self, renewed: bool) -> None:
         if renewed and self._turn.locked():
-            return  # what commits finds out by itself
+            return  # a commit is under way and makes the same check
         async with self._turn:
             if not self.lost.is_set():
                 await self._committing.look(self._pos, renewed=renewed)
@@ -440,7 +440,7 @@ class Engine:
             self._acks.due()
         self._committed.set()
 
-    # -- what follows the history
+    # -- after the history has moved
 
     async def _follow_history(self) -> None:
         while True:

@@ -48,7 +48,7 @@ def _next(database: int) -> int:
 
 def make_celery(broker_url: str) -> Celery:
     """Return the application; it connects on first use."""
-    from celery import Celery  # here, for a hub needs it only when the first job is to be done
+    from celery import Celery  # here, because a hub needs it only for its first job
 
     app = Celery("starloom", broker=broker_url, backend=None)
     settings: dict[str, Any] = {

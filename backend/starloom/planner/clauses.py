@@ -54,7 +54,7 @@ def plain_word(token: str) -> str:
 
 
 def is_negation(word: str) -> bool:
-    """Say whether a plain word turns a request round or takes something out of it."""
+    """Return whether a plain word turns a request round or takes something out of it."""
     return word in NEGATIONS or word in _NEGATED_WORDS
 
 

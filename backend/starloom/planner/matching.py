@@ -205,7 +205,7 @@ def _try_recipe(
 
 
 def _is_of_a_phrase(kind: str, taken: Taken, telling: Collection[str]) -> bool:
-    """Say whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
+    """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
 
     Written as a name - `Pictures`, `./database` - it is one.
     """
@@ -215,7 +215,7 @@ def _is_of_a_phrase(kind: str, taken: Taken, telling: Collection[str]) -> bool:
 
 
 def _may_be_a_manner(kind: str, taken: Taken, phrase: Phrase, name: str) -> bool:
-    """Say whether words after *in* may be how or when rather than where: *in colour*, *in PDF*, *in an hour*.
+    """Return whether words after *in* may be how or when rather than where: *in colour*, *in PDF*, *in an hour*.
 
     Written as a name - `Receipts`, `./receipts`, *the folder receipts* - they are a folder, and before the rest of a
     phrase most words are one: *find duplicates in music on nas*.
@@ -252,7 +252,7 @@ def _fit(
 
 
 def _meets(value: Any, other: Any) -> bool:
-    """Say whether a device is another one, or among the others."""
+    """Return whether a device is another one, or among the others."""
     among = value.get("any", []) if isinstance(value, dict) else []
     return other is not None and (value == other or other in among)
 

@@ -152,7 +152,7 @@ def _near(plain: str, known: tuple[str, ...]) -> str:
 
 
 def _slip(one: str, other: str) -> bool:
-    """Say whether letters changed places, or one was left out or came twice: *texts* is no slip of *tests*."""
+    """Return whether letters changed places, or one was left out or came twice: *texts* is no slip of *tests*."""
     if len(one) == len(other):
         return sorted(one) == sorted(other)
     short, long = sorted((one, other), key=len)
@@ -160,7 +160,7 @@ def _slip(one: str, other: str) -> bool:
 
 
 def spellings(phrases: Collection[Phrase]) -> frozenset[str]:
-    """Return the words that somebody may have wanted to write: those of the phrases, and other words for them."""
+    """Return the words that a misspelt word may stand for: those of the phrases, and their synonyms."""
     own = {form for phrase in phrases for form in phrase.literals}
     same = {word for word, forms in _SAME.items() if own.issuperset(forms)}
     return frozenset(word for word in own | same if len(word) >= _SPELLED_LEAST and word.isalpha())

@@ -116,7 +116,7 @@ class Taken:
 
 
 def take(words: str, param: ParamDoc, fleet: FleetView) -> Taken:
-    """Return what a parameter takes from words. `words` are as typed, without surrounding space."""
+    """Return the value that a parameter takes from words. `words` are as typed, without surrounding space."""
     text = words.strip()
     if not text:
         return Taken(reason="it is empty")
@@ -204,7 +204,7 @@ def _unable(device: DeviceSeen, param: ParamDoc, able: Sequence[DeviceSeen]) -> 
 
 
 def _unknown(text: str, kind: str, able: Sequence[DeviceSeen]) -> Taken:
-    """Return the fault of a name that nobody has, with the devices there are, the nearest first."""
+    """Return the fault of an unknown name, with the known devices, the nearest first."""
     names = {device.name.casefold(): device.name for device in able}
     near = [names[name] for name in difflib.get_close_matches(kind, names, n=3, cutoff=0.7)]
     reason = f"there is no device like {text}" + (f"; the nearest is {near[0]}" if near else "")

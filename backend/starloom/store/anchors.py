@@ -1,8 +1,8 @@
 """Anchors: the sealed record of what was pruned from the history, which keeps the audit chain whole across it.
 
-Owns what a pruning says and what its seal binds. A pruning removes commits, or leaves of a commit only the events of
-streams that stay. Its seal is a link of the chain: it follows the last commit before the pruning, and the next commit
-follows it, so an anchor cannot be forged, changed or taken away without the links after it.
+Owns the content of a pruning and of its seal. A pruning removes commits, or all events of a commit but those of streams
+that stay. Its seal is a link of the chain: it follows the last commit before the pruning, and the next commit follows
+it, so an anchor cannot be forged, changed or removed without changing the links after it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of positions that was pruned: `before` is the link that its first commit followed, `link` its last link."""
+    """A run of pruned positions: `before` is the link that its first commit followed, `link` its last link."""
 
     before: bytes
     first: int
@@ -26,14 +26,14 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What is left of a commit inside an anchor: the digest of it, empty once nothing is."""
+    """The digest of the remaining part of a commit inside an anchor, empty once nothing remains."""
 
     pos: int
     digest: bytes
 
 
 class Pruning(msgspec.Struct, frozen=True, kw_only=True):
-    """One transaction of pruning: when, why, what it removed. `after_pos` is the last commit at that time.
+    """One transaction of pruning: its time, its reason, what it removed. `after_pos` is the last commit at that time.
 
     `constellations` are those whose history ended with it; their commits may go with later prunings.
     """
@@ -50,7 +50,7 @@ class Pruning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def digest_of_pruning(pruning: Pruning) -> bytes:
-    """Return the digest of everything that a pruning says, apart from its seal."""
+    """Return the digest of a pruning's content without its seal."""
     said = [
         pruning.no,
         pruning.after_pos,

@@ -1,7 +1,7 @@
-"""Reading the history as a record of who did what: whole commits for the audit chain, and events newest first.
+"""Reads of the history as a record of activity: whole commits for the audit chain, and events newest first.
 
-Writes nothing; what a link is stands in `chain`. Each function runs in one transaction of its caller and looks at a
-bounded part of the log.
+Writes nothing; `chain` defines the links. Each function runs in one transaction of its caller and reads a bounded part
+of the log.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from starloom_protocol.authors import who
 from starloom_protocol.feed import ACCESS, FLEET, Event, decode_event
 
 LOOKED_AT_MOST: Final = 20_000
-"""How many commits one page of activity looks through."""
+"""The most commits that are searched for one page of activity."""
 
 COMMITS_AT_ONCE: Final = 50
 
 
 def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> Kept:
-    """Return a commit of a history that is not in SQL as `read_kept` returns those that are."""
+    """Return a commit of a history in memory as `read_kept` returns one from SQL."""
     return Kept(
         at_ms=commit.at_ms,
         chain=link,
@@ -41,7 +41,7 @@ def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> Kept:
 
 
 def read_kept(connection: Connection, after: int, limit: int) -> list[Kept]:
-    """Return commits after a position, whole."""
+    """Return whole commits after a position."""
     found = connection.execute(select(COMMITS).where(COMMITS.c.pos > after).order_by(COMMITS.c.pos).limit(limit)).all()
     if not found:
         return []
@@ -66,7 +66,7 @@ def read_kept(connection: Connection, after: int, limit: int) -> list[Kept]:
 
 
 def _listed(raw: bytes | None) -> list[bytes]:
-    """Return a column's list; one that can no longer be read is empty, which is not what was chained."""
+    """Return a column's list; an unreadable one is empty, which differs from the chained one."""
     try:
         return unpack(raw) if raw else []
     except msgspec.DecodeError:
@@ -74,7 +74,7 @@ def _listed(raw: bytes | None) -> list[bytes]:
 
 
 def read_position(connection: Connection, stream: str, seq: int) -> int | None:
-    """Return the position of an event of a stream; of its newest for 0. A pruned stream has none."""
+    """Return the position of an event of a stream, for 0 of its newest; None for a pruned stream."""
     query = select(SPANS.c.pos).where(SPANS.c.stream == stream, ~exists().where(PRUNED.c.id == stream))
     if seq:
         query = query.where(SPANS.c.last_seq >= seq).order_by(SPANS.c.last_seq)
@@ -85,7 +85,7 @@ def read_position(connection: Connection, stream: str, seq: int) -> int | None:
 
 
 def read_owned_since(connection: Connection, pos: int) -> int:
-    """Return the first position of the term that a commit belongs to."""
+    """Return the first position of the term to which a commit belongs."""
     term = select(COMMITS.c.term).where(COMMITS.c.pos == pos).scalar_subquery()
     other = connection.execute(
         select(func.max(COMMITS.c.pos)).where(COMMITS.c.pos < pos, COMMITS.c.term != term)
@@ -101,7 +101,7 @@ def read_last_before(connection: Connection, stream: str, pos: int) -> int:
 
 
 def read_standing(connection: Connection, pos: int) -> dict[str, int]:
-    """Return every stream that may have been live just before a position: those that ended earlier are left out."""
+    """Return every stream that may have been live just before a position, without those that ended earlier."""
     at_ms = connection.execute(select(COMMITS.c.at_ms).where(COMMITS.c.pos == pos)).scalar() or 0
     table = CONSTELLATIONS.c
     names = connection.execute(
@@ -128,7 +128,7 @@ def read_activity(connection: Connection, wanted: Wanted, before: tuple[int, int
 
 
 def _commits_with(connection: Connection, wanted: Wanted, above: int, to: int) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield position and events of the commits that may hold what is wanted by the index, newest first."""
+    """Yield position and events of the commits that, by the index, may hold wanted events, newest first."""
     query = select(SPANS.c.pos, SPANS.c.told).where(SPANS.c.pos > above, SPANS.c.pos <= to)
     if wanted.stream:
         query = query.where(SPANS.c.stream == wanted.stream)
@@ -152,7 +152,7 @@ def _may_fit(told: str, wanted: Wanted) -> bool:
 
 
 def _is_by(by: str, wanted: Wanted) -> bool:
-    """Say whether it is who is wanted, by whatever token."""
+    """Tell whether an author is the wanted one, with any token."""
     return not wanted.by or wanted.by in (by, who(by))
 
 
@@ -161,7 +161,7 @@ def _is_kind(kind: str, wanted: Wanted) -> bool:
 
 
 def fits(event: Event, body: bytes, wanted: Wanted) -> bool:
-    """Whether an event is among those that are wanted."""
+    """Tell whether an event is wanted."""
     if (
         not _is_kind(event.kind, wanted)
         or not _is_by(event.by, wanted)
@@ -174,7 +174,7 @@ def fits(event: Event, body: bytes, wanted: Wanted) -> bool:
 
 
 def _is_about(event: Event, body: bytes, thing: str) -> bool:
-    """Whether an event tells of a device or another thing: by its name, its author, or what it puts."""
+    """Tell whether an event is about a device or another thing: by its name, its author, or its puts."""
     return thing == event.about or event.by.endswith(f":{thing}") or msgspec.json.encode(thing) in body
 
 

@@ -1,9 +1,9 @@
 """The audit chain: each commit of the history is bound to all before it, so that no row changes unseen.
 
-Owns what a link is made of and how a chain is walked. `link = SHA-256(link before, digest of the commit)`; the digest
-covers position, time, ownership, every event and every input, each with its length. Whoever can write the database can
-also write a whole new chain: an anchor (a position and its link, kept elsewhere) is what shows that. `anchors` says how
-the chain goes on across what was pruned.
+Owns the content of a link and the walk over a chain. `link = SHA-256(link before, digest of the commit)`; the digest
+covers position, time, ownership, every event and every input, each with its length. A person who can write the database
+can also write a whole new chain; only an anchor (a position and its link, kept elsewhere) shows that. `anchors` says
+how the chain continues across pruned commits.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from starloom.store.anchors import Anchor, Pruning, digest_of_pruning
 from starloom.store.spans import Span, spans_of
 
 BEGINNING: Final = bytes(32)
-"""What the first link follows."""
+"""The predecessor of the first link."""
 
 _HEAD: Final = struct.Struct(">QQQQII")
 _LENGTH: Final = struct.Struct(">I")
 
 
 class Chained(Protocol):
-    """What of a commit is bound."""
+    """The parts of a commit that the chain binds."""
 
     @property
     def at_ms(self) -> int: ...
@@ -53,7 +53,7 @@ def digest_of(commit: Chained) -> bytes:
 
 
 def digest_with(commit: Chained, inputs: Sequence[bytes]) -> bytes:
-    """Return the digest of one commit whose inputs are given by their hashes, as a copy of the log has them."""
+    """Return the digest of one commit whose inputs are given by their hashes, as in a copy of the log."""
     parts = [_HEAD.pack(commit.pos, commit.at_ms, commit.term, commit.incarnation, len(commit.events), len(inputs))]
     for body in commit.events:
         parts.append(_LENGTH.pack(len(body)))
@@ -68,7 +68,7 @@ def link_of(before: bytes, digest: bytes) -> bytes:
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit as the history has it, with the lines of the index that point at it, in any order.
+    """A commit of the history with the lines of the index that point to it, in any order.
 
     `chain` is None for commits that were written before there was a chain. `pruning` is the number of the pruning that
     left only a part of it, 0 for a whole commit.
@@ -86,7 +86,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the history does not agree with itself."""
+    """A place where the history contradicts itself."""
 
     pos: int
     what: str
@@ -104,10 +104,10 @@ BREAKS_MOST: Final = 20
 
 
 class Walk:
-    """Walks the chain, page by page from the first commit on; what it finds stands in `breaks`.
+    """Walks the chain, page by page from the first commit on; its findings are in `breaks`.
 
-    `prunings` are all that the history tells of, in their order. After a break the walk goes on from the link that is
-    stored, so that one changed row is one finding.
+    `prunings` are all those of the history, in their order. After a break the walk continues from the stored link, so
+    that one changed row is one finding.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Walk:
         self.pruned = sum(pruning.commits for pruning in prunings)
         self.unchained = 0
         self.unseen: list[int] = []
-        """Anchors kept elsewhere that lie inside what was pruned: their links are gone with it."""
+        """Anchors kept elsewhere inside pruned runs: their links are gone."""
         self.link = BEGINNING
         self.pos = 0
         for number, pruning in enumerate(prunings, 1):
@@ -140,7 +140,7 @@ class Walk:
                 self._broken(pruning.after_pos, f"pruning {number} is missing before pruning {pruning.no}")
 
     def take(self, commits: Sequence[Kept]) -> None:
-        """Judge the next commits, in the order of their positions."""
+        """Check the next commits, in the order of their positions."""
         for commit in commits:
             self._come_to(commit.pos)
             if self._inside is not None:
@@ -153,7 +153,7 @@ class Walk:
             self.events += len(commit.events)
 
     def ended(self, watermark: int) -> None:
-        """Judge the end: what the history says it reaches, and anchors that were never met."""
+        """Check the end: the watermark of the history, and anchors that were never reached."""
         self._come_to(max(watermark, self.pos) + 1)
         if self.pos < watermark:
             self._broken(self.pos + 1, f"the history ends here, but it reached {watermark}")
@@ -170,7 +170,7 @@ class Walk:
             self.breaks.append(Break(pos=pos, what=what))
 
     def _come_to(self, pos: int) -> None:
-        """Pass over what was pruned before a position; be inside it if the position is."""
+        """Walk over pruned runs before a position, and into the run that contains it."""
         if self._inside is not None and pos > self._inside.last:
             self._leave(self._inside)
         while self._inside is None and (area := self._areas.get(self.pos + 1)) is not None and area.first <= pos:
@@ -189,7 +189,7 @@ class Walk:
         self._passed(area.last, area.link)
 
     def _passed(self, pos: int, link: bytes) -> None:
-        """Everything up to a position is judged: the prunings that were sealed there come next."""
+        """Advance to a checked position and its link, and then over the prunings that were sealed there."""
         links = {link}
         self.pos, self.link = pos, link
         for pruning in self._seals.pop(pos, ()):
@@ -223,7 +223,7 @@ class Walk:
             yield f"it is not what was chained here: {told or 'a commit without events'}"
 
     def _told(self, commit: Kept) -> Iterator[str]:
-        """Judge the numbers of the events, and whether the index says of them what they say themselves."""
+        """Yield the faults in the numbers of the events, and differences between them and the index."""
         named: list[_Named] = []
         for place, body in enumerate(commit.events):
             try:

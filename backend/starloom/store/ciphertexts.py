@@ -1,4 +1,4 @@
-"""Ciphertext of secrets beside the log: stored first, by id, and read at the last moment. Knows no key and no name."""
+"""Ciphertexts of secrets beside the log: stored by id before their event, read at dispatch. Knows no key or name."""
 
 from __future__ import annotations
 

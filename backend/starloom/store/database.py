@@ -1,7 +1,7 @@
-"""Where the durable history lies: SQLite or PostgreSQL behind one way to run a function in a transaction.
+"""The database of the durable history: SQLite or PostgreSQL behind one interface that runs functions in transactions.
 
-Owns engines, threads and pragmas; knows nothing of what is stored. SQLite is driven by threads (one writes, few
-read), PostgreSQL by asyncpg; the same functions on a SQLAlchemy connection run on both.
+Owns engines, threads and pragmas; knows nothing of the content. SQLite is driven by threads (one writes, few read),
+PostgreSQL by asyncpg; the same functions on a SQLAlchemy connection run on both.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ SQLITE_BUSY_MS: Final = 5_000
 POSTGRES_IDLE_MS: Final = 3_000
 POSTGRES_DIAL_S: Final = 5.0
 POSTGRES_ANSWER_S: Final = 20.0
-"""A line that swallows everything is given up after this; the kernel would try for a quarter of an hour."""
+"""A connection that drops everything is given up after this; the kernel would try for a quarter of an hour."""
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 MIGRATION_LOCK: Final = 0x57A2
-"""PostgreSQL's advisory lock for migrations; the number only has to be the same in every hub."""
+"""PostgreSQL's advisory lock for migrations; an arbitrary number that is the same in every hub."""
 
 
 class Database(Protocol):
     """Runs functions on a connection, each in a transaction of its own.
 
-    `damage` tells how the history was found to be corrupt, "" while it is sound.
+    `damage` describes the corruption found in the history, "" while it is sound.
     """
 
     damage: str
     place: str
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `work` and commit; on an error nothing of it remains.
+        """Run `work` and commit; an error rolls all of it back.
 
         Raises:
             Unavailable: the database failed; after a lost connection the fate of the commit is unknown.
@@ -64,16 +64,16 @@ class Database(Protocol):
         ...
 
     async def check(self, within_s: float | None) -> bool:
-        """Look for corrupt pages without writing; False if the time ran out. PostgreSQL looks after its own.
+        """Check for corrupt pages without writing; False if the time ran out. Not done for PostgreSQL.
 
         Raises:
-            Corrupt: there are some.
+            Corrupt: some pages are corrupt.
             Unavailable: the database failed.
         """
         ...
 
     async def migrate(self) -> None:
-        """Bring the schema up to date; idempotent. Hubs that start together do it one after the other.
+        """Migrate the schema to the newest revision; idempotent. Hubs that start together take turns.
 
         Raises:
             Unavailable: the database failed, or a newer Starloom wrote it; nothing is changed then.
@@ -84,10 +84,10 @@ class Database(Protocol):
 
 
 def open_database(url: str, *, read_only: bool = False) -> Database:
-    """Return the database of an URL (`sqlite:///path`, `postgresql://...`); nothing is opened yet.
+    """Return the database of a URL (`sqlite:///path`, `postgresql://...`) without opening it.
 
     Raises:
-        ValueError: for another kind of database.
+        ValueError: the URL is of another kind of database.
     """
     parsed = make_url(url)
     kind = parsed.get_backend_name()
@@ -99,7 +99,7 @@ def open_database(url: str, *, read_only: bool = False) -> Database:
 
 
 class SqliteDatabase:
-    """WAL with `synchronous=FULL`: what is committed survives a power cut. One thread writes, a few read."""
+    """SQLite in WAL mode with `synchronous=FULL`: commits survive a power cut. One thread writes, a few read."""
 
     def __init__(self, url: URL, *, read_only: bool) -> None:
         path = url.database or ":memory:"
@@ -112,7 +112,7 @@ class SqliteDatabase:
             Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="history-write")
         self._write_engine = _sqlite_engine(plain, StaticPool, read_only=read_only)
-        # An in-memory database lives in its one connection, so its reads go by the writer's thread.
+        # An in-memory database exists in its one connection only, so its reads use the writer's thread.
         self._reading = self._writing if memory else ThreadPoolExecutor(READERS, thread_name_prefix="history-read")
         self._read_engine = self._write_engine if memory else _sqlite_engine(plain, None, read_only=True)
 
@@ -148,22 +148,22 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """PostgreSQL by asyncpg; commits wait for its own durability (`synchronous_commit` is left as it is)."""
+    """PostgreSQL by asyncpg; commits are as durable as the server's `synchronous_commit`, which is not changed."""
 
     def __init__(self, url: URL, *, read_only: bool) -> None:
         self.damage = ""
         self.place = f"PostgreSQL {url.host or url.query.get('host', '')}/{url.database}"
         self._read_only = read_only
-        from asyncpg import InterfaceError, PostgresError  # here, for only who has PostgreSQL needs it
+        from asyncpg import InterfaceError, PostgresError  # here, because only PostgreSQL needs it
 
-        # SQLAlchemy does not wrap what is said while a connection is made: that the server is starting, or is full.
+        # SQLAlchemy does not wrap errors of connecting, as of a server that is starting or full.
         self._faults = (SQLAlchemyError, OSError, InterfaceError, PostgresError, *Unreadable)
         self._url = url.set(drivername="postgresql+asyncpg")
         self._engine: AsyncEngine = create_async_engine(
             self._url,
             pool_size=READERS + 1,
             pool_pre_ping=False,
-            # A hub that is stopped in the middle of a write must not keep the next owner from the history.
+            # A hub that is suspended during a write must not keep the next owner from the history.
             connect_args={
                 "command_timeout": POSTGRES_ANSWER_S,
                 "server_settings": {"idle_in_transaction_session_timeout": str(POSTGRES_IDLE_MS)},
@@ -185,8 +185,8 @@ class PostgresDatabase:
     async def migrate(self) -> None:
         if not await self.write(_is_behind):
             return
-        # A migration works in Python between its statements and may take minutes in one of them, so the bounds that
-        # protect the history from a hub that stands still do not hold for it.
+        # A migration computes between its statements and one of them may take minutes, so the time-outs that protect
+        # the history from a suspended hub are not set for it.
         engine = create_async_engine(self._url, pool_size=1, connect_args={"timeout": POSTGRES_DIAL_S})
         try:
             await self._run(None, _upgrade(), engine)
@@ -223,7 +223,7 @@ def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) 
         if read_only:
             connection.execute("PRAGMA query_only=ON")
         else:
-            # Counts for a file that is only now made: its free pages can go back to the disk (see `pruning`).
+            # Takes effect for a new file only: its free pages can be given back to the disk (see `pruning`).
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
@@ -238,12 +238,12 @@ def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) 
 
 
 def newest_revision() -> str:
-    """Return the revision of the newest migration, which is the number that its file's name begins with."""
+    """Return the revision of the newest migration: the number at the start of its file's name."""
     return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
 
 
 def schema_of(connection: Connection) -> str | None:
-    """Return the revision that a history was written with, None for an empty database.
+    """Return the revision of a history, None for an empty database.
 
     Raises:
         Unavailable: a newer Starloom wrote it.
@@ -265,7 +265,7 @@ def _is_behind(connection: Connection) -> bool:
 
 
 def migrate_to(connection: Connection, revision: str) -> None:
-    """Bring a schema to a revision (`head` is the newest), in the caller's transaction."""
+    """Migrate a schema to a revision (`head` is the newest), in the caller's transaction."""
     import alembic.command
     import alembic.config
 
@@ -278,8 +278,8 @@ def migrate_to(connection: Connection, revision: str) -> None:
 def _upgrade() -> Callable[[Connection], None]:
     """Return the upgrade to the newest schema, with Alembic imported.
 
-    Importing it costs a start more than everything that a start asks of the history, so it is imported only where
-    there is something to do, and before the transaction begins.
+    Its import takes longer than all reads of the history at a start, so it is imported only if there is a migration to
+    do, and before the transaction begins.
     """
     import alembic.command
     import alembic.config  # noqa: F401 - see above

@@ -1,7 +1,7 @@
-"""Copies the whole history into a portable file and back; the same for SQLite and PostgreSQL, in either direction.
+"""Dumps: the whole history in portable files and back, for SQLite and PostgreSQL in either direction.
 
-A dump is one stream per table: batches of rows in MessagePack, each after its length. It is read in one transaction,
-so it is one moment of the history. Knows nothing of keys and artifacts, which `cli.backup` puts beside it.
+A dump is one stream per table: batches of rows in MessagePack, each after its length. It is made in one transaction, so
+it is one moment of the history. Knows nothing of keys and artifacts, which `cli.backup` puts beside it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from starloom_protocol.wording import quoted
 
 BATCH_ROWS: Final = 500
 BATCH_BYTES_MOST: Final = 256 * 1024 * 1024
-"""A batch that claims to be larger is damage: 500 commits of the largest size are far below."""
+"""The largest batch; a larger one is damaged, since 500 commits of the largest size are far below."""
 RESTORED_FILE: Final = Path("run") / "restored"
-"""The mark of a restore in a hub's home, until its engine was told: when the backup was made, in ms."""
+"""The mark of a restore in a hub's home, until its engine knows of it: the time of the backup, in ms."""
 _LENGTH: Final = struct.Struct(">Q")
 _VERSION_TABLE: Final = "alembic_version"
 
 
 class TableDump(msgspec.Struct, frozen=True, kw_only=True):
-    """One table of a dump: `sha256` is of its stream."""
+    """One table of a dump; `sha256` is that of its stream."""
 
     name: str
     columns: list[str]
@@ -38,7 +38,7 @@ class TableDump(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dump(msgspec.Struct, frozen=True, kw_only=True):
-    """What a dump holds. `watermark` is the position of the last commit, 0 without any."""
+    """The content of a dump. `watermark` is the position of the last commit, 0 without any."""
 
     schema: str
     watermark: int
@@ -49,7 +49,7 @@ def write_dump(connection: Connection, folder: Path) -> Dump:
     """Write each table into a file of its name in `folder`.
 
     Raises:
-        Unavailable: the history is empty or of another version than this one.
+        Unavailable: the history is empty or of another version.
     """
     schema = schema_of(connection)
     if schema != newest_revision():
@@ -67,7 +67,7 @@ def read_dump(connection: Connection, dump: Dump, folder: Path) -> None:
 
     Raises:
         Unavailable: the database has a history already, or a newer Starloom wrote the dump.
-        Damaged: the dump is not as it was written.
+        Damaged: the dump has changed since it was written.
     """
     if schema_of(connection) is not None or set(inspect(connection).get_table_names()):
         raise Unavailable("there is a history already, and a backup is put into an empty place only")
@@ -81,7 +81,7 @@ def read_dump(connection: Connection, dump: Dump, folder: Path) -> None:
     for described in dump.tables:
         if described.name not in made:
             raise Damaged(f"the backup names a table {quoted(described.name)} that schema {dump.schema} has not")
-        # The migrations put the first row of `meta` there; the backup has its own.
+        # The migrations insert the first row of `meta`; the backup has its own.
         connection.execute(made[described.name].delete())
         _read_table(connection, made[described.name], described, folder / described.name)
 

@@ -1,7 +1,7 @@
 """The embedded Redis: a valkey-server of our own on a Unix socket, its append-only file under `STARLOOM_HOME`.
 
 Owns the process and nothing else: it ends with its parent, an orphan of the same data is ended before a new one is
-started, and its data outlives it. It is never listening on a network.
+started, and its data outlives it. It never listens on a network.
 """
 
 from __future__ import annotations
@@ -57,16 +57,15 @@ class EmbeddedRedis:
         return self._process.pid if self._process is not None else None
 
     def alive(self) -> bool:
-        """Return whether the process runs; it says nothing about whether it answers."""
+        """Tell whether the process runs, not whether it answers."""
         return self._process is not None and self._process.poll() is None
 
     async def start(self) -> None:
-        """Start it and wait until it answers. An orphan with the same data is ended first; idempotent.
+        """Start the server and wait until it answers. An orphan with the same data is ended first; idempotent.
 
         Raises:
             DiskFull: there is no room for its files.
-            Unavailable: it did not come up (the sentence quotes the end of its log), or another hub that is alive has
-                this home.
+            Unavailable: it did not start (the message quotes the end of its log), or another live hub has this home.
         """
         if self.alive():
             return
@@ -78,7 +77,7 @@ class EmbeddedRedis:
                 raise
             raise full(self.data_dir.parent) from error
         except Unavailable as error:
-            # The server says nothing of a disk on which it cannot even write its log.
+            # The server does not report a disk so full that it cannot write its log.
             if isinstance(error, DiskFull) or not is_short(self.data_dir):
                 raise
             raise full(self.data_dir.parent) from error
@@ -95,7 +94,7 @@ class EmbeddedRedis:
         await self._until_ready()
 
     async def stop(self) -> None:
-        """End it, by force after `stop_within_s`; what it had acknowledged is on disk then. Idempotent."""
+        """End the server, by force after `stop_within_s`; acknowledged writes are on disk then. Idempotent."""
         self._stopping = True
         process, self._process = self._process, None
         if process is None:
@@ -116,11 +115,11 @@ class EmbeddedRedis:
     async def supervise(
         self, restarted: Callable[[], None] | None = None, *, pause_s: float = 0.2, pause_most_s: float = 5.0
     ) -> None:
-        """Start it again whenever it ends, until `stop`; run it as a task beside whatever needs Redis. `restarted` is
-        called each time it answers again.
+        """Start the server again whenever it ends, until `stop`; run this as a task. `restarted` is called each time
+        the server answers again.
 
-        A server that cannot be started is tried again after a growing pause; the failure is written to stderr,
-        because whoever needs Redis already reports `Unavailable`.
+        A failed start is tried again after a growing pause and written to stderr only, because the users of Redis
+        already report `Unavailable`.
         """
         pause = pause_s
         while not self._ended():
@@ -165,7 +164,7 @@ class EmbeddedRedis:
         )
 
     async def _until_ready(self) -> None:
-        """Wait for a PONG; while the append-only file is being read it answers LOADING, which is not yet ready."""
+        """Wait for a PONG; while the server reads its append-only file it answers LOADING and is not ready."""
         assert self._process is not None  # noqa: S101 - set by `start`, the only caller
         process = self._process
         try:
@@ -185,7 +184,7 @@ class EmbeddedRedis:
             ) from error
 
     async def _end_orphan(self) -> None:
-        """End a server that an earlier hub left behind on this data; another process of that number is left alone."""
+        """End a server that an earlier hub left behind on this data; another process with its pid is left alone."""
         try:
             pid, hub, hub_started = (int(word) for word in self._pid_file.read_text().split())
         except (FileNotFoundError, ValueError):
@@ -207,7 +206,7 @@ class EmbeddedRedis:
         self._pid_file.unlink(missing_ok=True)
 
     def _is_ours(self, process: psutil.Process) -> bool:
-        """Valkey rewrites its command line into a title, so the open directory and the program decide."""
+        """Tell whether a process is our server, by working directory and program: Valkey rewrites its command line."""
         try:
             return process.name().startswith("valkey-server") and Path(process.cwd()) == self.data_dir
         except (psutil.AccessDenied, psutil.ZombieProcess):
@@ -242,7 +241,7 @@ def find_server() -> Path:
 
 
 def _started(pid: int) -> int:
-    """Return when a process started, so that a number used again is not taken for it; 0 if there is none."""
+    """Return the start time of a process, which distinguishes it from a later one with its pid; 0 if there is none."""
     try:
         return int(psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:

@@ -1,6 +1,6 @@
-"""What a failure of the store means: the disk is full, the history is corrupt, or it just does not answer.
+"""Failures of the store: classifies errors as a full disk, a corrupt history, or no answer.
 
-Pure judgement of errors, and a look at the free space of a folder. Tries nothing again and writes nothing.
+Pure, except that it reads the free space of a folder. Retries nothing and writes nothing.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from starloom.store.port import Corrupt, DiskFull, Unavailable
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _SQLITE_CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-# SQLite says these of a file that cannot grow, too: of its index of the WAL above all.
+# SQLite also raises these for a file that cannot grow, above all its index of the WAL.
 _SQLITE_PERHAPS_FULL: Final = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN})
 _POSTGRES_FULL: Final = "53100"
 _POSTGRES_CORRUPT: Final = frozenset({"XX001", "XX002"})
 _REDIS_FULL: Final = "No space left on device"
 _LEAST_BYTES: Final = 64 * 1024
-"""With less than this, a file that could not be made or grown failed for want of room."""
+"""With less free space than this, a file that could not be made or grown failed for lack of space."""
 
 Unreadable = (msgspec.MsgspecError, UnicodeDecodeError)
-"""What reading a record raises whose bytes are not those that were written."""
+"""The errors of decoding a record whose bytes have changed."""
 
 
 def unavailable(place: str, error: BaseException, folder: Path | None = None) -> Unavailable:
-    """Return the error that says which database failed and how, in one line; `folder` is where its files lie."""
+    """Return the error that names the failed database and the failure, in one line; `folder` has its files."""
     cause = getattr(error, "orig", None) or error
     text = (str(cause).strip() or "no detail").splitlines()[0]
     if _is_full(cause, folder):
@@ -41,19 +41,19 @@ def unavailable(place: str, error: BaseException, folder: Path | None = None) ->
 
 
 def corrupt(place: str, found: str) -> Corrupt:
-    """Return the error for a history in which something was found that nobody wrote."""
+    """Return the error for a history with corrupt content."""
     return Corrupt(f"the history in {place} is corrupt: {found}")
 
 
 def full(folder: Path | None, place: str = "") -> DiskFull:
-    """Return the error for a full disk, with the free space of the folder where it can be seen."""
+    """Return the error for a full disk, with the free space of the folder if it can be read."""
     if folder is None:
         return DiskFull(f"the disk of {place} is full")
     return DiskFull(f"the disk of {folder} is full ({free_words(folder)})")
 
 
 def free_words(folder: Path) -> str:
-    """Return how much is free where a folder lies, in words."""
+    """Return the free space of a folder's disk, in words."""
     try:
         usage = shutil.disk_usage(folder)
     except OSError as error:
@@ -62,12 +62,12 @@ def free_words(folder: Path) -> str:
 
 
 def has_no_room(error: BaseException) -> bool:
-    """Say whether a system call failed because the disk, or what its user may use of it, is full."""
+    """Tell whether a system call failed because the disk, or its user's quota, is full."""
     return isinstance(error, OSError) and error.errno in _NO_ROOM
 
 
 def redis_is_full(error: BaseException) -> bool:
-    """Say whether Redis refused a write because it cannot write its append-only file any more."""
+    """Tell whether Redis refused a write because it can no longer write its append-only file."""
     return _REDIS_FULL in str(error)
 
 
@@ -81,7 +81,7 @@ def _is_full(cause: BaseException, folder: Path | None) -> bool:
 
 
 def is_short(folder: Path) -> bool:
-    """Say whether no file can be made or grown below a folder."""
+    """Tell whether a folder's disk has too little space to make or grow a file."""
     try:
         return shutil.disk_usage(folder).free < _LEAST_BYTES
     except OSError:
@@ -91,7 +91,7 @@ def is_short(folder: Path) -> bool:
 def _is_corrupt(cause: BaseException) -> bool:
     if isinstance(cause, Unreadable) or getattr(cause, "sqlstate", None) in _POSTGRES_CORRUPT:
         return True
-    # SQLite's driver gives no code for a text that is none.
+    # SQLite's driver gives no code for an invalid text.
     return _sqlite_code(cause) in _SQLITE_CORRUPT or "Could not decode to UTF-8" in str(cause)
 
 

@@ -1,4 +1,4 @@
-"""Where the store keeps its files below a data folder. Imports no store, so that a supervisor starts at once."""
+"""Names of the store's files below a data folder. Imports no store, so that a supervisor starts at once."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ DATABASE_FILE: Final = "starloom.db"
 """The SQLite file of a hub's history."""
 
 OPENING_FILE: Final = Path("run") / "opening"
-"""Stands there while an owner opens a history of an older version, which may take minutes."""
+"""Exists while an owner opens a history of an older version, which may take minutes."""

@@ -1,7 +1,7 @@
-"""The log as a hub follows that does not own the shard; where hubs reach each other; what travels beside the log.
+"""The log for hubs that do not own the shard, the addresses of hubs, and messages beside the log.
 
-Reads the log and writes no state. A hub's card and what travels beside are of use for moments only: both are bounded,
-may be lost and decide nothing.
+Reads the log and writes no state. The cards of hubs and messages beside the log are short-lived: both are bounded, may
+be lost and decide nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REPLY_WITHIN_S: Final = 5.0
 
 
 class RedisLog:
-    """`LogPort`, and the hubs' cards. `redis` must have no socket time-out of its own: following blocks on purpose."""
+    """`LogPort` and `HubsPort`. `redis` must have no socket time-out: following blocks on purpose."""
 
     def __init__(self, redis: Redis, url: str, database: Database) -> None:
         self._redis = redis
@@ -45,7 +45,7 @@ class RedisLog:
         if not entries:
             return []
         if keys.log_pos(entries[0][0]) != after + 1:
-            # Trimmed: then the history has it, for the log is cut below the watermark only.
+            # Trimmed: the history has these commits, because the log is cut below the watermark only.
             return [_followed(entry) for entry in await self._past(after, PAGE_COMMITS)]
         return [_followed(decode_entry(fields[b"c"])) for _, fields in entries]
 
@@ -72,27 +72,27 @@ class RedisLog:
     # -- hubs
 
     async def announce(self, hub: str, card: bytes, ttl_ms: int) -> None:
-        """Say where other hubs reach this one; forgotten unless said again."""
+        """Publish this hub's address for other hubs; it expires after `ttl_ms`."""
         async with reaching(self._place, "this hub's card"), asyncio.timeout(REPLY_WITHIN_S):
             await self._redis.set(keys.hub(hub), card, px=ttl_ms)
 
     async def card(self, hub: str) -> bytes | None:
-        """Return what a hub said of itself, None if it has been silent."""
+        """Return the card of a hub, None if it has expired."""
         async with reaching(self._place, "a hub's card"), asyncio.timeout(REPLY_WITHIN_S):
             return cast("bytes | None", await self._redis.get(keys.hub(hub)))
 
     # -- beside the log
 
     async def say_beside(self, raw: bytes) -> int:
-        """Give what is not an event to the hubs that follow; return how many there are."""
+        """Send a message that is not an event to the hubs that follow; return their number."""
         async with reaching(self._place, "what travels beside the log"), asyncio.timeout(REPLY_WITHIN_S):
             return int(await self._redis.publish(keys.BESIDE, raw))
 
     async def hear_beside(self) -> AsyncIterator[bytes]:
-        """Yield what the owner gives, until the connection ends.
+        """Yield the owner's messages until the connection ends.
 
         Raises:
-            Unavailable: if it does.
+            Unavailable: the connection has ended.
         """
         async with reaching(self._place, "what travels beside the log"), self._redis.pubsub() as channel:
             await channel.subscribe(keys.BESIDE)

@@ -1,7 +1,7 @@
-"""What is written to and read from the durable history; each function runs in one transaction of its caller.
+"""Writes and reads of the durable history; each function runs in one transaction of its caller.
 
-Owns the meaning of the tables. It writes whole commits in order, and only for the owner whose term and watermark
-the history itself knows: a paused owner that wakes cannot add a commit that was decided otherwise meanwhile.
+Owns the meaning of the tables. Whole commits are written in order, and only for the owner whose term and watermark the
+history has: a suspended owner that wakes cannot add a commit that another owner has decided differently.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PRUNED: Final[Table] = PrunedRow.__table__  # type: ignore[attr-defined]
 
 COMMIT_BYTES: Final = 120
 SPAN_BYTES: Final = 40
-"""About what a row costs beside its contents; the migration that measures an older history has the same."""
+"""The approximate size of a row beside its contents; the migration that measures an older history has the same."""
 
 _pack = msgspec.msgpack.Encoder().encode
 unpack: Final = msgspec.msgpack.Decoder(list[bytes]).decode
@@ -71,7 +71,7 @@ class _AttemptDevice(msgspec.Struct):
 
 
 _attempt_decoder = msgspec.json.Decoder(_AttemptDevice)
-# These tell of an attempt that was leased by an event before: its device was noted with that one.
+# These are about an attempt that an earlier event leased: its device was noted with that event.
 _OF_A_KNOWN_ATTEMPT: Final = frozenset({"task_started", "task_succeeded"})
 FINAL: Final = sorted(str(state) for state in FINAL_CONSTELLATION_STATES)
 
@@ -84,7 +84,7 @@ class Meta(msgspec.Struct, frozen=True):
 
 
 class Superseded(Exception):
-    """Another owner writes this history now; what this one still had is decided by the other."""
+    """Another owner writes this history now, and decides about the commits that this one still had."""
 
 
 class CommitTuple(NamedTuple):
@@ -102,7 +102,7 @@ class CommitTuple(NamedTuple):
     term: int
 
     def size(self) -> int:
-        """Return what the row counts for in the size of the history."""
+        """Return the size of the row in the size of the history."""
         return COMMIT_BYTES + sum(len(part) for part in (self.events, self.inputs, self.outbox) if part)
 
 
@@ -111,8 +111,8 @@ SpanTuple = tuple[str, int, int, str]
 
 
 class Projected(msgspec.Struct, frozen=True):
-    """The rows of a batch of commits, made outside the transaction; `digests` are what the audit chain binds,
-    `size_bytes` what they add to the size of the history.
+    """The rows of a batch of commits, made outside the transaction; `digests` are those that the audit chain binds,
+    `size_bytes` is their part of the size of the history.
     """
 
     answers: list[dict[str, Any]]
@@ -127,7 +127,7 @@ class Projected(msgspec.Struct, frozen=True):
 
 
 class PastCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a projection or a rebuild needs of a commit, whether it comes from the owner's memory or the log."""
+    """The part of a commit that a projection or a rebuild needs, from the owner's memory or the log."""
 
     at_ms: int
     events: Sequence[bytes]
@@ -141,7 +141,7 @@ class PastCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def past_of(commit: Commit | LogEntry) -> PastCommit:
-    """Return a commit as the projector takes it."""
+    """Return a commit in the form that the projector takes."""
     return PastCommit(
         at_ms=commit.at_ms,
         events=commit.events,
@@ -156,7 +156,7 @@ def past_of(commit: Commit | LogEntry) -> PastCommit:
 
 
 def rows_of(batch: Sequence[PastCommit]) -> Projected:
-    """Return the rows of consecutive commits; of several heads of one constellation only the last counts."""
+    """Return the rows of consecutive commits; of several heads of one constellation only the last is kept."""
     commits: list[CommitTuple] = []
     spans: list[SpanTuple] = []
     heads: dict[str, bytes] = {}
@@ -197,7 +197,7 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
 
 
 def span_size(stream: str, told: str) -> int:
-    """Return what a line of the index counts for in the size of the history."""
+    """Return the size of a line of the index in the size of the history."""
     return SPAN_BYTES + len(stream) + len(told)
 
 
@@ -270,7 +270,7 @@ def _chained(rows: Projected, link: bytes) -> list[CommitTuple]:
 
 
 class _Prepared(NamedTuple):
-    """A statement as its driver takes it: to have SQLAlchemy bind each value costs more than to write it."""
+    """A statement in its driver's form: binding each value by SQLAlchemy costs more than writing it."""
 
     text: str
     names: tuple[str, ...]
@@ -288,9 +288,9 @@ def _prepared(statement: ClauseElement, dialect: Dialect) -> _Prepared:
 
 @cache
 def _reach(dialect: Dialect) -> _Prepared:
-    """Move the watermark if it is where it should be; one line with the link of the last commit before, or none.
+    """Return the statement that moves the watermark if it is as expected; it gives the last commit's link, or no row.
 
-    The seal is in the same row, so a pruning that this statement had to wait for is seen.
+    The seal is in the same row, so a pruning for which this statement had to wait is seen.
     """
     link = select(COMMITS.c.chain).where(COMMITS.c.pos == bindparam("before")).scalar_subquery()
     moved = update(META).where(META.c.id == bindparam("of_id"), META.c.term == bindparam("of_term"))
@@ -302,7 +302,7 @@ def _reach(dialect: Dialect) -> _Prepared:
 
 @cache
 def _add_rows(table: Table, dialect: Dialect) -> _Prepared:
-    """Add rows that are tuples of the table's columns in their order."""
+    """Return the statement that adds rows, which are tuples of the table's columns in order."""
     made = _prepared(insert(table), dialect)
     if made.names != tuple(column.name for column in table.c):
         raise RuntimeError(f"{dialect.name} does not bind the columns of {table.name} in their order")
@@ -331,13 +331,13 @@ def _add_devices(dialect: Dialect) -> _Prepared:
 def _insert_into(table: Table, dialect: Dialect) -> postgresql.Insert | sqlite.Insert:
     if dialect.name != "postgresql":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # here, for it is as much to import as all of SQLite's together
+    from sqlalchemy.dialects import postgresql  # here, because its import takes as long as all imports for SQLite
 
     return postgresql.insert(table)
 
 
 LIVES_APART: Final = 1_000
-"""How far a restored history begins above its copy: Redis is not replaced so often between two backups."""
+"""Added to the incarnation of a restored history: Redis is replaced less often than this between two backups."""
 
 _LAST_SEQ: Final = (
     select(SPANS.c.last_seq)
@@ -353,13 +353,13 @@ def read_meta(connection: Connection) -> Meta:
 
 
 def take_term(connection: Connection, term: int) -> bool:
-    """Make `term` the owner's in the history; False if it has seen one as high."""
+    """Make `term` the owner's in the history; False if it has seen one at least as high."""
     done = connection.execute(update(META).where(META.c.id == META_ID, META.c.term < term).values(term=term))
     return done.rowcount == 1
 
 
 def raise_incarnation(connection: Connection, term: int, run_id: str) -> int:
-    """Begin a new life of Redis and return its number.
+    """Begin a new incarnation of Redis and return its number.
 
     Raises:
         Superseded: another owner came meanwhile.
@@ -375,7 +375,7 @@ def raise_incarnation(connection: Connection, term: int, run_id: str) -> int:
 
 
 def begin_new_lives(connection: Connection) -> None:
-    """Go on far above every incarnation that devices may have seen of this history since it was copied."""
+    """Raise the incarnation far above any that devices may have seen of this history since it was copied."""
     connection.execute(
         update(META).where(META.c.id == META_ID).values(incarnation=META.c.incarnation + LIVES_APART, run_id="")
     )
@@ -399,9 +399,9 @@ def read_events(connection: Connection, stream: str, after: int, limit: int) -> 
 
 
 def read_live_streams(connection: Connection, keep: Collection[str]) -> list[tuple[str, int]]:
-    """Return, with its last seq, every stream that is no finished constellation, and those in `keep`.
+    """Return, with its last seq, every stream that is not a finished constellation, and those in `keep`.
 
-    Names are found by leaps over the index: the time it takes rises with the streams, not with their events.
+    Names are found by skips over the index, so the time grows with the streams, not with their events.
     """
     first = select(func.min(SPANS.c.stream).label("stream")).cte("names", recursive=True)
     following = select(func.min(SPANS.c.stream)).where(SPANS.c.stream > first.c.stream).scalar_subquery()
@@ -434,13 +434,13 @@ def read_last_seq(connection: Connection, stream: str) -> int:
 
 
 def read_headline(connection: Connection, constellation: str) -> tuple[bytes, bytes | None] | None:
-    """Return head and answer of a constellation, None if it is unknown or its line is older than this column."""
+    """Return head and answer of a constellation, None if it is unknown or its row is older than this column."""
     query = select(CONSTELLATIONS.c.head, CONSTELLATIONS.c.answer).where(CONSTELLATIONS.c.id == constellation)
     row = connection.execute(query).first()
     if row is None or row.head is None:
         return None
     head, answer = bytes(row.head), None if row.answer is None else bytes(row.answer)
-    # Read here, so that bytes which changed where they lie are the history's fault and nobody else's.
+    # Decoded here, so that bytes changed on disk are reported as a fault of the history.
     _head_decoder.decode(head)
     if answer is not None:
         decode_entity("answer", answer)
@@ -454,7 +454,7 @@ def read_sent_pos(connection: Connection) -> int:
 
 
 def read_commits(connection: Connection, after: int, limit: int) -> list[LogEntry]:
-    """Return commits after a position as the log had them, in order."""
+    """Return commits after a position as log entries, in order."""
     commits = connection.execute(select(COMMITS).where(COMMITS.c.pos > after).order_by(COMMITS.c.pos).limit(limit))
     return [_entry(row) for row in commits]
 
@@ -483,7 +483,7 @@ def list_constellations(
     before: tuple[int, str] | None,
     limit: int,
 ) -> list[StreamRow]:
-    """Return lines newest first; `text` is looked for in name and request without regard to case."""
+    """Return rows newest first; `text` is searched for in name and request, ignoring case."""
     table = CONSTELLATIONS
     query = select(table).order_by(table.c.created_ms.desc(), table.c.id.desc()).limit(limit)
     if state is not None:
@@ -516,7 +516,7 @@ def list_constellations(
 
 
 def count_device_work(connection: Connection, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:
-    """Count constellations made since a moment by device and state; it walks what was made since then, by its index."""
+    """Count constellations made since a moment by device and state, by a walk over an index of those made since."""
     table = CONSTELLATIONS
     query = (
         select(DEVICES.c.device, table.c.state, func.count())

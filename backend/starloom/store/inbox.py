@@ -1,7 +1,7 @@
-"""The shard's inbox in Redis: how workers and further hubs reach the engine, and how its answers go back.
+"""The shard's inbox in Redis: carries inputs of workers and other hubs to the engine, and its answers back.
 
-At least once: what was delivered and not settled is delivered again to the next owner, so inputs carry ids. Bounded:
-a full inbox refuses. An answer waits a minute for its asker and is then forgotten.
+At least once: an input that was delivered and not settled is delivered again to the next owner, so inputs carry ids.
+Bounded: a full inbox refuses. An answer waits a minute for its asker and then expires.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INBOX_MOST: Final = 10_000
 ANSWER_KEPT_MS: Final = 60_000
 TAKE_MOST: Final = 200
 TAKE_BLOCK_MS: Final = 1_000
-LOOK_AGAIN_S: Final = 1.0  # an owner that was stopped may have been given what is now ours to do
+LOOK_AGAIN_S: Final = 1.0  # a suspended owner may have been given deliveries that are now ours
 REPLY_WITHIN_S: Final = 5.0
 PAUSE_S: Final = 0.05
 PAUSE_MOST_S: Final = 2.0
@@ -34,7 +34,7 @@ class RedisInbox:
     """`InboxPort` over a stream with one consumer group. Only the owner of the shard calls `take` and `settle`."""
 
     def __init__(self, redis: Redis, url: str, *, most: int = INBOX_MOST) -> None:
-        """`redis` must have no socket time-out of its own: some calls here block on purpose."""
+        """`redis` must have no socket time-out: some calls here block on purpose."""
         self._redis = redis
         self._place = place_of(url)
         self._most = most
@@ -60,10 +60,10 @@ class RedisInbox:
         return found[1]
 
     async def take(self) -> AsyncIterator[tuple[str, bytes]]:
-        """Go on for ever: a Redis that is away or was replaced is waited for."""
+        """Yield deliveries without end; wait for a Redis that is away or was replaced."""
         given = self._given = set()
         pause = PAUSE_S
-        after: bytes | None = b"0"  # first what an earlier owner left unsettled, then (None) what is new
+        after: bytes | None = b"0"  # first deliveries that an earlier owner left unsettled, then (None) new ones
         now_s = asyncio.get_running_loop().time
         looked_s = now_s()
         while True:
@@ -76,7 +76,7 @@ class RedisInbox:
                 async with asyncio.timeout(TAKE_BLOCK_MS / 1000 + REPLY_WITHIN_S):
                     entries = await self._read(after)
             except (RedisError, OSError, TimeoutError):
-                # The reply may have been lost with the connection: what it carried stands unsettled. Look there.
+                # The reply may be lost with the connection: read the unsettled deliveries again.
                 after = b"0"
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, PAUSE_MOST_S)

@@ -1,7 +1,7 @@
-"""Every key that Starloom has in Redis, as a name or a function.
+"""The keys of Starloom in Redis, each as a name or a function.
 
-All keys of the shard carry one hash tag, so that one script may touch any of them together. Celery's keys are not
-here: they lie in another database of the same server.
+All keys of the shard carry one hash tag, so that one script may use any of them together. Celery's keys are not here:
+they are in another database of the same server.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def answer(token: str) -> str:
 
 
 def hub(identity: str) -> str:
-    """Return the key under which a hub says where other hubs reach it."""
+    """Return the key of a hub's card, which has its address for other hubs."""
     return f"{PREFIX}hub:{identity}"
 
 

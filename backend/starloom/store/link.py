@@ -1,7 +1,7 @@
 """One connection to Redis without layers: the commit path of the engine.
 
-Owns the socket, the RESP parser (hiredis) and the order of replies. Any failure, time-out or cancelled call closes
-it for good, because replies could no longer be told apart; `open_link` makes another.
+Owns the socket, the RESP parser (hiredis) and the order of replies. Any failure, time-out or cancelled call closes the
+connection, because replies could no longer be matched to calls; `open_link` makes another.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Link(asyncio.Protocol):
         return self._lost is None and self._transport is not None
 
     def close(self, why: str = "closed") -> None:
-        """Close it; every call in flight fails with `Unavailable`. Idempotent."""
+        """Close the connection; every call in flight fails with `Unavailable`. Idempotent."""
         if self._lost is None:
             self._lost = why
         if self._transport is not None:
@@ -85,7 +85,7 @@ class Link(asyncio.Protocol):
 
         Raises:
             ReplyError: Redis refused the command.
-            Unavailable: no reply; whether it was carried out is unknown.
+            Unavailable: there was no reply; whether the command was carried out is unknown.
         """
         if self._transport is None:
             raise Unavailable(self._lost or "not connected")
@@ -105,9 +105,9 @@ class Link(asyncio.Protocol):
         return reply
 
     def _look(self) -> None:
-        """Close the connection if the oldest call has waited too long; look again when the then oldest will have.
+        """Close the connection if the oldest call has waited too long; check again when the next oldest would have.
 
-        One timer watches all calls: to make one for each costs as much as to send it.
+        One timer watches all calls: a timer for each would cost as much as sending the call.
         """
         self._watch = None
         if not self._waiting:
@@ -119,7 +119,7 @@ class Link(asyncio.Protocol):
             self._watch = self._loop.call_at(due, self._look)
 
     async def run(self, script: Script, names: Sequence[str], args: Sequence[Arg]) -> Any:
-        """Run a script by its hash, or by its source where Redis has forgotten it.
+        """Run a script by its hash, or by its source if Redis has forgotten it.
 
         Raises:
             ReplyError, Unavailable: as `call` does.
@@ -136,7 +136,7 @@ async def open_link(url: str, *, connect_within_s: float, reply_within_s: float)
     """Connect, sign in, choose the database and learn the server's run id.
 
     Raises:
-        Unavailable: Redis does not answer or does not let us in.
+        Unavailable: Redis does not answer or refuses the sign-in.
     """
     options = parse_url(url)
     loop = asyncio.get_running_loop()
@@ -180,7 +180,7 @@ def _run_id(info: bytes) -> str:
 
 
 def place_of(url: str) -> str:
-    """Return where an URL points, without user and password."""
+    """Return the place of a URL, without user and password."""
     with contextlib.suppress(ValueError):
         options = parse_url(url)
         if "path" in options:

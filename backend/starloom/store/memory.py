@@ -1,7 +1,7 @@
-"""The twin of the real store, in memory: the same ports and semantics, with failures on order.
+"""The in-memory twin of the real store: the same ports and semantics, with failures on demand.
 
-`MemoryRedis` and `MemoryHistory` are what outlives a hub; a `MemoryStore` is one hub's way to them. Tests and the
-simulator hand both to the next store. Nothing here reads a clock.
+`MemoryRedis` and `MemoryHistory` outlive a hub; a `MemoryStore` is one hub's access to them. Tests and the simulator
+pass both to the next store. Never reads a clock.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = ["CommitFailure", "MemoryHistory", "MemoryInbox", "MemoryLog", "Memory
 
 
 class MemoryInbox:
-    """`InboxPort` in memory; what is not settled is given again to the next `take`."""
+    """`InboxPort` in memory; unsettled inputs are given again to the next `take`."""
 
     def __init__(self, redis: MemoryRedis, *, most: int = INBOX_MOST) -> None:
         self._redis = redis
@@ -107,7 +107,7 @@ class MemoryInbox:
 
 
 class MemoryLog:
-    """`LogPort` in memory. Nothing runs out by itself: a test or a simulator empties `redis.owner`."""
+    """`LogPort` in memory. No lease runs out by time: a test or a simulator empties `redis.owner`."""
 
     def __init__(self, redis: MemoryRedis, history: MemoryHistory, sleep: Sleep) -> None:
         self._redis = redis
@@ -129,7 +129,7 @@ class MemoryLog:
         self._redis.reach()
         found = next((_followed(commit) for commit in self._redis.log if commit.pos == pos), None)
         if found is None and pos > 0:
-            # The log is cut below what is durable, so only the history can say that there is none.
+            # The log is cut below the watermark, so only the history can tell that there is no such commit.
             self._history.reach()
             found = next((_followed(commit) for commit in self._history.commits if commit.pos == pos), None)
         return found
@@ -228,7 +228,7 @@ class MemoryStore:
             if stream not in redis.heads and stream in history.streams:
                 redis.put(history.whole(stream))
         for stream in [stream for stream in redis.heads if stream in history.gone]:
-            # Redis has forgotten that it had left before it was pruned.
+            # Redis has lost the retirement of the stream, which came before its pruning.
             redis.put(Gone(stream))
         redis.hold(incarnation=history.meta.incarnation)
         self._own = Ownership(
@@ -246,7 +246,7 @@ class MemoryStore:
     def _may_take(self, owner: str, over: int | None, *, polite: bool) -> None:
         redis, meta = self.redis, self.history.meta
         if over is not None:
-            # A try of this store whose reply was lost is no other's.
+            # A term that this store took, whose reply was lost, does not belong to another store.
             if meta.term > max(over, self._tried_term):
                 raise Refused("held", found_pos=meta.watermark, found_term=meta.term)
             held = redis.term > over and redis.link is not self
@@ -307,7 +307,7 @@ class MemoryStore:
         self._projector.add(past_of(commit))
 
     async def _replied(self) -> None:
-        """The reply of a commit is here; whoever gives it time or loses it leaves the commit in doubt meanwhile."""
+        """Mark the arrival of a commit's reply; an override that delays or loses it leaves the commit in doubt."""
 
     async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
         await asyncio.sleep(0)
@@ -329,7 +329,7 @@ class MemoryStore:
         return found
 
     def _owned(self) -> None:
-        """Refuse an owner whose shard another one has, or whose Redis is another."""
+        """Refuse an owner that has lost the shard to another, or whose Redis was replaced."""
         own, redis = self._own, self.redis
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
@@ -564,7 +564,7 @@ class MemoryStore:
         if own is None:
             raise Superseded("the shard is not taken")
         if meta.term == own.term and batch[0].pos <= meta.watermark <= batch[-1].pos:
-            # A first try came through unnoticed, as `RedisStore` recognises it.
+            # An earlier try was applied although its reply was lost; `RedisStore` recognises this too.
             self.history.reach()
             batch = [commit for commit in batch if commit.pos > meta.watermark]
         if batch:

@@ -1,7 +1,7 @@
-"""What outlives a hub in the memory twin: a Redis and a history, with failures on order.
+"""The servers of the in-memory twin, which outlive a hub: a Redis and a history, with failures on demand.
 
-Tests and the simulator stop, wipe, shorten or silence either. They know what is stored, not who may store it; that is
-`memory.MemoryStore`'s. Nothing here reads a clock.
+Tests and the simulator stop, wipe, shorten or silence either. They hold the data and do not check who may write it;
+`memory.MemoryStore` does. Never reads a clock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 
 class CommitFailure(StrEnum):
-    """What goes wrong with a commit: it never arrives, or its reply does not come back."""
+    """A failure of a commit: it never arrives, or its reply does not come back."""
 
     REQUEST_LOST = "request_lost"
     REPLY_LOST = "reply_lost"
@@ -35,14 +35,14 @@ class CommitFailure(StrEnum):
 
 @dataclass(frozen=True)
 class Gone:
-    """A stream's live copy was dropped."""
+    """A write: a stream's live copy was dropped."""
 
     stream: str
 
 
 @dataclass(frozen=True)
 class Brought:
-    """A stream was made live, whole."""
+    """A write: a whole stream was made live."""
 
     stream: str
     seq: int
@@ -51,7 +51,7 @@ class Brought:
 
 @dataclass(frozen=True)
 class Held:
-    """Who has the shard: also what a taking, a renewal or a release wrote is lost with the end of the file."""
+    """A write: the owner of the shard. Takings, renewals and releases are also lost with the end of the file."""
 
     term: int = 0
     incarnation: int = 0
@@ -61,7 +61,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """Everything was made anew from the history; `commits` is the whole log."""
+    """A write: the whole Redis was rebuilt from the history; `commits` is the whole log."""
 
     commits: list[Commit]
     streams: list[Brought]
@@ -69,7 +69,7 @@ class Rebuilt:
 
 @dataclass(frozen=True)
 class Posted:
-    """An input was put into the inbox; `asked` says that somebody waits for its answer."""
+    """A write: an input was put into the inbox; `asked`: its sender waits for an answer."""
 
     number: int
     raw: bytes
@@ -78,7 +78,7 @@ class Posted:
 
 @dataclass(frozen=True)
 class Settled:
-    """An input was dealt with."""
+    """A write: an input was settled."""
 
     number: int
 
@@ -88,10 +88,10 @@ _NO_COMMIT = (Gone, Brought, Held, Posted, Settled)
 
 
 class MemoryRedis:
-    """What Redis would hold. `down` makes every call `Unavailable`; `failures` are used up by the next commits, and
+    """The content of Redis. `down` makes every call `Unavailable`; `failures` are used up by the next commits, and
     the replies of the next `lost_takings` are lost.
 
-    `writes` is its append-only file: a restart does again what is in it.
+    `writes` is its append-only file, which a restart replays.
     """
 
     def __init__(self) -> None:
@@ -119,8 +119,8 @@ class MemoryRedis:
         return f"run-{self.runs}"
 
     def restart(self, *, lose_commits: int = 0, lose_moves: bool = False, keep: int | None = None) -> None:
-        """Come back as another process, without the last commits if its append-only file was cut; `lose_moves` cuts
-        it before what was retired or recalled since the last commit that is left, `keep` after so many writes.
+        """Restart as another process. `lose_commits` cuts the last commits off the append-only file, `lose_moves` the
+        other writes after the last commit that is left, such as retirements, `keep` all after the first so many writes.
         """
         self.runs += 1
         self.down = False
@@ -135,13 +135,13 @@ class MemoryRedis:
             self.put(write)
 
     def wipe(self) -> None:
-        """Come back as another process with nothing."""
+        """Restart as another process without any data."""
         self.runs += 1
         self.down = False
         self._forget()
 
     def hold(self, **changed: Any) -> None:
-        """Note who has the shard (see `Held`)."""
+        """Note the owner of the shard (see `Held`)."""
         held = Held(self.term, self.incarnation, self.owner, self.link)
         self.put(replace(held, **changed))
 
@@ -197,7 +197,7 @@ class MemoryRedis:
 
 
 class MemoryHistory:
-    """What SQL would hold; what is in it is durable. `down` makes every call `Unavailable`."""
+    """The content of the SQL history, which is durable. `down` makes every call `Unavailable`."""
 
     def __init__(self) -> None:
         self.down = False
@@ -210,7 +210,7 @@ class MemoryHistory:
         self.sealed: dict[str, tuple[bytes, int]] = {}
         self.prunings: list[Pruning] = []
         self.gone: dict[str, int] = {}
-        """The constellations that were pruned, with the number of the pruning that ended them."""
+        """The pruned constellations, with the number of the pruning that ended each."""
 
     def reach(self) -> None:
         if self.down:
@@ -243,17 +243,17 @@ class MemoryHistory:
         ]
 
     def place(self, pos: int) -> int:
-        """Return where the commit of a position, or the first after it, stands in the list."""
+        """Return the index of the commit at a position, or of the first after it."""
         return bisect_left(self.commits, pos, key=lambda commit: commit.pos)
 
     def tip(self) -> bytes:
-        """Return the link that the next commit follows."""
+        """Return the link that the next commit must follow."""
         if self.prunings and self.prunings[-1].after_pos == self.meta.watermark:
             return self.prunings[-1].seal
         return self.links[-1] if self.links else BEGINNING
 
     def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str, term: int) -> PrunedPiece:
-        """End the history of constellations and remove every commit of theirs, as `pruning.prune` does in pieces."""
+        """End the history of constellations and remove all their commits, as `pruning.prune` does in pieces."""
         self.reach()
         if term != self.meta.term:
             raise Superseded(f"term {term} no longer owns the history")
@@ -295,7 +295,7 @@ class MemoryHistory:
         return PrunedPiece(bytes=swept.bytes, commits=len(swept.removed), constellations=names, more=False)
 
     def live(self, keep: Collection[str]) -> list[str]:
-        """Return every stream that is no finished constellation, and those in `keep`."""
+        """Return every stream that is not a finished constellation, and those in `keep`."""
         return [
             stream
             for stream in self.streams
@@ -303,7 +303,7 @@ class MemoryHistory:
         ]
 
     def whole(self, stream: str) -> Brought:
-        """Return a stream as its events make it."""
+        """Return a stream folded from its events."""
         events = self.streams[stream]
         return Brought(stream, len(events), fold({}, (decode_event(raw) for raw in events)))
 
@@ -316,7 +316,7 @@ class MemoryHistory:
 
 @dataclass
 class Swept:
-    """What goes of the commits of constellations that are gone, and what stands for it."""
+    """The parts of commits that go with pruned constellations, and the records that replace them."""
 
     anchors: list[Anchor] = field(default_factory=list)
     bytes: int = 0
@@ -327,7 +327,7 @@ class Swept:
 
 
 def swept_of(history: MemoryHistory, below: int) -> Swept:
-    """Return what of a history below a position belongs to constellations that are gone."""
+    """Return the parts of a history below a position that belong to pruned constellations."""
     found = Swept()
     inside = {
         pos for made in history.prunings for anchor in made.anchors for pos in range(anchor.first, anchor.last + 1)
@@ -363,7 +363,7 @@ def swept_of(history: MemoryHistory, below: int) -> Swept:
 
 
 def whole_of(past: PastCommit) -> Commit:
-    """Return a durable commit as Redis had it: its entities are the fold of its events."""
+    """Return a durable commit in the form of Redis: its entities are the fold of its events."""
     heads: dict[str, int] = {}
     entities: dict[str, dict[str, bytes | None]] = {}
     for raw in past.events:

@@ -21,15 +21,15 @@ async def open_store(
     owner_ttl_ms: int = OWNER_TTL_MS,
     home: Path | None = None,
 ) -> RedisStore:
-    """Return the store. An owner brings the history's schema up to date first; everyone else opens it read-only and
-    must not call what belongs to `CommitPort`.
+    """Return the store. An owner migrates the history's schema first; any other process opens it read-only and must not
+    call the methods of `CommitPort`.
 
-    An older history may take minutes: `OPENING_FILE` stands in an owner's `home` for as long, to be seen by whoever
-    waits for the hub.
+    An older history may take minutes: `OPENING_FILE` is in an owner's `home` meanwhile, for a process that waits for
+    the hub.
 
     Raises:
-        ValueError: for an URL of another kind of database.
-        Corrupt: the history has corrupt pages; nothing is written to it. The look at them is bounded in time.
+        ValueError: the URL is of another kind of database.
+        Corrupt: the history has corrupt pages; nothing is written to it. The check is bounded in time.
         Unavailable: the history cannot be opened or migrated. Redis is not touched yet.
     """
     database = open_database(database_url, read_only=not owner)

@@ -1,6 +1,6 @@
-"""Looks at every page of a SQLite file for what nobody wrote, for a bounded time and without writing a byte.
+"""The check of a SQLite file for corrupt pages, for a bounded time and without writing.
 
-SQLite has no checksums: a changed byte inside a record is found where the record is read, or by the audit chain.
+SQLite has no checksums: a changed byte inside a record is found when the record is read, or by the audit chain.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from urllib.parse import quote
 from starloom.store.faults import corrupt, unavailable
 
 CHECK_AT_START_S: Final = 2.0
-"""About half a gigabyte on a disk of today; a larger history is checked in part, and whole by `doctor --whole`."""
+"""Enough for about half a gigabyte on a usual disk; a larger history is checked whole by `doctor --whole`."""
 _FAULTS_TOLD: Final = 3
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 
 
 def check_pages(path: Path, within_s: float | None) -> bool:
-    """Check a file's pages; False if the time ran out before the last one. A file that is not there is sound.
+    """Check a file's pages; False if the time ran out before the last one. A missing file is sound.
 
     Raises:
-        Corrupt: a page is not as SQLite left it; the text tells the first ones.
+        Corrupt: some pages are corrupt; the text names the first ones.
         Unavailable: the file cannot be read.
     """
     if not path.exists() or not path.stat().st_size:
@@ -32,7 +32,7 @@ def check_pages(path: Path, within_s: float | None) -> bool:
     place = f"SQLite {path}"
     until_s = None if within_s is None else time.monotonic() + within_s
     try:
-        # Read only: not even the last connection's end moves the log into the file.
+        # Read only: even the close of the last connection does not move the WAL into the file.
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as sql:
             if until_s is not None:
                 sql.set_progress_handler(lambda: time.monotonic() > until_s, _STEPS_BETWEEN_LOOKS)

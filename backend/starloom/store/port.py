@@ -1,7 +1,7 @@
-"""The ports of persistence. `CommitPort` is the engine's alone; `ReadPort` and `InboxPort` are for everyone.
+"""The ports of persistence. Only the engine uses `CommitPort`; `ReadPort` and `InboxPort` are for every process.
 
-A commit is the unit of the log: checked (`term`, `incarnation`, `pos` as expected), appended, its entities
-written, its outbox kept - in one script, whole or not at all.
+A commit is the unit of the log: checked (`term`, `incarnation`, `pos` as expected), appended, its entities written, its
+outbox kept - in one script, whole or not at all.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from starloom_protocol.vocabulary import Code
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
     """One commit. `events` are encoded events in order; `entities` by stream and key a record's bytes, or None to
     remove it; `outbox` encoded `OutboxEffect`s. `sent_pos`: all outbox entries up to this position have been handed
-    over. `waited_for`: an answer or an effect waits until it is durable; else the history may gather it with others.
+    over. `waited_for`: an answer or an effect waits until it is durable; else the history may collect it with others.
     `inputs` are the encoded inputs that decided its events, by which they can be decided again. `told` are its events
-    as they were encoded, where whoever made it has them still; empty, they are read back from their bytes.
+    before encoding, if its maker still has them; if empty, they are decoded from their bytes.
     """
 
     at_ms: int
@@ -42,7 +42,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 class Refused(Exception):
     """The commit was not applied: another owner has the shard, Redis was replaced, or the position is taken.
 
-    `why` is `term`, `incarnation`, `pos`, `link` (a newer connection of the owner stands), `replaced` (another run id),
+    `why` is `term`, `incarnation`, `pos`, `link` (the owner has a newer connection), `replaced` (another run id),
     `not_taken`, or `held`: taking was refused, because another hub has the shard.
     """
 
@@ -54,9 +54,9 @@ class Refused(Exception):
 
 
 class Unavailable(Exception):
-    """Redis or SQL does not answer; the fate of a commit in flight is unknown until `position` says it.
+    """Redis or SQL does not answer; the fate of a commit in flight is unknown until `position` is read.
 
-    `code` is what the asker is told.
+    `code` is the code of the answer to the asker.
     """
 
     code: ClassVar[Code] = Code.STORE_UNAVAILABLE
@@ -69,15 +69,15 @@ class DiskFull(Unavailable):
 
 
 class Corrupt(Unavailable):
-    """The history has bytes that nobody wrote. Only a backup helps."""
+    """The history is corrupt and must be restored from a backup."""
 
     code = Code.HISTORY_CORRUPT
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is live: entities and last seq by stream, and the outbox entries after `sent_pos`.
+    """The live state: entities and last seq by stream, and the outbox entries after `sent_pos`.
 
-    Finished constellations that were retired are not among it; only the history has them.
+    Retired constellations are not included; only the history has them.
     """
 
     entities: dict[str, dict[str, bytes]]
@@ -88,9 +88,9 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ownership(msgspec.Struct, frozen=True, kw_only=True):
-    """What taking the shard gave: the new term, the incarnation, and whether Redis is another than before.
+    """The result of taking the shard: the new term, the incarnation, and whether Redis was replaced.
 
-    `heads` are the live streams with their last seq: a Redis that has forgotten a retirement has more than its owner.
+    `heads` are the live streams with their last seq: a Redis that has lost a retirement has more than its owner.
     """
 
     heads: dict[str, int] = {}
@@ -102,37 +102,37 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommitPort(Protocol):
-    """The engine's own port."""
+    """The engine's port for commits and ownership."""
 
     async def take(
         self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
     ) -> Ownership:
         """Take the shard: term + 1; incarnation + 1 (first in SQL) if Redis's run id changed or it lost commits.
 
-        With `over` only if no other store has taken it since that term, where a try of this one that came through
-        and failed afterwards, or whose reply was lost, is no other's; `polite`: only if no other hub holds it. Which
-        hub `owner` is, is its text up to the first `@`. Else `Refused("held")`, and nothing has changed.
+        With `over` only if no other store has taken it since that term; terms from tries of this store that failed
+        later, or whose reply was lost, are its own. With `polite` only if no other hub holds it; the text of `owner` up
+        to the first `@` identifies the hub. Else `Refused("held")`, and nothing has changed.
 
-        Before it returns, commits that Redis has and SQL lacks are projected, and a Redis that lacks what SQL has
-        is rebuilt from SQL, so that both reach equally far. Finished constellations are not rebuilt but for those in
-        `keep`: what the owner still holds in memory. Redis then has every one of these that SQL knows.
+        Before it returns, commits that Redis has and SQL lacks are projected, and a Redis that lacks commits of SQL is
+        rebuilt from it, so that both end at the same position. Of finished constellations only those in `keep`, which
+        the owner still holds in memory, are rebuilt. Redis then has every one of these that SQL has.
         """
         ...
 
     async def renew(self, owner: str, term: int, at_ms: int) -> bool:
-        """Prolong the ownership lease; False if another term has the shard."""
+        """Renew the ownership lease; False if another term has the shard."""
         ...
 
     async def owns(self, term: int) -> bool:
-        """Say whether the shard was still this term's at some moment since the call; proof for what is not a commit.
+        """Tell whether this term had the shard at some moment since the call; the proof for messages without a commit.
 
         Raises:
-            Unavailable: if Redis does not answer.
+            Unavailable: Redis does not answer.
         """
         ...
 
     async def leave(self, *, release: bool) -> None:
-        """Own nothing any more: no commit is taken or projected. `release` lets the next hub have it at once."""
+        """Give up ownership: no further commit is accepted or projected. `release` lets the next hub take it now."""
         ...
 
     async def load(self) -> Loaded: ...
@@ -141,19 +141,19 @@ class CommitPort(Protocol):
         """Apply one commit.
 
         Raises:
-            Refused: if it was not applied and will not be.
-            Unavailable: if its fate is unknown.
+            Refused: it was not applied and will not be.
+            Unavailable: its fate is unknown.
         """
         ...
 
     async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
-        """Drop the live copy of streams (name, its last seq) that are durable; their history stays.
+        """Drop the live copy of durable streams (name, last seq); their history stays.
 
-        A stream that stands at another seq, or is not live, is left as it is, so it may be tried again.
+        A stream that is at another seq, or not live, is left unchanged, so the call may be repeated.
 
         Raises:
-            Refused: if this owner does not have the shard any more; nothing was dropped.
-            Unavailable: if its fate is unknown; each stream is live whole or not at all.
+            Refused: this owner no longer has the shard; nothing was dropped.
+            Unavailable: its fate is unknown; each stream is live whole or not at all.
         """
         ...
 
@@ -161,35 +161,35 @@ class CommitPort(Protocol):
         """Make retired streams live again, from the history, and return (seq, entities) of those that it has.
 
         Raises:
-            Refused: if this owner does not have the shard any more.
-            Unavailable: Redis or SQL does not answer; a stream is live whole or not at all, so it may be tried again.
+            Refused: this owner no longer has the shard.
+            Unavailable: Redis or SQL does not answer; each stream is live whole or not at all, so call again.
             Damaged: the history of a stream has a gap.
         """
         ...
 
     async def position(self) -> tuple[int, int, str]:
-        """Return the log's (pos, term, run id) as Redis has them now.
+        """Return the log's present (pos, term, run id) in Redis.
 
         Raises:
-            Unavailable: if Redis does not answer.
+            Unavailable: Redis does not answer.
         """
         ...
 
     async def restore(self, commits: Sequence[Commit]) -> None:
-        """Append commits again, in order, that a replaced Redis has lost and the living owner still holds."""
+        """Append again, in order, commits that a replaced Redis has lost and the live owner still holds."""
         ...
 
     async def watermark(self, after: int) -> int:
         """Wait until the durable position passes `after` and return it.
 
         Raises:
-            Unavailable: if the projector has failed; it keeps trying and the next call may succeed.
+            Unavailable: the projector has failed; it keeps trying and the next call may succeed.
         """
         ...
 
     @property
     def damage(self) -> str:
-        """How the history was found to be corrupt since it was opened, "" while it is sound."""
+        """The corruption found in the history since it was opened, "" while it is sound."""
         ...
 
     def lag_ms(self, now_ms: int) -> int:
@@ -198,7 +198,7 @@ class CommitPort(Protocol):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events: of these kinds (all, if there are none), by whom, about what, with which words."""
+    """The filter of events: kinds (all, if there are none), author, subject, words."""
 
     about: str = ""
     by: str = ""
@@ -209,14 +209,14 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActivityPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Events with their (pos, place), newest first; `next` is where to go on, None at the beginning of the log."""
+    """Events with their (pos, place), newest first; `next` is the cursor, None at the beginning of the log."""
 
     events: list[tuple[int, int, bytes]]
     next: tuple[int, int] | None
 
 
 class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the list of constellations."""
+    """A row of the list of constellations."""
 
     created_ms: int
     ended_ms: int
@@ -228,7 +228,7 @@ class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EndedConstellation(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished constellation of the history; `bytes` is about what its commits hold, `devices` had its attempts."""
+    """A finished constellation of the history; `bytes` is about the size of its commits, `devices` had its attempts."""
 
     bytes: int
     devices: list[str]
@@ -237,16 +237,16 @@ class EndedConstellation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
-    """That a constellation was pruned from the history: when, and by which rule."""
+    """The record of a pruned constellation: when it was pruned, and by which rule."""
 
     at_ms: int
     why: str
 
 
 class HistorySize(msgspec.Struct, frozen=True, kw_only=True):
-    """What the history holds. `bytes` is what its rows hold: the files of a database are somewhat larger.
+    """The size of the history. `bytes` is that of its rows: the files of a database are somewhat larger.
 
-    `oldest_ms` is when its oldest constellation was made, `pruned_ms` when it was last pruned; 0 for neither.
+    `oldest_ms` is when its oldest constellation was made, `pruned_ms` when it was last pruned; 0 if never.
     """
 
     bytes: int
@@ -257,7 +257,7 @@ class HistorySize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PrunedPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """What one transaction of pruning did; with `more` the next one has something to do at once."""
+    """The result of one transaction of pruning; with `more` the next one has work at once."""
 
     bytes: int
     commits: int
@@ -266,7 +266,7 @@ class PrunedPiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PruningPort(Protocol):
-    """How the owner of the shard prunes the history."""
+    """The port by which the owner of the shard prunes the history."""
 
     async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
         """Return finished constellations in the order of their ends; `after` is the (ended_ms, id) cursor.
@@ -281,32 +281,32 @@ class PruningPort(Protocol):
     async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
         """End the history of these constellations and remove a bounded number of commits, in one short transaction.
 
-        Without any, go on with those whose history has ended.
+        Without any, continue with those whose history has ended.
 
         Raises:
-            Refused: this store does not own the shard any more.
-            Damaged: what would go is not what was chained; nothing was changed.
+            Refused: this store no longer owns the shard.
+            Damaged: a commit that would go differs from the chained one; nothing was changed.
         """
         ...
 
 
 class OwnerStore(CommitPort, PruningPort, Protocol):
-    """What the engine, which owns the shard, does with the store."""
+    """The ports of the engine that owns the shard."""
 
 
 class ReadPort(Protocol):
-    """What anyone may read: committed state and history."""
+    """The reads of any process: committed state and history."""
 
     async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
-        """Return (seq, entities) of a stream as committed, from Redis or folded from SQL; None if unknown."""
+        """Return (seq, entities) of a committed stream, from Redis or folded from SQL; None if unknown."""
         ...
 
     async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
-        """Return (seq, entities) of those of the streams that are live, many of them at once."""
+        """Return (seq, entities) of the live ones of these streams in one call."""
         ...
 
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
-        """Return the head and the answer of a constellation as committed, or None if it is unknown."""
+        """Return the committed head and answer of a constellation, or None if it is unknown."""
         ...
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
@@ -338,7 +338,7 @@ class ReadPort(Protocol):
         ...
 
     async def prunings(self, after: int, limit: int) -> list[Pruning]:
-        """Return what was pruned, by prunings with numbers above `after`, in their order."""
+        """Return the prunings with numbers above `after`, in order."""
         ...
 
     async def gone(self, constellation: str) -> Tombstone | None:
@@ -346,15 +346,15 @@ class ReadPort(Protocol):
         ...
 
     async def pruned_since(self, after: int, limit: int) -> tuple[int, list[str]]:
-        """Return the number of the last pruning, and constellations that prunings with numbers above `after` took."""
+        """Return the number of the last pruning, and the constellations of prunings with numbers above `after`."""
         ...
 
     async def history_size(self) -> HistorySize:
-        """Return what the history holds."""
+        """Return the size of the history."""
         ...
 
     async def position_of(self, stream: str, seq: int) -> int | None:
-        """Return the durable position of the commit that has event `seq` of a stream; the newest event for 0."""
+        """Return the durable position of the commit with event `seq` of a stream; 0 means the newest event."""
         ...
 
     async def owned_since(self, pos: int) -> int:
@@ -370,41 +370,41 @@ class ReadPort(Protocol):
         ...
 
     async def activity(self, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
-        """Return durable events that fit, newest first; `before` is the (pos, place) cursor. Looks at a part."""
+        """Return matching durable events, newest first; `before` is the (pos, place) cursor. The search is bounded."""
         ...
 
 
 class CiphertextPort(Protocol):
-    """Where the ciphertext of secrets lies, beside the log; every call raises `Unavailable` if SQL does not answer."""
+    """The store of secrets' ciphertexts beside the log; every call raises `Unavailable` if SQL does not answer."""
 
     async def put(self, identity: str, sealed: bytes, at_ms: int) -> None:
-        """Keep ciphertext under a new id; durable when it returns, so that an event may name it then."""
+        """Store a ciphertext under a new id; it is durable when this returns, so an event may name it then."""
         ...
 
     async def get(self, identity: str) -> bytes | None: ...
 
     async def remove(self, identity: str) -> None:
-        """Forget it; no fault if it is not there."""
+        """Remove a ciphertext; idempotent."""
         ...
 
     async def sweep(self, named: Collection[str], before_ms: int) -> int:
-        """Forget what was stored before this time and that nothing names: its event was never committed."""
+        """Remove ciphertexts stored before this time and not in `named`: their events were never committed."""
         ...
 
 
 class InboxPort(Protocol):
-    """How other processes reach the engine: encoded inputs in, encoded answers out."""
+    """The port of other processes to the engine: encoded inputs in, encoded answers out."""
 
     async def post(self, raw: bytes, *, answer_within_s: float | None) -> bytes | None:
         """Append an input; wait for its answer if asked to.
 
         Raises:
-            Unavailable: if Redis does not answer or no answer came in time.
+            Unavailable: Redis does not answer or no answer came in time.
         """
         ...
 
     def take(self) -> AsyncIterator[tuple[str, bytes]]:
-        """Yield (delivery id, encoded input) in order, beginning with those never settled."""
+        """Yield (delivery id, encoded input) in order, unsettled ones first."""
         ...
 
     async def settle(self, delivery: str, answer: bytes) -> None:
@@ -413,7 +413,7 @@ class InboxPort(Protocol):
 
 
 class Followed(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit as the log has it, for whoever follows: its encoded events."""
+    """A commit of the log for a hub that follows: its encoded events."""
 
     events: list[bytes]
     incarnation: int
@@ -421,52 +421,52 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogPort(Protocol):
-    """The shard's log as a hub follows that does not own it, and who owns it."""
+    """The port of a hub that does not own the shard: its log, and its owner."""
 
     async def end(self) -> tuple[int, int]:
         """Return the position of the last commit and the incarnation, 0 while a replaced Redis is not taken yet.
 
         Raises:
-            Unavailable: if Redis does not answer; so do all others here.
+            Unavailable: Redis does not answer; all methods here raise it.
         """
         ...
 
     async def read_on(self, after: int, wait_ms: int) -> list[Followed]:
-        """Return commits after a position, in order and without a gap; none, if none came within `wait_ms`."""
+        """Return commits after a position, in order and without a gap; an empty list if none came within `wait_ms`."""
         ...
 
     async def commit_at(self, pos: int) -> Followed | None:
-        """Return one commit, None if the log does not reach so far."""
+        """Return one commit, None if the log ends before it."""
         ...
 
     async def holder(self) -> str | None:
-        """Return the hub that holds the shard, "" if it was given up, None if nobody has renewed it in time."""
+        """Return the hub that holds the shard, "" if it was released, None if its lease has run out."""
         ...
 
 
 class HubsPort(Protocol):
-    """What hubs of one shard tell each other beside the log: good for moments, bounded, and free to be lost."""
+    """Messages between the hubs of one shard beside the log: short-lived, bounded, and allowed to be lost."""
 
     async def announce(self, hub: str, card: bytes, ttl_ms: int) -> None:
-        """Say where other hubs reach this one; forgotten unless said again.
+        """Publish this hub's address for other hubs; it expires after `ttl_ms`.
 
         Raises:
-            Unavailable: if Redis does not answer; so do all others here.
+            Unavailable: Redis does not answer; all methods here raise it.
         """
         ...
 
     async def card(self, hub: str) -> bytes | None:
-        """Return what a hub said of itself, None if it has been silent."""
+        """Return the card of a hub, None if it has expired."""
         ...
 
     async def say_beside(self, raw: bytes) -> int:
-        """Give what is not an event to the hubs that follow; return how many there are."""
+        """Send a message that is not an event to the hubs that follow; return their number."""
         ...
 
     def hear_beside(self) -> AsyncIterator[bytes]:
-        """Yield what the owner gives, until the connection ends."""
+        """Yield the owner's messages until the connection ends."""
         ...
 
 
 class Damaged(Exception):
-    """Redis and SQL do not belong together or lack commits of each other; a person must decide which one counts."""
+    """Redis and SQL do not match, or lack commits of each other; a person must decide which one counts."""

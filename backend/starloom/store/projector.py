@@ -1,8 +1,8 @@
-"""Copies whole commits, in order, from where they are live to where they are durable.
+"""The projector copies whole commits, in order, from Redis to the durable history.
 
-One write in flight takes all that queued, at once if an answer or an effect waits for it; commits that nobody waits
-for are gathered for a moment. A failure is kept, reported to whoever waits and tried again after a growing pause; a
-history that belongs to another owner ends it for good.
+One write at a time takes all queued commits, at once if an answer or an effect waits for one; other commits are
+collected for a moment. A failure is kept, reported to all waiting calls and tried again after a growing pause. A
+history that belongs to another owner ends the projector.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from starloom.store.port import Unavailable
 PAUSE_S: Final = 0.05
 PAUSE_MOST_S: Final = 2.0
 BATCH_COMMITS_MOST: Final = 2_000
-GATHER_S: Final = 0.1  # a transaction and what it acknowledges cost what some ten tasks cost
+GATHER_S: Final = 0.1  # a transaction with its acknowledgements costs as much as about ten tasks
 
 Write = Callable[[Sequence[PastCommit]], Awaitable[None]]
 Sleep = Callable[[float], Awaitable[None]]
 
 
 class Projector:
-    """`write` must be atomic, and must accept a batch again whose fate it did not learn."""
+    """The projector. `write` must be atomic, and must accept a repeated batch whose fate is unknown."""
 
     def __init__(self, write: Write, *, sleep: Sleep = asyncio.sleep) -> None:
         self._write = write
@@ -34,13 +34,13 @@ class Projector:
         self._waiting: list[tuple[int, asyncio.Future[int]]] = []
         self._arrived = asyncio.Event()
         self._hurry = asyncio.Event()
-        self._waited_for = 0  # the last position that an answer or an effect waits for
+        self._waited_for = 0  # the last position for which an answer or an effect waits
         self._task: asyncio.Task[None] | None = None
         self._ended: str | None = None
         self.watermark = 0
 
     def start(self, watermark: int) -> None:
-        """Begin after `watermark`, with nothing queued."""
+        """Start after `watermark`, with an empty queue."""
         if self._task is not None and not self._task.done():
             raise RuntimeError("the projector runs already; stop it first")
         self.watermark = watermark
@@ -51,7 +51,7 @@ class Projector:
         self._task = asyncio.create_task(self._run(), name="projector")
 
     async def stop(self) -> None:
-        """Stop after the write in flight; what is still queued stays in Redis for the next owner."""
+        """Stop after the write in flight; queued commits stay in Redis for the next owner."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -59,7 +59,7 @@ class Projector:
         self._fail(Unavailable("the projector was stopped"))
 
     def add(self, commit: PastCommit, *, waited_for: bool = True) -> None:
-        """Queue a commit that Redis has; positions must follow each other. One that is `waited_for` is written now."""
+        """Queue a commit that Redis has; positions must be consecutive. One that is `waited_for` is written now."""
         last = self._queue[-1].pos if self._queue else self.watermark
         if commit.pos <= last:
             return
@@ -90,7 +90,7 @@ class Projector:
         """Wait until the watermark is above `after` and return it.
 
         Raises:
-            Unavailable: the write waited for failed (it is tried again), or the projector does not run.
+            Unavailable: the write failed (it is tried again), or the projector does not run.
         """
         if self.watermark > after:
             return self.watermark
@@ -101,7 +101,7 @@ class Projector:
         return await future
 
     async def drained(self) -> None:
-        """Wait until everything queued now is durable.
+        """Wait until all commits queued now are durable.
 
         Raises:
             Unavailable: as `passed`.
@@ -127,7 +127,7 @@ class Projector:
                 pause = min(pause * 2, PAUSE_MOST_S)
                 continue
             except Exception as error:
-                # Not a matter of waiting: another owner, or a commit that is not one. Nobody may be told "durable".
+                # Retrying does not help: another owner, or an invalid commit. No call may return as durable.
                 kind = "" if isinstance(error, Superseded) else f"{type(error).__name__}: "
                 self._ended = f"the projector ended: {kind}{error}"
                 self._fail(Unavailable(self._ended))

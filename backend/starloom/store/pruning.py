@@ -1,8 +1,8 @@
-"""Takes finished constellations out of the durable history; each function runs in one transaction of its caller.
+"""Pruning: removes finished constellations from the durable history; each function runs in its caller's transaction.
 
-Owns how commits go and what stands for them. It decides nothing: `core.clock.retention` names the constellations that
-may go. A commit is verified before it is removed, so that a pruning never hides a change. `anchors` says what a
-pruning binds.
+Owns the removal of commits and the anchors that replace them. Decides nothing: `core.clock.retention` chooses the
+constellations. A commit is verified before it is removed, so that a pruning never hides a change. `anchors` defines
+what a pruning binds.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ ANCHORS: Final[Table] = AnchorRow.__table__  # type: ignore[attr-defined]
 PRUNINGS: Final[Table] = PruningRow.__table__  # type: ignore[attr-defined]
 
 COMMITS_MOST: Final = 500
-"""How many commits one transaction touches."""
+"""The most commits that one transaction touches."""
 
 STREAMS_MOST: Final = 64
 PAGES_MOST: Final = 2_048
-"""How many pages of a SQLite file are given back by one transaction, where the file can."""
+"""The most pages of a SQLite file that one transaction gives back, if the file allows it."""
 
 _INCREMENTAL: Final = 2
-"""What SQLite calls the mode in which its file can give pages back."""
+"""SQLite's number of the `auto_vacuum` mode in which a file can give pages back."""
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _leftovers: Final = msgspec.msgpack.Decoder(list[Leftover]).decode
@@ -74,7 +74,7 @@ def read_ended(connection: Connection, after: tuple[int, str], limit: int) -> li
 
 
 def read_history_size(connection: Connection) -> HistorySize:
-    """Return how large the history is, how far it goes back, and when it was last pruned."""
+    """Return the size of the history, its oldest constellation's time, and the time of its last pruning."""
     table = CONSTELLATIONS.c
     count, oldest = connection.execute(
         select(func.count(), func.min(table.created_ms)).select_from(CONSTELLATIONS)
@@ -127,7 +127,7 @@ def read_prunings(connection: Connection, after: int, limit: int) -> list[Prunin
 
 
 def _read_leftovers(raw: bytes) -> list[Leftover]:
-    """Return the list of a column; one that can no longer be read is empty, which is not what was sealed."""
+    """Return the list of a column; an unreadable one is empty, which differs from the sealed one."""
     try:
         return _leftovers(raw)
     except msgspec.DecodeError:
@@ -135,7 +135,7 @@ def _read_leftovers(raw: bytes) -> list[Leftover]:
 
 
 def read_pruned_since(connection: Connection, after: int, limit: int) -> tuple[int, list[str]]:
-    """Return the number of the last pruning and the constellations that prunings above `after` took."""
+    """Return the number of the last pruning and the constellations of prunings with numbers above `after`."""
     last = int(connection.execute(select(func.max(PRUNINGS.c.no))).scalar() or 0)
     if last <= after:
         return last, []
@@ -153,11 +153,11 @@ def prune(
 ) -> PrunedPiece:
     """End the history of these constellations, and remove some commits of those that have ended.
 
-    A constellation that is not as it was when it was chosen is left alone.
+    A constellation that has changed since it was chosen is left alone.
 
     Raises:
         Superseded: another owner writes the history.
-        Damaged: what would be removed is not what was chained; nothing was changed.
+        Damaged: a commit that would be removed differs from the chained one; nothing was changed.
     """
     lock = update(META).where(META.c.id == META_ID, META.c.term == term).values(term=term)
     meta = connection.execute(lock.returning(META.c.watermark, META.c.seal, META.c.sealed_pos)).first()
@@ -175,13 +175,13 @@ def prune(
     )
     if not going:
         return PrunedPiece(bytes=0, commits=0, constellations=[], more=False)
-    # The last commit is what the next one follows, and what is not handed over may be asked for again.
+    # The next commit follows the last one, and outbox entries not yet handed over may be read again.
     below = min(int(meta.watermark), read_sent_pos(connection) + 1)
     query = select(SPANS.c.pos).where(SPANS.c.stream.in_(going), SPANS.c.pos < below).distinct()
     positions = list(connection.execute(query.order_by(SPANS.c.pos).limit(commits_most)).scalars())
     swept = _Sweep(connection, no, positions) if positions else None
     if swept is None and not names:
-        # What is still there is too young to go; it waits.
+        # The remaining commits are too young to go yet.
         _note_swept(connection, going)
         return PrunedPiece(bytes=0, commits=0, constellations=[], more=False)
     made = Pruning(
@@ -203,7 +203,7 @@ def prune(
 
 
 def _end(connection: Connection, no: int, leaving: Sequence[EndedConstellation]) -> list[str]:
-    """Take constellations out of the list; their commits are swept from then on."""
+    """Remove constellations from the list; their commits are swept from then on."""
     table = CONSTELLATIONS.c
     asked = {item.id: item.ended_ms for item in leaving}
     rows = connection.execute(select(table.id, table.ended_ms).where(table.id.in_(asked), table.state.in_(FINAL)))
@@ -216,7 +216,7 @@ def _end(connection: Connection, no: int, leaving: Sequence[EndedConstellation])
 
 
 def _tip(connection: Connection, pos: int) -> bytes:
-    """Return the link that the commit after a position follows."""
+    """Return the link that the commit after a position must follow."""
     query = select(PRUNINGS.c.seal).where(PRUNINGS.c.after_pos == pos).order_by(PRUNINGS.c.no.desc())
     found = connection.execute(query.limit(1)).scalar()
     if found is None:
@@ -255,19 +255,19 @@ def _note_swept(connection: Connection, going: Sequence[str]) -> None:
 
 
 def give_back(connection: Connection) -> None:
-    """Give free pages of a SQLite file back to the disk, if it was made so that it can; PostgreSQL has its own way."""
+    """Give free pages of a SQLite file back to the disk, if its mode allows it; PostgreSQL does this on its own."""
     if connection.dialect.name == "sqlite":
         cursor = connection.connection.cursor()
         if cursor.execute("PRAGMA auto_vacuum").fetchone() == (_INCREMENTAL,):
             (free,) = cursor.execute("PRAGMA freelist_count").fetchone()
-            # The driver takes one step of this statement, which frees one page however many are named.
+            # The driver takes one step of this statement, which frees one page whatever its argument.
             for _ in range(min(free, PAGES_MOST)):
                 cursor.execute("PRAGMA incremental_vacuum(1)")
         cursor.close()
 
 
 class _Sweep:
-    """Removes of some commits what belongs to constellations that are gone, and keeps what is needed to say so."""
+    """Removes the parts of commits that belong to pruned constellations, and keeps their anchors and leftovers."""
 
     def __init__(self, connection: Connection, no: int, positions: Sequence[int]) -> None:
         self._connection = connection
@@ -301,13 +301,13 @@ class _Sweep:
         self._write(no, positions, emptied, rest, gone)
 
     def _read_seals(self, positions: Sequence[int]) -> dict[int, bytes]:
-        """Return the seals that commits in this part of the log follow: no run goes over one of them."""
+        """Return the seals that commits in this part of the log follow; no anchor crosses a seal."""
         query = select(PRUNINGS.c.after_pos, PRUNINGS.c.seal).order_by(PRUNINGS.c.no)
         rows = self._connection.execute(query.where(PRUNINGS.c.after_pos.between(positions[0] - 1, positions[-1])))
         return {row.after_pos: bytes(row.seal) for row in rows}
 
     def _part(self, row: Row[Any], gone: Collection[str]) -> PastCommit | None:
-        """Return what is left of a commit, None if nothing is."""
+        """Return the remaining part of a commit, None if there is none."""
         try:
             events = unpack(row.events) if row.events else []
             kept = [body for body in events if decode_numbered(body).stream not in gone]
@@ -318,7 +318,7 @@ class _Sweep:
         return _past(row, kept, []) if kept else None
 
     def _anchor(self, row: Row[Any]) -> None:
-        """Put a whole commit into an anchor, after verifying that it is what was chained."""
+        """Put a whole commit into an anchor, after verifying that it equals the chained one."""
         pos, last = row.pos, self.anchors[-1] if self.anchors else None
         goes_on = last is not None and last.last == pos - 1 and pos - 1 not in self._seals
         before = last.link if last is not None and goes_on else _tip(self._connection, pos - 1)

@@ -1,6 +1,6 @@
-"""What anyone may read of the shard: Redis where it is live, the history for the rest, without gap or double.
+"""Reads of the shard for any process: live streams from Redis, the rest from the history, without gap or duplicate.
 
-Owns no state and writes nothing; the hub's edge, Celery workers and further hubs each have one.
+Owns no state and writes nothing; the hub's edge, Celery workers and other hubs each have one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Reads:
             seq, found = await pipe.execute()
         if seq is not None:
             return int(seq), {key.decode(): raw for key, raw in found.items()}
-        # Not live: it was retired, or there is none.
+        # Not live: the stream was retired, or does not exist.
         last = await self._database.read(history.read_last_seq, stream)
         if last == 0:
             return None
@@ -180,7 +180,7 @@ class Reads:
         return await self._database.read(audit.read_activity, wanted, before, limit)
 
     async def _events(self, stream: str, after: int, limit: int) -> list[bytes] | None:
-        """Return events, or None if the log was trimmed between the two looks."""
+        """Return events, or None if the log was trimmed between the two reads."""
         watermark, durable = await self._database.read(history.read_events, stream, after, limit)
         bodies = [body for _, body in durable]
         last = durable[-1][0] if durable else after
@@ -218,7 +218,7 @@ class Reads:
 
 @asynccontextmanager
 async def reaching(place: str, what: str) -> AsyncIterator[None]:
-    """Turn a failure of Redis into `Unavailable` that names the place and what was wanted."""
+    """Turn a failure of Redis into `Unavailable` with the place and the operation."""
     try:
         yield
     except (RedisError, OSError, TimeoutError) as error:
@@ -228,7 +228,7 @@ async def reaching(place: str, what: str) -> AsyncIterator[None]:
 
 
 async def run_script(redis: Redis, script: Script, names: Sequence[str], args: Sequence[Arg]) -> Any:
-    """Run a script by its hash, or by its source where Redis has forgotten it."""
+    """Run a script by its hash, or by its source if Redis has forgotten it."""
     try:
         return await redis.evalsha(script.sha, len(names), *names, *args)
     except NoScriptError:
@@ -245,7 +245,7 @@ def _fold(state: dict[str, bytes], events: list[bytes]) -> None:
 
 
 def _check_records(state: dict[str, bytes]) -> None:
-    """Raise one of `Unreadable` for a record whose bytes changed where they lie: SQLite has no checksums."""
+    """Raise one of `Unreadable` for a record whose bytes have changed on disk: SQLite has no checksums."""
     for key, raw in state.items():
         try:
             decode_entity(key, raw)
@@ -254,7 +254,7 @@ def _check_records(state: dict[str, bytes]) -> None:
 
 
 def fold_events(events: list[bytes]) -> dict[str, bytes]:
-    """Return the entities that a stream's events from the first on make; may take long, run it in a thread."""
+    """Fold all events of a stream into its entities; may take long, run it in a thread."""
     state: dict[str, bytes] = {}
     _fold(state, events)
     return state

@@ -1,6 +1,6 @@
 """The store on a real Redis: the engine's commit path, the projector behind it, and the shared reads.
 
-Owns the one commit connection (one script in flight) and says `Refused` only when a commit was not applied and never
+Owns the one commit connection (one script in flight) and raises `Refused` only if a commit was not applied and never
 will be. After any doubt about the connection a new one is opened under a new link token, so that nothing sent on the
 old one can still be applied.
 """
@@ -57,7 +57,7 @@ class RedisStore(Reads):
         owner_ttl_ms: int = OWNER_TTL_MS,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        # Pools that wait for a free connection: redis-py's plain one fails a burst of readers instead.
+        # Pools that wait for a free connection: with redis-py's plain one a burst of readers would fail.
         self._client = Redis.from_pool(
             BlockingConnectionPool.from_url(
                 url,
@@ -88,9 +88,9 @@ class RedisStore(Reads):
         self._reply_within_s = reply_within_s
         self._owner_ttl_ms = owner_ttl_ms
         self._link: Link | None = None
-        self._mark = secrets.token_hex(8)  # begins every link token of this store: its own tries are known by it
+        self._mark = secrets.token_hex(8)  # the start of this store's link tokens, to recognise its own tries
         self._token = ""
-        self._tried_term = 0  # taken by this store, which perhaps was not told so to the end
+        self._tried_term = 0  # taken by this store, perhaps without a reply
         self._own: Ownership | None = None
         self._sent_pos = 0
         self._doubt: Commit | None = None  # sent, but whether it was applied is not known
@@ -104,7 +104,7 @@ class RedisStore(Reads):
     ) -> Ownership:
         async with self._opening:
             if self._own is not None:
-                # An owner that takes its shard again still has commits that perhaps only its projector holds.
+                # An owner that takes its shard again may have commits that only its projector holds.
                 if self._projector.runs:
                     await self._projector.drained()
                 await self._projector.stop()
@@ -247,7 +247,7 @@ class RedisStore(Reads):
         return self._projector.lag_ms(now_ms)
 
     async def close(self) -> None:
-        """End the projector and close every connection. What Redis has and SQL lacks, the next owner projects."""
+        """End the projector and close every connection. The next owner projects commits that SQL lacks."""
         await self._projector.stop()
         self._drop_link()
         await self._client.aclose()
@@ -269,7 +269,7 @@ class RedisStore(Reads):
         self._applied(commit)
 
     async def _owned_link(self) -> tuple[Ownership, Link]:
-        """Return the ownership with a connection to the Redis that it is of."""
+        """Return the ownership with a connection to the Redis to which it belongs."""
         own = self._own
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
@@ -283,7 +283,7 @@ class RedisStore(Reads):
         return scripts.Owned(own.term, own.incarnation, self._token)
 
     def _settle_doubt(self, pos: int) -> None:
-        """Decide the commit whose reply never came: a later link read `pos`, so it can no longer be applied."""
+        """Decide a commit whose reply never came: a later link has read `pos`, so it can no longer be applied."""
         commit, self._doubt = self._doubt, None
         if commit is not None and pos >= commit.pos:
             self._applied(commit)
@@ -314,7 +314,7 @@ class RedisStore(Reads):
     # -- the commit connection
 
     async def _live_link(self) -> Link:
-        """Return the open commit connection, or a new one after which nothing sent on the old one can count."""
+        """Return the open commit connection, or a new one that voids everything sent on the old one."""
         link = self._link
         if link is not None and link.is_open:
             return link
@@ -363,11 +363,11 @@ class RedisStore(Reads):
         await self._write(batch, own.term)
 
     async def _write(self, batch: Sequence[PastCommit], term: int) -> None:
-        """Write a batch; one whose first try came through unnoticed is recognised by the watermark.
+        """Write a batch; one that was written although its reply was lost is recognised by the watermark.
 
         Raises:
             Superseded: the history belongs to another owner.
-            Unavailable: it does not answer.
+            Unavailable: the history does not answer.
         """
         if sum(len(commit.events) for commit in batch) > ROWS_INLINE_MOST:
             rows = await asyncio.to_thread(history.rows_of, batch)
@@ -385,7 +385,7 @@ class RedisStore(Reads):
 
 
 async def _folder(link: Link) -> Path | None:
-    """Return where Redis keeps its append-only file, if that is on this machine and it tells."""
+    """Return the folder of Redis's append-only file, if Redis is on this machine and reports it."""
     try:
         found = await link.call("CONFIG", "GET", "dir")
     except (ReplyError, Unavailable):

@@ -1,7 +1,7 @@
 """The Lua scripts, each with a function that builds its arguments and one that reads its reply.
 
-Whatever must be atomic in Redis is here and nowhere else. A script checks first and writes after, so that an error
-raised by a check or by the first write leaves nothing behind.
+Owns all atomic operations in Redis. A script checks first and writes after, so that an error raised by a check or by
+the first write leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ end
 """
 
 # KEYS: term incarnation pos link sent_pos log heads, then one entity hash a stream.
-# ARGV: term incarnation pos link sent_pos body trim_below, then lists in MessagePack, for an argument of its own costs
-#   the hub more than all else about it: the heads, then for each stream the pairs to put and the keys to drop.
+# ARGV: term incarnation pos link sent_pos body trim_below, then lists in MessagePack: the heads, then for each stream
+#   the pairs to put and the keys to drop. Lists, because the number of arguments is the main cost for the hub.
 COMMIT: Final = _script(
     _CHUNKS
     + """
@@ -78,7 +78,7 @@ elseif found[3] ~= ARGV[3] then why = 'link' end
 if why then return {why, found[4] or '0', found[1] or '0'} end
 """
 
-# Drops the live copy of streams that stand where the owner left them.
+# Drops the live copy of streams that are at the owner's seq.
 # KEYS: term incarnation link pos heads, then one entity hash a stream.
 # ARGV: term incarnation link, then for each stream its name and its seq.
 RETIRE: Final = _script(
@@ -95,7 +95,7 @@ return 1
 """
 )
 
-# Makes one stream live again, whole.
+# Makes one whole stream live again.
 # KEYS: term incarnation link pos heads hash.  ARGV: term incarnation link stream seq, then the pairs.
 RECALL: Final = _script(
     _CHUNKS
@@ -108,7 +108,7 @@ return 1
 """
 )
 
-# Takes the shard: the term rises above both what Redis and what SQL has seen; whoever held the link loses it.
+# Takes the shard: the term rises above those that Redis and SQL have seen; the holder of the link loses it.
 # `free`: only if no other hub holds it (ARGV[6] names this one); `again`: only if no other store took it since term
 # ARGV[6]. A link token begins with the mark of its store (ARGV[7]): a try whose reply was lost is known by it.
 # KEYS: term owner link pos sent_pos.  ARGV: floor owner ttl_ms link how known mark
@@ -133,7 +133,7 @@ return {text, redis.call('GET', KEYS[4]) or '0', redis.call('GET', KEYS[5]) or '
 """
 )
 
-# Gives the shard up: whoever asks next may have it at once.  KEYS: term owner.  ARGV: term
+# Releases the shard: the next hub that asks may take it at once.  KEYS: term owner.  ARGV: term
 RELEASE: Final = _script(
     """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -151,7 +151,7 @@ return 1
 """
 )
 
-# Opens the commit link anew: from now on nothing sent on an earlier connection can be applied any more.
+# Opens a new commit link: from now on nothing sent on an earlier connection can be applied.
 # KEYS: term link pos.  ARGV: term link
 OPEN: Final = _script(
     """
@@ -171,7 +171,7 @@ return 1
 """
 )
 
-# Before a rebuild: the position goes first, so that a rebuild cut short is seen as such by the next owner.
+# Before a rebuild: the position goes first, so that the next owner recognises an interrupted rebuild.
 # KEYS: term pos heads log sent_pos, then hashes to drop.  ARGV: term
 CLEAR: Final = _script(
     """
@@ -214,7 +214,7 @@ return redis.call('XADD', KEYS[1], '*', 'i', ARGV[2], 'a', ARGV[3])
 """
 )
 
-# Ends a delivery and publishes its answer if somebody waits for it.
+# Ends a delivery and publishes its answer if its sender waits for it.
 # KEYS: inbox answer.  ARGV: group delivery answer ttl_ms asked
 SETTLE_DELIVERY: Final = _script(
     """
@@ -232,7 +232,7 @@ ENGINE_SCRIPTS: Final = (COMMIT, TAKE, RENEW, OPEN, LOAD, CLEAR, RELOG, SETTLE, 
 
 
 class LogEntry(msgspec.Struct, frozen=True, array_like=True):
-    """A commit as the log keeps it: without its entities, which are the fold of its events."""
+    """A commit in the log: without its entities, which are the fold of its events."""
 
     at_ms: int
     events: list[bytes]
@@ -250,7 +250,7 @@ _entry_decoder = msgspec.msgpack.Decoder(LogEntry)
 
 
 def encode_entry(commit: Commit) -> bytes:
-    """Return the bytes of a commit as they stand in the log."""
+    """Return the bytes of a commit's log entry."""
     return _pack(
         LogEntry(
             commit.at_ms,
@@ -270,7 +270,7 @@ def decode_entry(raw: bytes) -> LogEntry:
     """Return the log entry of its bytes.
 
     Raises:
-        msgspec.ValidationError: if they are not one.
+        msgspec.ValidationError: the bytes are no log entry.
     """
     return _entry_decoder.decode(raw)
 
@@ -278,8 +278,8 @@ def decode_entry(raw: bytes) -> LogEntry:
 def commit_call(
     commit: Commit, *, term: int, incarnation: int, link: str, trim_below: int
 ) -> tuple[list[str], list[Arg]]:
-    """Return keys and arguments of `COMMIT`. `term` and `incarnation` are the owner's own of now: a commit that is
-    restored keeps those under which it was made in its body.
+    """Return keys and arguments of `COMMIT`. `term` and `incarnation` are the owner's present ones: a restored commit
+    keeps those under which it was made in its body.
     """
     names = [
         keys.TERM,
@@ -302,7 +302,7 @@ def commit_call(
     ]
     for stream, records in commit.entities.items():
         names.append(keys.entities(stream))
-        # As text: the library of Redis knows no binary strings of MessagePack.
+        # As text: the MessagePack library of Redis does not support binary strings.
         puts = [part for key, raw in records.items() if raw is not None for part in (key, raw.decode())]
         args.append(_pack(puts))
         args.append(_pack([key for key, raw in records.items() if raw is None]))
@@ -310,7 +310,7 @@ def commit_call(
 
 
 class Owned(msgspec.Struct, frozen=True):
-    """By what a script knows the owner of the shard and its present connection."""
+    """The values by which a script checks the owner of the shard and its present connection."""
 
     term: int
     incarnation: int
@@ -342,7 +342,7 @@ def read_commit_reply(reply: Any) -> None:
     """Check the reply of `COMMIT`, `RETIRE` or `RECALL`.
 
     Raises:
-        Refused: with the reason and what was found.
+        Refused: with the reason and the values found.
     """
     if reply == 1:
         return

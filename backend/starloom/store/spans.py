@@ -1,6 +1,6 @@
-"""The index of the history: which commits hold the events of a stream, and of what kind they are.
+"""The index of the history: the commits that hold the events of a stream, and the kinds of these events.
 
-Owns what a line of it says. It is derived from the events alone, so whoever reads the whole log can check it.
+Owns the content of its lines. It is derived from the events alone, so a reader of the whole log can check it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 
 class Numbered(msgspec.Struct):
-    """By what an event is sorted out from others: its stream and its number in it."""
+    """The identity of an event: its stream and its number in it."""
 
     seq: int
     stream: str
@@ -23,7 +23,7 @@ decode_numbered: Final = msgspec.json.Decoder(Numbered).decode
 
 
 class Told(Protocol):
-    """What of an event is in the index."""
+    """The fields of an event that are in the index."""
 
     @property
     def by(self) -> str: ...
@@ -39,7 +39,7 @@ class Told(Protocol):
 
 
 class Span(NamedTuple):
-    """The events of one stream in one commit: the number of the last, and each `kind by` among them, a line each."""
+    """The events of one stream in one commit: the number of the last, and each different `kind by`, one a line."""
 
     stream: str
     last_seq: int
@@ -47,7 +47,7 @@ class Span(NamedTuple):
 
 
 def spans_of(events: Iterable[Told]) -> list[Span]:
-    """Return the spans of a commit in the order in which its streams come up; numbers must rise within a stream."""
+    """Return the spans of a commit in the order of first appearance; numbers must rise within a stream."""
     last: dict[str, int] = {}
     told: dict[str, dict[tuple[str, str], None]] = {}
     for event in events:

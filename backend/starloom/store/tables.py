@@ -1,7 +1,7 @@
 """The tables of the durable history, as SQLModel classes; migrations are made from them and a test compares both.
 
-`commits` is what was promised: it is only added to, and pruned from its old end. `prunings`, `anchors` and `pruned` say
-what was pruned. Everything else is derived from them or says how far they reach.
+`commits` is the durable log: it is only appended to, and pruned from its old end. `prunings`, `anchors` and `pruned`
+record what was pruned. All other tables are derived from these or say how far they reach.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ META_ID = 1
 
 
 class MetaRow(SQLModel, table=True):
-    """One row: how far history reaches, who owns the shard, which life of which Redis it belongs to.
+    """The single row about the history: its watermark, the owner of the shard, the incarnation and run id of Redis.
 
-    `size_bytes` is the size of what `commits` and `spans` hold. `seal` is that of the last pruning, and the link that
-    the commit after `sealed_pos` follows.
+    `size_bytes` is the size of the content of `commits` and `spans`. `seal` is that of the last pruning, and the link
+    that the commit after `sealed_pos` follows.
     """
 
     __tablename__: ClassVar[Any] = "meta"
@@ -66,9 +66,9 @@ class SpanRow(SQLModel, table=True):
 
 
 class ConstellationRow(SQLModel, table=True):
-    """A line of the list of constellations, kept from their `head` and `answer` entities.
+    """A row of the list of constellations, made from their `head` and `answer` entities.
 
-    `head` is null in lines that were written before it was kept; the log has it.
+    `head` is null in rows that were written before it was kept; the log has it.
     """
 
     __tablename__: ClassVar[Any] = "constellations"
@@ -89,7 +89,7 @@ class ConstellationRow(SQLModel, table=True):
 
 
 class ConstellationDeviceRow(SQLModel, table=True):
-    """That a device had an attempt of a constellation."""
+    """A device that had an attempt of a constellation."""
 
     __tablename__: ClassVar[Any] = "constellation_devices"
 
@@ -98,9 +98,9 @@ class ConstellationDeviceRow(SQLModel, table=True):
 
 
 class SecretValueRow(SQLModel, table=True):
-    """The ciphertext of one value of a secret, stored before the event that names it; `at_ms` is when.
+    """The ciphertext of one value of a secret, stored at `at_ms`, before the event that names it.
 
-    The only table beside the log that is no view of it.
+    The only table beside the log that is not derived from it.
     """
 
     __tablename__: ClassVar[Any] = "secret_values"
@@ -111,7 +111,7 @@ class SecretValueRow(SQLModel, table=True):
 
 
 class PruningRow(SQLModel, table=True):
-    """One pruning; `leftovers` is a MessagePack list of its `Leftover`s, `seal` binds all that it says."""
+    """One pruning; `leftovers` is a MessagePack list of its `Leftover`s, `seal` binds its content."""
 
     __tablename__: ClassVar[Any] = "prunings"
 
@@ -125,7 +125,7 @@ class PruningRow(SQLModel, table=True):
 
 
 class AnchorRow(SQLModel, table=True):
-    """A run of positions that a pruning took, with the links at both of its ends."""
+    """A run of positions that a pruning removed, with the links at both ends."""
 
     __tablename__: ClassVar[Any] = "anchors"
 
@@ -137,7 +137,7 @@ class AnchorRow(SQLModel, table=True):
 
 
 class PrunedRow(SQLModel, table=True):
-    """A constellation that is gone, and with which pruning; `swept` once nothing of it is left."""
+    """A pruned constellation with the number of its pruning; `swept` once nothing of it is left."""
 
     __tablename__: ClassVar[Any] = "pruned"
 

@@ -1,7 +1,7 @@
 """The start of an owner: term, incarnation, and Redis and SQL brought to the same position.
 
-Owns the order of these steps (engine.md, "Start of an owner"). Each may be cut short by a crash; the next owner then
-begins from the top and finds either the old state or one that it recognises as unfinished.
+Owns the order of these steps (engine.md, "Start of an owner"). A crash may interrupt each; the next owner then starts
+over and finds either the old state or one that it recognises as unfinished.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Write = Callable[[Sequence[PastCommit], int], Awaitable[None]]
 
 
 class How(msgspec.Struct, frozen=True):
-    """On what condition the shard is taken: none, `free` for the hub `known`, or `again` by the owner of that term.
+    """The condition for taking the shard: none, `free` for the hub `known`, or `again` by the owner of that term.
 
-    `tried` is the last term that this store took, even if it was not told to the end: it is nobody else's.
+    `tried` is the last term that this store took, even if its reply was lost; it belongs to no other store.
     """
 
     kind: str
@@ -41,14 +41,14 @@ ANYHOW: Final = How("", "")
 
 
 def how_of(owner: str, over: int | None, polite: bool, tried: int) -> How:
-    """Return the condition that `CommitPort.take` was asked for."""
+    """Return the condition for the arguments of `CommitPort.take`."""
     if over is not None:
         return How("again", str(over), tried)
     return How("free", owner) if polite else ANYHOW
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What Redis has at the moment of taking."""
+    """The positions and the term of Redis at the moment of taking."""
 
     pos: int
     sent_pos: int
@@ -68,14 +68,14 @@ async def take_over(
     how: How = ANYHOW,
     began: Callable[[int], object],
 ) -> tuple[Ownership, int]:
-    """Take the shard and return the ownership and the `sent_pos` found; `write(commits, term)` projects, `keep` is
-    what the owner holds and Redis must have afterwards. `token` begins with `mark`, which is this store's alone;
-    `began` is told the term before anything else has it, and 0 when it turned out to be another's.
+    """Take the shard and return the ownership and the `sent_pos` found; `write(commits, term)` projects, `keep` are the
+    streams that the owner holds and Redis must have afterwards. `token` begins with `mark`, which only this store uses;
+    `began` is called with the term before any other use of it, and with 0 if the term turns out to be another owner's.
 
     Raises:
-        Refused: another owner took it at the same moment with a higher term, or (`held`) it may not be taken so.
+        Refused: another owner took it at the same moment with a higher term, or (`held`) the condition is not met.
         Damaged: Redis and SQL lack commits of each other.
-        Unavailable: either does not answer; nothing is lost by trying again.
+        Unavailable: either does not answer; the call may be repeated.
     """
     before = await database.read(history.read_meta)
     if how.kind == "again" and before.term > max(int(how.known), how.tried):
@@ -85,7 +85,7 @@ async def take_over(
     if not await database.write(history.take_term, found.term):
         began(0)
         raise Refused("term", found_pos=found.pos, found_term=found.term)
-    # Read again: an owner that is just being replaced may have projected until the line above shut it out.
+    # Read again: the owner that is being replaced may have projected until the line above excluded it.
     meta = await database.read(history.read_meta)
     incarnation, replaced = meta.incarnation, False
     if meta.run_id != link.run_id or found.pos < meta.watermark or incarnation == 0:
@@ -133,7 +133,7 @@ async def _raise(database: Database, found: Found, run_id: str) -> int:
 
 
 async def _project_rest(link: Link, watermark: int, found: Found, write: Write) -> None:
-    """Copy what Redis has and SQL lacks."""
+    """Project the commits that Redis has and SQL lacks."""
     at = watermark
     while at < found.pos:
         entries: Any = await link.call("XRANGE", keys.LOG, keys.log_id(at + 1), "+", "COUNT", PAGE_COMMITS)
@@ -154,7 +154,7 @@ async def _project_rest(link: Link, watermark: int, found: Found, write: Write) 
 async def _rebuild(
     link: Link, database: Database, term: int, watermark: int, keep: Collection[str]
 ) -> tuple[int, dict[str, int]]:
-    """Make Redis anew from the history, which reaches further; return `sent_pos` and the heads."""
+    """Rebuild Redis from the history, which reaches further; return `sent_pos` and the heads."""
     heads = dict(await database.read(history.read_live_streams, keep))
     sent_pos = await database.read(history.read_sent_pos)
     await _owned(
@@ -168,7 +168,7 @@ async def _rebuild(
         for at in range(0, len(entities), LOAD_PAIRS):
             pairs = pairs_of(entities[at : at + LOAD_PAIRS])
             await _owned(link, scripts.LOAD, [keys.TERM, keys.entities(stream)], [term, *pairs])
-    # The log need hold only what the outbox has not handed over, and the last entry, which the next one follows.
+    # The log needs only the entries that the outbox has not handed over, and the last one, which the next one follows.
     at = min(sent_pos, watermark - 1)
     while at < watermark:
         entries = await database.read(history.read_commits, at, PAGE_COMMITS)
@@ -181,7 +181,7 @@ async def _rebuild(
 
 
 async def _entity_keys(link: Link) -> set[str]:
-    """Return every key that holds entities, those of a rebuild that was cut short among them."""
+    """Return every key that holds entities, including those of an interrupted rebuild."""
     found: set[str] = set()
     cursor = b"0"
     while True:
@@ -192,7 +192,7 @@ async def _entity_keys(link: Link) -> set[str]:
 
 
 async def _bring_back(link: Link, database: Database, owned: Owned, keep: Collection[str]) -> None:
-    """Make live what the owner holds and this Redis does not: it may have forgotten that it was brought back."""
+    """Make live the streams that the owner holds and Redis lacks: Redis may have lost their recall."""
     wanted = list(keep)
     seqs: Any = await link.call("HMGET", keys.HEADS, *wanted)
     away = [stream for stream, seq in zip(wanted, seqs, strict=True) if seq is None]
@@ -203,7 +203,7 @@ async def _bring_back(link: Link, database: Database, owned: Owned, keep: Collec
 
 
 async def _without_pruned(link: Link, database: Database, owned: Owned) -> dict[str, int]:
-    """Return the live streams, after dropping those that were pruned: a Redis may have forgotten that they left it."""
+    """Return the live streams after dropping pruned ones: Redis may have lost their retirement."""
     flat: Any = await link.call("HGETALL", keys.HEADS)
     heads = {name.decode(): int(seq) for name, seq in zip(flat[::2], flat[1::2], strict=True)}
     names = list(heads)

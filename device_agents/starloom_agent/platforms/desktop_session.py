@@ -1,4 +1,4 @@
-"""Where the desktop of this user is: the variables that programs find it by, also for an agent that began before it.
+"""The desktop of this user: the variables by which programs find it, also for an agent that began before it.
 
 An agent that starts with the computer has none of them in its environment. They are looked for at each call: in its
 own environment, then in that of the user's service manager, into which desktops put them, then as sockets.
@@ -20,7 +20,7 @@ _WITHIN_S: Final = 2.0
 
 
 def variables() -> dict[str, str]:
-    """Return those of `NAMES` that are known here."""
+    """Return the variables of `NAMES` that are known here."""
     own = {name: os.environ[name] for name in NAMES if os.environ.get(name)}
     if own.get("DISPLAY") or own.get("WAYLAND_DISPLAY") or not sys.platform.startswith("linux"):
         return own
@@ -30,7 +30,7 @@ def variables() -> dict[str, str]:
 
 
 def _sockets(runtime: Path) -> dict[str, str]:
-    """Return what the sockets in the user's runtime folder show; nothing where the user has not signed in."""
+    """Return the variables that the sockets in the user's runtime folder show; none if the user has not signed in."""
     found: dict[str, str] = {}
     if not _is_own(runtime, stat.S_IFDIR):
         return found
@@ -45,7 +45,7 @@ def _sockets(runtime: Path) -> dict[str, str]:
 
 
 def _is_own(path: Path, kind: int) -> bool:
-    """Whether it is of this kind and of this user: another's socket would see what is shown and typed."""
+    """Whether it is of this kind and of this user: another user's socket would see all screens and keys."""
     try:
         found = path.lstat()
     except OSError:
@@ -54,7 +54,7 @@ def _is_own(path: Path, kind: int) -> bool:
 
 
 def _of_manager(around: dict[str, str]) -> dict[str, str]:
-    """Return what the desktop has put into the environment of the user's service manager."""
+    """Return the variables that the desktop has put into the environment of the user's service manager."""
     if shutil.which("systemctl") is None:
         return {}
     try:

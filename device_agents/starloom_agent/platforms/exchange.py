@@ -1,7 +1,7 @@
-"""Exchanges two names of one folder's file system in one step, also where one of them is a folder.
+"""The exchange of two names of one file system in one step, even if one of them is a folder.
 
-`os.replace` puts no link in the place of a folder. Linux has `renameat2` for it, macOS `renameatx_np`; nothing else is
-done here, and where the system cannot, nothing has changed.
+`os.replace` cannot put a link in the place of a folder. Linux has `renameat2` for it, macOS `renameatx_np`. On failure
+nothing has changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AT_FDCWD: Final = {"linux": -100, "darwin": -2}
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Give each of two existing names what the other had.
+    """Exchange the files or folders of two existing names.
 
     Raises:
         OSError: ENOTSUP if the system has no such call, else as the system says; both are as before.

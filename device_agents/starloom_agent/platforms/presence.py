@@ -1,7 +1,7 @@
-"""Whether the owner is at this device: a session of this user at its screen that is neither locked nor idle.
+"""The presence of the owner at this device: a session of this user at its screen that is neither locked nor idle.
 
-Asked of systemd-logind, which desktops tell when nobody types. A device without it (a server, a container, macOS,
-Windows) does not know, says nothing, and is asked for work as any other. A session from elsewhere is nobody's seat.
+Read from systemd-logind, which desktops inform about idle time. A device without it (a server, a container, macOS,
+Windows) does not know, reports nothing, and gets work like any other. A remote session does not count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HERE: Final = {"Active": "yes", "IdleHint": "no", "LockedHint": "no", "Remote":
 
 
 def owner_is_here(users: Path = _USERS) -> bool | None:
-    """Return whether the owner is at this device, or None where nothing can tell. Blocks for 2 s at most."""
+    """Return whether the owner is at this device, or None where this cannot be known. Blocks for 2 s at most."""
     if not sys.platform.startswith("linux"):
         return None
     try:

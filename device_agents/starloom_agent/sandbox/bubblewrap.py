@@ -9,7 +9,7 @@ from starloom_agent.sandbox.cage import Cage
 
 
 def command(cage: Cage, bwrap: str, program: list[str]) -> list[str]:
-    """Return what to execute: own namespaces, a root of named folders only, `program` in it."""
+    """Return the argument list: own namespaces, a root of named folders only, `program` in it."""
     argv = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     for path in cages.SYSTEM:
         if Path(path).is_symlink():

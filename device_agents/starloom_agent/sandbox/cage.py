@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-# What programs look up and none of whose contents is anyone's secret.
+# Files that programs look up and that contain no secret.
 ETC: Final = (
     "/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
     "/etc/mime.types", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
@@ -79,7 +79,7 @@ class Cage:
 
 @functools.cache
 def interpreter() -> tuple[str, ...]:
-    """Return what this Python needs of the disk: parts of its prefixes, never a whole one, which may be a home."""
+    """Return the paths that this Python needs: parts of its prefixes, never a whole one, which may be a home."""
     found: dict[str, None] = {}
     # Asked in the agent: in the cage's process, which starts without `site`, a virtual environment is not seen.
     for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)):
@@ -98,7 +98,7 @@ def package() -> str:
 def command(cage: Cage, program: list[str], *more: str) -> list[str]:
     """Return the argument list that runs a program in a cage.
 
-    The cage's process starts isolated and without `site`: fast, and nothing of the agent's surroundings runs in it.
+    The cage's process starts isolated and without `site`: fast, and no code of the agent's surroundings runs in it.
     """
     code = str(Path(__file__).resolve().parents[2])
     return [sys.executable, "-I", "-S", "-c", _RUN, code, *more, cage.text(), *program]
@@ -109,21 +109,21 @@ def within(path: str, roots: Iterable[str]) -> bool:
 
 
 def environment(cage: Cage, before: dict[str, str]) -> dict[str, str]:
-    """Return the variables of a caged program: what it had, with every place moved into the cage."""
+    """Return the variables of a caged program: those it had, with every path moved into the cage."""
     named = ("PATH", "LANG", "LC_ALL", "STARLOOM_FENCE", "TZ", *cage.variables)
     kept = {name: value for name, value in before.items() if name in named}
     return {**kept, "HOME": cage.workdir, "TMPDIR": cage.temporary, "USER": "starloom", "LOGNAME": "starloom"}
 
 
 def passed_line(code: str, sentence: str) -> str:
-    """Return the line by which the watch tells that it ended the program; `passed_limit` reads it."""
+    """Return the line by which the watch reports that it ended the program; `passed_limit` reads it."""
     return f"starloom: ended ({code}): {sentence}\n"
 
 
 def passed_limit(exit_code: int, stderr: str) -> tuple[str, str] | None:
     """Return the code and the sentence of the limit for which a caged program was ended, or None.
 
-    A program may print such a line too, and then it accuses itself.
+    A program may print such a line itself, which only harms that program.
     """
     found = _PASSED.findall(stderr) if exit_code == 128 + signal.SIGKILL else []
     return (found[-1][0], found[-1][1]) if found else None

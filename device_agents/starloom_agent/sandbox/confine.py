@@ -96,7 +96,7 @@ def _first_of_namespace(cage: Cage, program: list[str]) -> NoReturn:
 
 
 def _become(cage: Cage, program: list[str]) -> NoReturn:
-    """Give up every right that the program is not to have, and turn into it."""
+    """Give up every right that the program must not have, and execute it."""
     if cage.layer is Layer.LANDLOCK:
         _limit_threads(cage.processes_max)
     limits.lower(resource.RLIMIT_NOFILE, _DESCRIPTORS_MAX)
@@ -190,7 +190,7 @@ def _code_of(status: int) -> int:
 
 
 def _end_all(child: int) -> None:
-    """Kill until nothing is left: first stopped, so that nothing new is forked while it is counted."""
+    """Kill until no process is left: stop them first, so that none is forked while they are counted."""
     with contextlib.suppress(ProcessLookupError):
         # In namespaces this alone ends everything at once.
         os.kill(child, signal.SIGKILL)

@@ -13,7 +13,7 @@ from typing import Final
 
 from starloom_agent.sandbox import cage as cages
 
-# How a host is found and what a certificate is checked against.
+# Files for looking up hosts and checking certificates.
 _NETWORK: Final = (
     "/etc/ca-certificates", "/etc/crypto-policies", "/etc/gai.conf", "/etc/host.conf", "/etc/hosts",
     "/etc/nsswitch.conf", "/etc/pki", "/etc/resolv.conf", "/etc/services", "/etc/ssl",

@@ -107,7 +107,7 @@ def no_new_privileges() -> None:
 
 
 def drop_capabilities() -> None:
-    """Leave nothing that a started program could be given; needs CAP_SETPCAP where there is anything to drop."""
+    """Drop all capabilities, so that a started program gets none; needs CAP_SETPCAP if there is any to drop."""
     for number in range(_CAPABILITIES):
         try:
             prctl(PR_CAPBSET_DROP, number)

@@ -1,6 +1,6 @@
 """Landlock: the process gives up every file access but to named roots, all TCP, and signals to others. For good.
 
-Needs no right and no package; what the kernel's version cannot restrict is left out and `abi` says which it is.
+Needs no right and no package; restrictions that the kernel's version lacks are left out, and `abi` returns the version.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _started(
 
 
 def _end_of(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """Return what the program said; one that no limit ends is ended here."""
+    """Return the output of the program; one that no limit ends is ended here."""
     try:
         return process.communicate(timeout=_TRIAL_WITHIN_S)
     except subprocess.TimeoutExpired:
@@ -117,7 +117,7 @@ def _end_of(process: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 def _changed(canary: Path, inside: Path) -> list[str]:
-    """Return what the trial could change outside, or not change inside."""
+    """Return the changes that the trial made outside, or could not make inside."""
     moved, new = Path(f"{canary}.moved"), Path(f"{canary}.new")
     kept = moved if moved.exists() else canary
     found = kept.stat()
@@ -133,7 +133,7 @@ def _changed(canary: Path, inside: Path) -> list[str]:
 
 
 def _reached(said: str, server: socket.socket) -> list[str]:
-    """Return what the trial could read and reach, and which calls of the kernel are open to it."""
+    """Return the files and ports that the trial reached, and the calls of the kernel that are open to it."""
     broken = {
         "a program in it reads files outside": _SECRET in said,
         "a program in it reaches the network": _was_called(server),

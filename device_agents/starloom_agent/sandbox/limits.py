@@ -38,7 +38,7 @@ def lower(kind: int, wanted: int) -> None:
 def apply() -> None:
     """Limit this process and what it starts.
 
-    Never its address space: programs reserve far more than they use. The runner watches what is used.
+    Never its address space: programs reserve far more than they use. The runner watches the used memory.
     """
     with contextlib.suppress(OSError):
         # When memory runs out, the kernel ends a tool before the agent and before what people work with.

@@ -1,7 +1,7 @@
-"""The limits of one caged program, held by measuring: processes, memory and disk, and the sentence for what is passed.
+"""The limits of one caged program, enforced by measuring: processes, memory and disk, and the sentences about them.
 
-Measuring may cost a tenth of the time at most, so what is slow to measure is measured less often. Standard library
-only: it is read in the cage's small process.
+Measuring may cost a tenth of the time at most, so slow measurements are made less often. Standard library only: it is
+imported in the cage's small process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIRST_S: Final = 0.025
 _WAIT_MOST_S: Final = 2.0
 _SHARE: Final = 10
 _MIB: Final = 1024 * 1024
-# What is left free of a disk, whoever fills it, while a caged program writes.
+# The room that must stay free on a disk while a caged program writes, whatever else fills it.
 _FREE_BYTES: Final = 512 * _MIB
 _FREE_SHARE: Final = 50
 _IN_MEMORY: Final = ("tmpfs", "ramfs")
@@ -54,12 +54,12 @@ class Pace:
 
 
 def memory_sentence(used: int, limit: int) -> str:
-    """Return what is said of a limit of memory that was passed."""
+    """Return the sentence about an exceeded limit of memory."""
     return f"it used {_mib(used)} MiB of memory; its limit is {limit // _MIB} MiB"
 
 
 def _mib(size: int) -> int:
-    """Round up, so that what passed a limit is seen to be above it."""
+    """Round up, so that a value above a limit is shown above it."""
     return -(-size // _MIB)
 
 

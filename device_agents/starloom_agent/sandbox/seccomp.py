@@ -1,4 +1,4 @@
-"""The filter of system calls: what goes around namespaces, Landlock and the watch of a cage is refused.
+"""The filter of system calls: it refuses those that bypass namespaces, Landlock and the watch of a cage.
 
 One list for all layers and for file tools. A layer without a network namespace also loses all sockets; one without
 mounts of its own loses every change of a file's metadata, since Landlock does not restrict that. Pipes, socket pairs

@@ -1,7 +1,7 @@
-"""How much memory a group of processes uses and how much it has written, as the kernel counts it. Decides nothing.
+"""The memory that a group of processes uses and the bytes that it has written, by the kernel. Decides nothing.
 
-Memory is what is used, never what is reserved: pages of each process's own once, shared ones once for all, and
-memory files (memfd) that no process maps. Standard library only: it is read in the cage's small process.
+Memory means used memory, never reserved memory: pages of each process's own once, shared ones once for all, and memory
+files (memfd) that no process maps. Standard library only: it is imported in the cage's small process.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _searched(root: int) -> list[int]:
 
 
 def memory_bytes(pids: Iterable[int], enough: int) -> int:
-    """Return what these processes use together; exact only above `enough`, which a cheap upper bound is held to."""
+    """Return the memory of these processes together; exact only if a cheap upper bound exceeds `enough`."""
     pids = list(pids)
     files = _memory_files(pids)
     own = shared = tables = 0
@@ -121,7 +121,7 @@ def written_bytes(pids: Iterable[int]) -> int:
 
 
 def folder_bytes(root: str, entries_max: int) -> tuple[int, int]:
-    """Return what lies below a folder, and the number of entries; above `entries_max` the rest is not looked at."""
+    """Return the bytes below a folder, and the number of entries; above `entries_max` the rest is not counted."""
     total = entries = 0
     queue = [root]
     while queue and entries <= entries_max:

@@ -1,4 +1,4 @@
-"""Turns what the operating system says into a failure that a person can act on; nothing is swallowed here."""
+"""Errors of the operating system as failures that a person can act on; no error is swallowed here."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ _SORT_FILLER = frozenset({"all", "every", "any", "my", "the", "our", "files", "f
 
 
 def sort_fits(what: str, name: str) -> bool:
-    """Say whether a file's name is of a sort as people call it: `PDFs`, `my pictures`, `*.csv`, `all files`.
+    """Return whether a file's name is of a sort as people call it: `PDFs`, `my pictures`, `*.csv`, `all files`.
 
     Any one of several words does (`PDFs and pictures`). A word that is no known sort is an extension.
     """

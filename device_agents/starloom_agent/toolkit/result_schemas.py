@@ -37,7 +37,7 @@ def schema_of_result(tool: Tool) -> str:
 
 
 def _closed(node: Any) -> Any:
-    """Return a schema without what is there for people alone, and without room for unnamed fields."""
+    """Return a schema without the texts for people, and without room for unnamed fields."""
     if isinstance(node, list):
         return [_closed(item) for item in node]
     if not isinstance(node, dict):

@@ -44,7 +44,7 @@ class Finding(Named):
 
 
 class Summary(Named):
-    """How bad all that was found is; `unseen` says what could not be looked at."""
+    """The severity of all findings; `unseen` names the things that could not be checked."""
 
     severity: int
     unseen: NotRequired[str]

@@ -1,7 +1,7 @@
-"""Environment variables that a request may give to a program: names of credentials only, because others steer it.
+"""Environment variables that a request may give to a program: names of credentials only.
 
 Not a tool: `shell.run` and `python.run` use it. A variable such as `LD_PRELOAD` or `PATH` would let a request run
-something else than the command that the owner allowed.
+another command than the one that the owner allowed.
 """
 
 from __future__ import annotations

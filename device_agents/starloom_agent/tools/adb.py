@@ -33,7 +33,7 @@ Serial = Annotated[str, msgspec.Meta(max_length=128)]
 
 
 class Devices(Args, frozen=True, kw_only=True):
-    """The phones on this computer's cables, and what keeps those that do not answer."""
+    """The phones on this computer's cables, and the reasons why some do not answer."""
 
 
 class Files(Args, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ def _listed() -> list[Phone]:
 
 
 def _chosen(serial: str) -> str:
-    """Return the phone that is meant.
+    """Return the selected phone.
 
     Raises:
         ToolFailed: there is none, it does not answer, or several do and none is named.

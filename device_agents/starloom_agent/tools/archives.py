@@ -1,6 +1,6 @@
-"""`archive.pack`, `unpack`, `verify` and `rotate`: a folder as one file, back again, and proof that it is whole.
+"""`archive.pack`, `unpack`, `verify` and `rotate`: a folder as one file, back again, and proof that it is complete.
 
-A folder is unpacked beside its place and put there in one step: it is there whole or not at all.
+A folder is unpacked beside its place and moved there in one step, so it appears whole or not at all.
 """
 
 from __future__ import annotations

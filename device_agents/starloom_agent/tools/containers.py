@@ -1,4 +1,4 @@
-"""`container.list`, `container.logs`: what Docker or Podman runs here and what it said; it changes nothing."""
+"""`container.list`, `container.logs`: the containers of Docker or Podman and their output; it changes nothing."""
 
 from __future__ import annotations
 

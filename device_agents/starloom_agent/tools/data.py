@@ -191,7 +191,7 @@ def lead_of(rows: list[Row], lead: Table.Lead) -> str:
 
 
 def unseen_of(rows: list[Row]) -> str:
-    """Return one sentence on what could not be looked at, each thing once; empty where nothing was missed."""
+    """Return one sentence on the things that could not be checked, each once; empty if there are none."""
     told = list(dict.fromkeys(str(row["unseen"]) for row in rows if row.get("unseen")))
     if not told:
         return ""

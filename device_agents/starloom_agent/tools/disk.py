@@ -1,6 +1,6 @@
 """`disk.usage`: free room on a disk, whether it is enough, when it will be full, and the biggest folders.
 
-Sizes only, never contents. It notes what was free in a file of the agent's own, to tell how fast a disk fills up.
+Sizes only, never contents. It records the free room in a file of the agent's own, to estimate how fast a disk fills up.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _wanted(start: Path, path: str) -> Path:
 
 
 def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
-    """Return what is asked about, and the granted folders whose sizes may be told there.
+    """Return the measured path, and the granted folders whose sizes may be shown there.
 
     Raises:
         ToolFailed: `policy_refused`, for anything but granted folders and the mount points that hold them, in the

@@ -130,7 +130,7 @@ def fold(text: str) -> str:
 
 
 def search_words(text: str) -> list[str]:
-    """Return the words of a question that say something; all of them where none does."""
+    """Return the meaningful words of a question; all of them if none is."""
     words: list[str] = _WORD.findall(fold(text))
     return [word for word in words if word not in _FILLER] or words
 
@@ -273,7 +273,7 @@ class _Search:
             ]
 
     def keep_same_sizes(self) -> None:
-        """Drop the files whose size no other one has; what fell out of a full list is not seen again."""
+        """Drop the files whose size no other one has; files dropped from a full list are not counted."""
         sizes = Counter(row["bytes"] for row in self.rows)
         self.rows = [row for row in self.rows if sizes[row["bytes"]] > 1]
 

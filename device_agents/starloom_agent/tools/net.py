@@ -1,6 +1,6 @@
-"""`net.check`: whether a host answers: its names, a connection, its certificate, its page; listed hosts only.
+"""`net.check`: the reachability of a host: its names, a connection, its certificate, its page; listed hosts only.
 
-What it finds wrong it says in `findings`, the rows by which recipes put causes of several tools in one order.
+Faults are in `findings`, the rows by which recipes order the causes of several tools.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def check(context: ToolContext, args: Check) -> NetCheck:
 
 
 def _judge(target: _Target, row: HostAnswer, *, at: str) -> tuple[int, str]:
-    """Return how bad it is (as `system.info` counts) and why, in words that name what was asked."""
+    """Return the severity (as `system.info` counts) and the reason, in words that name the target."""
     what = target.host if target.port is None else f"{target.host} port {target.port}"
     where = f" at {at}" if at and at != target.host else ""
     if not row["up"]:

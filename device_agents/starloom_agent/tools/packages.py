@@ -1,5 +1,5 @@
-"""`package.updates`: what the system's package manager could update, from its own last list; nothing is fetched or
-installed. How old that list is belongs to the answer.
+"""`package.updates`: the updates that the system's package manager has, by its own last list; nothing is fetched or
+installed. The answer has the age of that list.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def list_of(folder: Path) -> int | None:
 
 
 def told(count: int, security: int, as_of_s: int | None, now_s: float) -> str:
-    """Return what speaks against the health of the machine: updates that wait, and a list too old to know of more."""
+    """Return the findings: updates that wait, and a list too old to know of newer ones."""
     kind, number = ("security update", security) if security else ("update", count)
     parts = [f"{number} {kind} waits" if number == 1 else f"{number} {kind}s wait"] if number else []
     if as_of_s is not None and now_s - as_of_s > _OLD_LIST_S:

@@ -1,4 +1,4 @@
-"""`notify`, `ask`, `open`: what reaches the person at a device, by the desktop's own programs.
+"""`notify`, `ask`, `open`: notices, questions and documents for the person at a device, by the desktop's own programs.
 
 Each succeeds only where a person can see it; where there is no desktop, `notify` fails and the other two are not
 offered. Those take the screen of a person, so no profile has them: the owner grants `desktop:use`.

@@ -1,7 +1,7 @@
 """`python.run`: a Python program in a cage without network, with files in and files out.
 
-The program has a directory of its own below the attempt's; what it leaves there is taken with distrust, because a
-name in it may be a link to anywhere.
+The program has a directory of its own below the attempt's; the files that it leaves there are not trusted, because a
+name may be a link to anywhere.
 """
 
 from __future__ import annotations

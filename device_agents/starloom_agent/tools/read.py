@@ -1,4 +1,4 @@
-"""`fs.read` and `fs.stat`: the text of a file within a bound, and what the system says of paths."""
+"""`fs.read` and `fs.stat`: the text of a file within a bound, and the status of paths."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`screen.capture`: what is on the display at this moment, as a PNG picture. It shows whatever is open, so it asks.
+"""`screen.capture`: the display at this moment, as a PNG picture. It shows all open windows, so it asks the owner.
 
-What runs on a Wayland display without `grim` (GNOME, KDE) can be captured only through their own dialogue; there it is
+A Wayland display without `grim` (GNOME, KDE) can be captured only through the desktop's own dialogue; there the tool is
 not offered.
 """
 

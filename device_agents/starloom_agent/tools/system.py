@@ -1,4 +1,4 @@
-"""`system.info`: what a machine is and how it is now, with what speaks against its health, in one row."""
+"""`system.info`: the facts and the current figures of a machine, with findings on its health, in one row."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def charge_percent() -> int | None:
 
 
 def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
-    """Return what speaks against the health of a machine, from the facts alone: what was looked at, how bad, why.
+    """Return the findings on the health of a machine, from the facts alone: subject, severity, reason.
 
     1 is worth a look, 2 soon, 3 now.
     """
@@ -108,7 +108,7 @@ def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
 
 
 def judge(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """Return how bad the worst of it is (0 is fine) and every reason."""
+    """Return the worst severity (0 is fine) and every reason."""
     found = trouble(facts)
     return max((severity for _, severity, _ in found), default=0), [why for _, _, why in found]
 
@@ -134,7 +134,7 @@ class SystemFacts(Named):
 
 
 class SystemInfo(SystemFacts):
-    """The facts, and what speaks against the health of the machine."""
+    """The facts, and the findings on the health of the machine."""
 
     findings: list[Finding]
     severity: int

@@ -1,4 +1,4 @@
-"""`wait.until`: looks again and again, within a deadline, until something is so; it changes nothing."""
+"""`wait.until`: checks a condition repeatedly, within a deadline, until it holds; it changes nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _holds(context: ToolContext, path: Path, text: str) -> bool:
 
 
 def condition(context: ToolContext, args: Until) -> Callable[[], bool]:
-    """Return the question to ask again and again; what it needs is checked now, once."""
+    """Return the condition to check repeatedly; its arguments are checked now, once."""
     if args.what in ("file", "no_file", "text"):
         _needs(args, "path", *(["contains"] if args.what == "text" else []))
         path = context.resolve_read(args.path)

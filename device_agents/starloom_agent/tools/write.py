@@ -65,7 +65,7 @@ def _inside(place: str, args: Write) -> str:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a file goes: as it is shown, really, whether the same bytes are there already, and whether nothing is."""
+    """The place of a file: its shown and its real path; `same`: the same bytes are there; `free`: nothing is there."""
 
     shown: str
     real: Path
@@ -195,7 +195,7 @@ def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tu
 
 
 def _changes(context: ToolContext, wanted: str, chosen: _Place, file: FileRef, args: Write) -> list[str]:
-    """Return what of a file is here not as it was."""
+    """Return the properties of a file that differ from the original."""
     found = []
     here = os.path.normpath(Path(args.under) / wanted)
     if os.path.normpath(numbered(Path(here), chosen.number)) != chosen.shown:

@@ -1,15 +1,15 @@
-"""The plan language, recipe heads and edits: documents people write -> what the core takes. Never imported by an agent.
+"""The plan language, recipe heads and edits: from documents to the core's entities. Never imported by an agent.
 
 document     text -> plain maps (JSON, or YAML without surprises)
 models       the shapes (Pydantic); found: faults with places and did-you-mean
 params       `{param: name}` and `only_if`
-arguments    which arguments a tool takes, by the schemas that devices offer
-schemas      where a pointer leads in a JSON schema, and which values fit; signatures: what a tool takes and gives
-flow         which values flow where: pointers into results, and the arguments that they become
-lower        single parts -> entities; graph: what parts mean to each other
+arguments    the arguments of a tool, by the schemas that devices offer
+schemas      pointers into JSON schemas, and fitting values; signatures: the arguments and results of a tool
+flow         the flow of values: pointers into results, and the arguments that they become
+lower        single parts -> entities; graph: the relations between parts
 operations   the operations of edits and rules
 check        `check_plan`, `check_edit`
-recipe       `Recipe`, `read_recipe`, `recipe_values`, `recipe_plan`; param_types: what a parameter takes
+recipe       `Recipe`, `read_recipe`, `recipe_values`, `recipe_plan`; param_types: the types of parameters
 """
 
 from starloom_protocol.plan.check import PlanCheck, check_edit, check_plan, plan_hash

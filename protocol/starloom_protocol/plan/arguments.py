@@ -1,6 +1,6 @@
-"""Which arguments a tool takes, read off the JSON schemas that devices offer for it.
+"""The arguments of a tool, read from the JSON schemas that devices offer for it.
 
-Judges names only: what a value must be is the device's to say, for only there all of it is known.
+Judges names only: the device judges the values, because only there the whole schema is known.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ ANY: Final = Arguments()
 
 
 def taken_by(schemas: Iterable[str]) -> Arguments:
-    """Return what a tool takes that devices offer by these schemas (texts): what any takes, and all of them need.
+    """Return the arguments of a tool by its schemas on devices (texts): those that any takes, and that all need.
 
-    Devices may have different versions of it, and which one gets the task is not settled yet.
+    Devices may have different versions of it, and the one that gets the task is not known yet.
     """
     return reduce(_either, map(_read, dict.fromkeys(schemas)), None) or ANY
 

@@ -3,7 +3,7 @@
     check_plan   a document -> `PlanCheck`: all faults, or the plan that becomes version 1
     check_edit   a list of operations -> all faults, or the operations
 
-Order: parameters are put in, parts are looked at one by one, then what they mean to each other.
+Order: parameters are filled in, parts are checked one by one, then their relations.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def check_plan(
     known_signatures: Mapping[str, Signature] | None = None,
     place: str = "",
 ) -> PlanCheck:
-    """Check a plan document (as `read_document` gives it) and lower it. Never raises for what a document holds.
+    """Check a plan document (as `read_document` gives it) and lower it. Never raises for the content of a document.
 
-    `params` maps every parameter there is to its value, None where it was not given; a device is a selector such as
-    `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices, tools or
-    what tools take and give unchecked. `place` is put before every place.
+    `params` maps every parameter to its value, None if it was not given; a device is a selector such as
+    `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices, tools or signatures
+    unchecked. `place` is put before every place.
     """
     found = Found()
     text = _text_of(document, found, place)
@@ -134,7 +134,7 @@ def _text_of(document: Any, found: Found, place: str) -> bytes | None:
 def _references(
     placed: Sequence[tuple[EditOperation, str]], known: set[str], omitted: Collection[str], found: Found
 ) -> list[EditOperation]:
-    """Note references to tasks that are nowhere; return the operations that do not name an omitted task."""
+    """Note references to missing tasks; return the operations that do not name an omitted task."""
     known = known | {operation.spec.id for operation, _ in placed if isinstance(operation, AddTask)}
     kept = []
     for operation, place in placed:

@@ -96,7 +96,7 @@ def _read_json(source: str) -> Any:
     try:
         found = json.loads(source, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
     except (DocumentRefused, RecursionError, ValueError) as error:
-        # Text that nests too deep is refused for that, whatever else is wrong with it.
+        # Text that nests too deep is refused for that, whatever its other faults.
         _limit_depth(_depth_of_text(source))
         if isinstance(error, json.JSONDecodeError):
             return _read_yaml(source)

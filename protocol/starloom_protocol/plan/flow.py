@@ -1,7 +1,7 @@
-"""Which values flow where in a plan, held against what the tools give and take.
+"""The flow of values in a plan, checked against the signatures of the tools.
 
-Judges pointers into results and the values that become arguments, of parts that are lowered: those of a document, and
-those of a plan that runs. Of what nobody knows the schema it says nothing.
+Judges pointers into results and the values that become arguments, of lowered parts: those of a document, and those of a
+running plan. Values without a known schema are not judged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TYPES: Final[dict[str, Any]] = {field.encode_name: field.type for field in msgs
 
 
 class Flow:
-    """The values of one plan. `specs` are all of its tasks by id, `signatures` what is known of tools.
+    """The values of one plan. `specs` are all of its tasks by id, `signatures` those of known tools.
 
     `trigger` is the task whose result a rule puts into its edit.
     """
@@ -52,7 +52,7 @@ class Flow:
     # -- what there is
 
     def gives(self, task: str) -> Shape:
-        """Return what a task gives, of a group each of its children; any value where nobody knows."""
+        """Return the shape of a task's result, of a group that of each child; any value if it is unknown."""
         spec = self._specs.get(task)
         if spec is None or spec.nested:
             return OPEN
@@ -71,7 +71,7 @@ class Flow:
         return current
 
     def _item(self, spec: TaskSpec) -> Shape:
-        """Return what `{each: ...}` points into."""
+        """Return the shape of the item that `{each: ...}` points into."""
         root = self._root(spec)
         each = root.for_each if root is not None else None
         if each is None:
@@ -132,7 +132,7 @@ class Flow:
                 self._check(check, gives, spec.verify.tool, joined(at_verify, "expect", at))
 
     def gate(self, dependency: Dependency, place: str) -> None:
-        """Note a condition on what its source does not give."""
+        """Note a condition on an output that its source does not give."""
         if dependency.condition is not None:
             self._pointed(dependency.source, dependency.condition.output, joined(place, "when", "output"))
 
@@ -143,7 +143,7 @@ class Flow:
     def rule(
         self, task: str, condition: Condition | None, placed: Iterable[tuple[EditOperation, str]], place: str
     ) -> None:
-        """Note what a rule decides on and puts into its edit, and its task does not give."""
+        """Note outputs that a rule reads and its task does not give."""
         if condition is not None:
             self._pointed(task, condition.output, joined(place, "when", "output"))
         operations = list(placed)
@@ -155,7 +155,7 @@ class Flow:
                 self._pointed(task, pointer, at)
 
     def operation(self, operation: EditOperation, place: str) -> None:
-        """Note the faults of what one operation of an edit adds or changes."""
+        """Note the faults of the parts that one operation of an edit adds or changes."""
         if isinstance(operation, AddTask):
             self.task(operation.spec, place)
         elif isinstance(operation, AddDependency | UpdateDependency):
@@ -176,7 +176,7 @@ class Flow:
         return self._resolved(self.gives(task), output, place, spec.tool if spec is not None else None)
 
     def _delivered(self, spec: TaskSpec, item: Input, place: str) -> Shape:
-        """Return what an argument becomes by an input."""
+        """Return the shape that an input gives an argument."""
         if item.off:
             return _OFF
         found = self._pointed(item.source, item.output, joined(place, "output"))
@@ -196,7 +196,7 @@ class Flow:
         return OPEN
 
     def _resolved(self, shape: Shape, output: str, place: str, giver: str | None) -> Shape:
-        """Return what a pointer finds, or any value after noting the fault."""
+        """Return the shape that a pointer finds, or any value after noting the fault."""
         missing = shape.missing(output)
         if missing is None:
             return shape.at(output)
@@ -256,7 +256,7 @@ class Flow:
         place: str,
         source: str,
     ) -> None:
-        """Hold the arguments of one call against what the tool takes; `drawn` are those that come when it runs."""
+        """Check the arguments of one call against the tool's signature; `drawn` are those that come when it runs."""
         takes = self._of(tool).args
         if args != "{}" and not (takes is OPEN and '{"each":' not in args):
             for name, value in parse(args).items():
@@ -275,7 +275,7 @@ class Flow:
 
 
 def _output_nodes(operation: EditOperation, place: str) -> Iterator[tuple[str, str]]:
-    """Yield (place, pointer) of what a rule puts into an operation."""
+    """Yield (place, pointer) of each output node in a rule's operation."""
     if isinstance(operation, AddTask):
         spec = operation.spec
         yield from _nodes(parse(spec.args), joined(place, "args"))

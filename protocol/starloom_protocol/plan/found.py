@@ -1,6 +1,6 @@
-"""Collects every fault of a document, each with its place and, where one is near, the word that was meant.
+"""The collection of all faults of a document, each with its place and, if one is near, the intended word.
 
-Owns how places read (`tasks[3].inputs.rows.from`) and how Pydantic's findings become sentences for people.
+Owns the form of places (`tasks[3].inputs.rows.from`) and the sentences for Pydantic's findings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def joined(place: str, *steps: str | int) -> str:
 
 
 def kind_word(value: object) -> str:
-    """Return what a document's value is, in words of the document."""
+    """Return the kind of a document's value, in words of the document."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -126,7 +126,7 @@ class Found:
 
 
 def _map_of(fields: Sequence[str], found: object) -> str:
-    """Return how the map looks where another value was written; a text was most likely meant as its name."""
+    """Return the form of the map where another value was written; a text was most likely meant as its name."""
     if isinstance(found, str) and len(found) <= _NAME_CHARS_MOST and "name" in fields:
         return f"Write `{{name: {found}}}`."
     return f"It has: {', '.join(fields)}." if fields else ""

@@ -30,7 +30,7 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Edge(msgspec.Struct, frozen=True, gc=False):
-    """Something that makes `target` wait for `source`, and where it is said: `place`, or position `at` in its list."""
+    """A link that makes `target` wait for `source`, with its place: `place`, or position `at` in its list."""
 
     source: str
     target: str
@@ -38,7 +38,7 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
     at: int | None = None
 
     def where(self) -> str:
-        """Return where it is said; not kept, for of ten thousand edges hardly one has a fault."""
+        """Return its place; not kept, because of ten thousand edges hardly one has a fault."""
         return self.place if self.at is None else joined(self.place, self.at)
 
 
@@ -67,7 +67,7 @@ class Graph:
         self._edges: list[Edge] = []
 
     def knows(self, name: str) -> bool:
-        """Tell whether a task stands in the document, be it with faults."""
+        """Return whether a task is in the document, with or without faults."""
         return name in self._tasks or name in self._broken
 
     def refers(self, name: str, place: str) -> bool:
@@ -256,7 +256,7 @@ def cycles(names: Iterable[str], edges: Iterable[Edge]) -> Iterator[list[str]]:
             walked.add(current)
             index[current] = len(path)
             path.append(current)
-            # Whatever is stuck has something stuck before it, so walking backwards ends in a cycle.
+            # Every stuck task has a stuck one before it, so a walk backwards ends in a cycle.
             current = next(source for source in before[current] if source in stuck)
         if current in index:
             cycle = path[index[current] :]

@@ -1,4 +1,4 @@
-"""The shapes of the plan language as people write them (Pydantic); what they mean is in `lower` and `graph`.
+"""The shapes of the plan language as people write them (Pydantic); their meaning is in `lower` and `graph`.
 
 No unions between models, so that the place of a fault is the place in the document. Parameters are put in before
 these see a document; `{each}`, `{secret}` and a rule's `{output}` live only inside values.
@@ -186,7 +186,7 @@ class ChoiceDoc(Doc):
 
 
 class UndoDoc(Doc):
-    """How a task is taken back: `outputs` are further arguments, each a pointer into the task's own result."""
+    """The undo call of a task: `outputs` are further arguments, each a pointer into the task's own result."""
 
     tool: Name
     args: dict[str, Any] = Field(default_factory=dict)
@@ -194,7 +194,7 @@ class UndoDoc(Doc):
 
 
 class VerifyDoc(Doc):
-    """How it is seen whether a task that may have happened did: a call that only looks, and what it then gives."""
+    """The verification of a task that may have had its effect: a read-only call, and its expected output."""
 
     tool: Name
     args: dict[str, Any] = Field(default_factory=dict)

@@ -136,7 +136,7 @@ class Operations:
         return None if doc is None else edits.AddTask(spec=self._lowering.task(doc, place))
 
     def _add_nested(self, body: dict[str, Any], place: str) -> list[tuple[edits.EditOperation, str]]:
-        """Return a plan within the plan as what it is made of: the group, its tasks, their gates."""
+        """Return the operations for a plan within the plan: the group, its tasks, their gates."""
         reading = Reading(self._found, self._params, self._lowering)
         reading.read_one(body, place)
         gates = reading.dependencies([], place)

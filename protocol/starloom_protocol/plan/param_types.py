@@ -1,4 +1,4 @@
-"""The types of a recipe's parameters: what each takes, from a form, a file or a command line, and what it becomes.
+"""The types of a recipe's parameters: the accepted forms, files or command lines, and the resulting values.
 
 Owns one function a type; a text is taken for every type but `argv`, which is never a string for a shell.
 """

@@ -1,4 +1,4 @@
-"""Puts parameters into a document before it is looked at, and leaves out what `only_if` leaves out.
+"""Parameters, put into a document before it is checked; tasks whose `only_if` is false are left out.
 
 Owns the `{param: name}` node. A parameter that was not given (None) is a fault where it is needed; in a selector's
 `any` it drops that choice. The other nodes are left as they stand.

@@ -43,7 +43,7 @@ class Scope:
         return frozenset(raw["id"] for raw in items if isinstance(raw, dict) and isinstance(raw.get("id"), str))
 
     def meant(self, name: str) -> str:
-        """Return the id that a name means here; one that nobody has is left as it is."""
+        """Return the id that a name means here; an unknown one is unchanged."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names:
@@ -266,7 +266,7 @@ class Reading:
 
 
 def _written_references(raw: Any, place: str) -> list[tuple[str, str]]:
-    """Return (id, place) of what a task with faults waits for."""
+    """Return (id, place) of the tasks that a task with faults waits for."""
     if not isinstance(raw, dict):
         return []
     inputs, each = raw.get("inputs"), raw.get("for_each")

@@ -1,4 +1,4 @@
-"""Recipes: a plan with a head - phrases, typed parameters, what it asks for - and how values reach its plan.
+"""Recipes: a plan with a head - phrases, typed parameters, grants - and the way of values into its plan.
 
     read_recipe   text -> `RecipeCheck`; importing runs nothing
     recipe_plan   a recipe and values -> `PlanCheck`; defaults put in, types checked, missing ones reported
@@ -76,7 +76,7 @@ class RecipeTestDoc(Doc):
 
 
 class DemoDoc(Doc):
-    """How a recipe is tried with the demo devices: values that are there, and a sentence on what stays afterwards."""
+    """The trial of a recipe with the demo devices: its values, and a sentence on what stays afterwards."""
 
     params: dict[Name, Annotated[str, Field(min_length=1, max_length=80)]] = Field(default_factory=dict)
     leaves: Annotated[str, Field(min_length=1, max_length=200)]
@@ -107,7 +107,7 @@ class RecipeCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_recipe(text: str | bytes, *, known_signatures: Mapping[str, Signature] | None = None) -> RecipeCheck:
-    """Read a recipe and check all that can be checked without values. Never raises for what the text holds."""
+    """Read a recipe and check all that can be checked without values. Never raises for the content of the text."""
     try:
         document = read_document(text)
     except DocumentRefused as refused:

@@ -1,4 +1,4 @@
-"""Makes entity records with their canonical bytes: a field that equals its default is left to the default.
+"""Entity records with canonical bytes: a field that equals its default is left to the default.
 
 msgspec leaves a default out by identity, so an equal value that was parsed from a document would be written.
 """

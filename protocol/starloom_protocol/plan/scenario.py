@@ -1,8 +1,8 @@
-"""A scenario of the lab: what is asked for, what breaks when, and what must be so in the end.
+"""A scenario of the lab: the request, the faults with their times, and the expected result.
 
-    read_scenario   text -> `ScenarioCheck`; never raises for what the text holds, carries nothing out
+    read_scenario   text -> `ScenarioCheck`; never raises for the content of the text, carries nothing out
 
-Which fault can hit which target stands in `lab_faults`; how a fault is done is the lab's.
+`lab_faults` has the faults of each target; the lab carries them out.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _NEUTRAL: Final[dict[str, Any]] = {
 
 
 class AtDoc(Doc):
-    """When a fault happens: exactly one of an event (with the task it is about), seconds, or a share of ended tasks."""
+    """The time of a fault: exactly one of an event (with the task it is about), seconds, or a share of ended tasks."""
 
     event: str | None = None
     task: TaskId | None = None
@@ -79,8 +79,8 @@ class AtDoc(Doc):
 
 
 class FaultDoc(Doc):
-    """One fault. `device` is whose process or link is hit: a name, `any` (chosen by the seed), or without it the device
-    that has the task of `at`. `by_s` is the fault's size.
+    """One fault. `device` is the one whose process or link is hit: a name, `any` (chosen by the seed), or without it
+    the device that has the task of `at`. `by_s` is the fault's size.
     """
 
     at: AtDoc

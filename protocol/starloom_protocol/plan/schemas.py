@@ -63,7 +63,7 @@ class Form:
 
     @property
     def required(self) -> list[str]:
-        """The names that no such map lacks."""
+        """The names that every such map has."""
         found = self.node.get("required")
         return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
@@ -91,7 +91,7 @@ class Form:
         return Shape(forms)
 
     def field(self, name: str) -> Shape:
-        """Return what a map has under a name."""
+        """Return the shape of a map's value under a name."""
         if name in self.properties:
             return self.inner(self.properties[name])
         if "patternProperties" in self.node:
@@ -99,7 +99,7 @@ class Form:
         return self.inner(self.node.get("additionalProperties", True))
 
     def entry(self, position: int) -> Shape:
-        """Return what a list has at a position."""
+        """Return the shape of a list's entry at a position."""
         if position < len(self.first):
             return self.inner(self.first[position])
         most = self.node.get("maxItems")
@@ -108,7 +108,7 @@ class Form:
         return self.inner(self.node.get("items", True))
 
     def entries(self) -> Shape:
-        """Return what any entry of a list may be."""
+        """Return the shape of any entry of a list."""
         return either([*map(self.inner, self.first), self.entry(len(self.first))])
 
 
@@ -121,7 +121,7 @@ class Shape:
         self.forms = tuple(forms)
 
     def at(self, pointer: str) -> Shape:
-        """Return what a JSON pointer finds; without forms where it can find nothing."""
+        """Return the shape that a JSON pointer finds; without forms where it can find nothing."""
         found = self
         for step in pointer.split("/")[1:]:
             token = step.replace("~1", "/").replace("~0", "~")
@@ -129,7 +129,7 @@ class Shape:
         return found
 
     def missing(self, pointer: str) -> tuple[str, str, Shape] | None:
-        """Return where a pointer leaves the shape: as far as it leads, the step that fails, and what is there."""
+        """Return the end of a pointer that leaves the shape: the found part, the failing step, and the shape there."""
         found, way = self, ""
         for step in pointer.split("/")[1:]:
             following = found.at("/" + step)
@@ -139,7 +139,7 @@ class Shape:
         return None
 
     def entries(self) -> Shape:
-        """Return what the entries of a list are; without forms where the value is no list."""
+        """Return the shape of a list's entries; without forms if the value is no list."""
         return either(form.entries() for form in self._unfolded() if form.kind in (None, "array"))
 
     def names(self) -> list[str]:
@@ -151,14 +151,14 @@ class Shape:
         return list(dict.fromkeys(form.kind for form in self.forms))
 
     def words(self) -> str:
-        """Return what the value is, in words of a plan."""
+        """Return the kind of the value, in words of a plan."""
         if None in self.kinds():
             return "any value"
         shown = dict.fromkeys(map(_word, self.forms))
         return " or ".join(list(shown)[:_WORDS_MAX]) or "no value"
 
     def lacking(self, due: Shape) -> str:
-        """Return what would make a value of this shape one that is due, where one sentence says it; else nothing."""
+        """Return in one sentence what this shape lacks to be the one that is due; empty if no sentence says it."""
         words = [repr(form.node["const"]) for form in due.forms if isinstance(form.node.get("const"), str)]
         if words and len(words) == len(due.forms) and len(words) <= _NAMES_MAX:
             return f"It takes one of {', '.join(words)}."
@@ -188,7 +188,7 @@ TEXT: Final = Shape([Form({"type": "string"}, {})])
 
 @lru_cache(_SCHEMAS_KEPT)
 def shape_of(text: str) -> Shape:
-    """Return what the text of a JSON schema allows; no text allows any value."""
+    """Return the shape that the text of a JSON schema allows; no text allows any value."""
     try:
         schema = parse(text) if text else True
     except ValueError:
@@ -276,7 +276,7 @@ def _word(form: Form) -> str:
 
 
 def _shape(node: Any, root: Any) -> Shape:
-    """Return what a schema says; one with more forms than anybody means allows any value."""
+    """Return the shape of a schema; one with more than `_FORMS_MAX` forms allows any value."""
     forms = list(islice(_forms(node, root), _FORMS_MAX + 1))
     return Shape(forms) if len(forms) <= _FORMS_MAX else OPEN
 

@@ -18,7 +18,7 @@ from starloom_protocol.tool_results import built_in, returned_by
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """The names a tool takes, what their values may be (`args`), and what its result is (`gives`)."""
+    """The names of a tool's arguments, the shape of their values (`args`), and that of its result (`gives`)."""
 
     names: Arguments = ANY
     args: Shape = OPEN
@@ -26,7 +26,7 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 def signature_of(offers: Iterable[ToolOffer]) -> Signature:
-    """Return the signature of a tool that devices offer so: what any version takes or gives is allowed."""
+    """Return the signature of a tool by its offers: the arguments and results of any version are allowed."""
     offered = list(offers)
     args = dict.fromkeys(offer.args for offer in offered)
     gives = dict.fromkeys(map(returned_by, offered))
@@ -43,10 +43,10 @@ def signatures_of(offers: Iterable[ToolOffer]) -> dict[str, Signature]:
 
 @cache
 def built_in_results() -> Mapping[str, Signature]:
-    """Return what the built-in tools give, and nothing of what they take: a device may have another version."""
+    """Return the results of the built-in tools without their arguments: a device may have another version."""
     return MappingProxyType({tool: Signature(gives=shape_of(schema)) for tool, schema in built_in().items()})
 
 
 def results_alone(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
-    """Return signatures without what the tools take."""
+    """Return signatures without arguments."""
     return {tool: Signature(gives=signature.gives) for tool, signature in signatures.items()}

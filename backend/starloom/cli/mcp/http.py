@@ -27,7 +27,7 @@ _TOKEN_BYTES = 32
 
 
 class Bearer:
-    """Lets nobody through who does not have the token; says the same to all of them."""
+    """Refuses every request without the token, all in the same words."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app

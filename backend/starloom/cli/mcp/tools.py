@@ -82,7 +82,7 @@ class Tools:
             return str(hub.get("/brief", request=request)["text"])
 
     def snapshot(self, constellation: str) -> dict[str, Any]:
-        """Return a constellation as it is."""
+        """Return the current state of a constellation."""
         with self._hub() as hub:
             found: dict[str, Any] = hub.get(f"/constellations/{constellation}")
         return {"note": _DATA, **found}

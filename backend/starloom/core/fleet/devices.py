@@ -320,7 +320,7 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
         unattend(work, constellation, attention)
 
 
-# -- a person's hand
+# -- controls of people
 
 
 def on_device_control(work: Work, item: DeviceControlled) -> None:

@@ -57,7 +57,7 @@ def action_of(tool: str, args: str) -> str:
     return sha256(canonical({"args": parse(args), "tool": tool}).encode()).hexdigest()
 
 
-# -- what asks
+# -- the need for an approval
 
 
 def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:

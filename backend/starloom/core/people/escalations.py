@@ -38,7 +38,7 @@ _decode = msgspec.json.Decoder(list[EditOperation]).decode
 
 
 def open_wishes(constellation: Constellation) -> list[Question]:
-    """Return the escalations (wishes of a reviewer) that wait for a person."""
+    """Return the open escalations of a constellation."""
     return [question for key in constellation.open_questions if (question := constellation.questions[key]).kind == KIND]
 
 

@@ -568,7 +568,7 @@ def _commit(
     raise_ranks(constellation, [*draft.added, *draft.changed, *sources])
     ask(work, constellation, [key for key, item in draft.deps.items() if item is not None])
     for task in (*draft.removed, *draft.changed):
-        # The open question is not the plan's any more: the new one is asked once its gates are open.
+        # The plan's question has changed: the new one is asked once its gates are open.
         if close_question(work, constellation, task) and task in constellation.tasks:
             waiting = moved(work, constellation.tasks[task], TaskState.WAITING)
             change_task(work, constellation, task, EventKind.TASK_WAITING, waiting, by="engine")

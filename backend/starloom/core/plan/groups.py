@@ -346,7 +346,7 @@ def turns(constellation: Constellation, members: list[str], items: list[Item], n
     return edges
 
 
-# -- what a group needs
+# -- the children that a group needs
 
 
 def _judge(work: Work, constellation: Constellation, group: str) -> None:

@@ -1,8 +1,8 @@
 """The review hold: a reviewer considers a task's end before its direct dependents start.
 
 A review opens in the step that ends the task, holds by an entry in each dependent's own record, and always closes: by
-the reviewer's edit or "no change", by time, or at once if no worker takes it. An edit of the reviewer stays within the
-approved plan (`edit_scope`).
+the reviewer's edit or "no change", by time, or earlier if no worker claims it. An edit of the reviewer stays within
+the approved plan (`edit_scope`).
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def check_control(fleet: Fleet, constellation: Constellation, action: str, *, ap
 def guarded(
     fleet: Fleet, constellation: Constellation, specs: Mapping[str, TaskSpec], *, over: bool = False
 ) -> list[str]:
-    """Return the tasks yet to run about which a person was or will be asked; with `over` also those that ran.
+    """Return a reason for each task yet to run about which a person was or will be asked; with `over` past ones too.
 
     While there is any, a change elsewhere could bypass the question or choose the values that reach such a task.
     """

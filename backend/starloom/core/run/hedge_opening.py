@@ -56,7 +56,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 
 def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
-    """Start a hedge if it is due and another device is free and wanted by no waiting task."""
+    """Start a hedge if it is due and another device that can do the task has a free slot."""
     shard, fleet = work.shard, work.shard.fleet
     first = constellation.attempt(spec.id, record.attempt)
     if not is_due(shard, constellation, spec.id, work.at_ms) or record.started >= attempts_most(spec, first):

@@ -123,7 +123,7 @@ def _died_over_it(ended: Attempt) -> bool:
 
 
 def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    """Handle an attempt that its device refused or never began: it uses up no try, at most ten times."""
+    """Handle an attempt that its device refused or never began: it uses up no try, up to `refusals_most` times."""
     refusals = record.refusals + 1
     code = ended.code or (Code.POLICY_REFUSED if ended.end is AttemptEnd.REFUSED else None)
     ended = replace(ended, code=code)

@@ -173,7 +173,7 @@ class StandingRevoked(Input, frozen=True, kw_only=True, tag="standing_revoked"):
     standing: str
 
 
-# -- devices, and what people decide about one; `by` is the device of the connection
+# -- devices, and decisions of people about them; `by` is the device of the connection
 
 
 class EnrollmentOpened(Input, frozen=True, kw_only=True, tag="enrollment_opened"):

@@ -36,7 +36,7 @@ class ToolSets:
     def __init__(self) -> None:
         self._sets: dict[Digests, _ToolSet] = {}
         self._by_id: dict[int, _ToolSet] = {}
-        self._tools: dict[bytes, tuple[ToolOffer, bytes, int]] = {}  # the tool, its digest, in how many sets it is
+        self._tools: dict[bytes, tuple[ToolOffer, bytes, int]] = {}  # the tool, its digest, the number of its sets
 
     def __len__(self) -> int:
         return len(self._sets)

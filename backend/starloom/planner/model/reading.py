@@ -57,14 +57,14 @@ class Changed:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """A reviewer leaves the plan as it is."""
+    """A reviewer leaves the plan unchanged."""
 
 
 Read = Wished | Picked | Asked | Declined | Changed | Unchanged | Fault
 
 
 def read_reply(reply: Reply) -> Read:
-    """Return what a reply says; a fault is to be mended by the model."""
+    """Return the content of a reply; the model must mend a fault."""
     if reply.refused:
         return Declined(short(reply.text) or "the model refused to answer")
     if reply.cut:

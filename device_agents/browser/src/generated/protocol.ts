@@ -12,7 +12,7 @@ export const UNAUTHENTICATED_BYTES_MAX = 4096;
 export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
 export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
-/** Where the ladder goes first: retry here, do not retry, or try another device. */
+/** The first step of the recovery ladder: retry here, do not retry, or try another device. */
 export type CodeClass = "transient" | "permanent" | "device";
 export const CODE_CLASS_WORDS: readonly CodeClass[] = ["transient", "permanent", "device"];
 
@@ -20,7 +20,7 @@ export const CODE_CLASS_WORDS: readonly CodeClass[] = ["transient", "permanent",
 export type FaultKind = "kill" | "freeze" | "cut" | "delay" | "drop" | "duplicate" | "reorder" | "corrupt" | "clock_skew" | "disk_full";
 export const FAULT_KIND_WORDS: readonly FaultKind[] = ["kill", "freeze", "cut", "delay", "drop", "duplicate", "reorder", "corrupt", "clock_skew", "disk_full"];
 
-/** The life of a fault that somebody asked for; the last two are final. */
+/** The life of a requested fault; the last two are final. */
 export type FaultState = "asked" | "active" | "over" | "failed";
 export const FAULT_STATE_WORDS: readonly FaultState[] = ["asked", "active", "over", "failed"];
 
@@ -54,7 +54,7 @@ export const EFFECT_SEEN_WORDS: readonly EffectSeen[] = ["none", "maybe"];
 export type DeviceLink = "offline" | "online" | "suspended";
 export const DEVICE_LINK_WORDS: readonly DeviceLink[] = ["offline", "online", "suspended"];
 
-/** The facts that a device tells of itself beside its offer; `true` or `false`, where nothing else is said. */
+/** The facts that a device reports beside its offer; `true` or `false`, unless described otherwise. */
 export type DeviceFact = "battery" | "charging" | "disk" | "disk_folder" | "owner_present" | "suspending";
 export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", "disk", "disk_folder", "owner_present", "suspending"];
 
@@ -78,7 +78,7 @@ export const PROFILE_WORDS: readonly Profile[] = ["observe", "files", "work", "o
 export type Purpose = "backup" | "files" | "health" | "upkeep" | "build";
 export const PURPOSE_WORDS: readonly Purpose[] = ["backup", "files", "health", "upkeep", "build"];
 
-/** Who holds a token. An assistant asks for work and decides nothing: its words come from a model. */
+/** The kind of a token's holder. An assistant asks for work and decides nothing: its words come from a model. */
 export type PrincipalKind = "person" | "program" | "assistant";
 export const PRINCIPAL_KIND_WORDS: readonly PrincipalKind[] = ["person", "program", "assistant"];
 
@@ -102,11 +102,11 @@ export const NEED_WORDS: readonly Need[] = ["all", "any", "at_least", "best_effo
 export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
-/** Why something does not move. Those of a task are stored with it; the rest are joined by `why`. */
+/** The reason why something does not move. Those of a task are stored with it; `why` joins the rest. */
 export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
 export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
-/** Why a constellation asks for a person, beside its state. */
+/** The reason why a constellation asks for a person, beside its state. */
 export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
 export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "undo_failed", "budget", "stalled", "history_restored"];
 
@@ -153,7 +153,7 @@ export const SIDE_WORDS: readonly Side[] = ["hub", "agent"];
 export type State = "await_hello" | "await_challenge" | "await_prove" | "await_welcome" | "open" | "closed";
 export const STATE_WORDS: readonly State[] = ["await_hello", "await_challenge", "await_prove", "await_welcome", "open", "closed"];
 
-/** One thing that is wrong: a code, a sentence, the place, the way out. */
+/** One fault: a code, a sentence, the place, the remedy. */
 export interface Fault {
   code: Code;
   hint?: string;
@@ -186,7 +186,7 @@ export interface Token {
   secret_hash: string;
 }
 
-/** A one-time sign-in link; only its secret's hash is kept, and it dies on use. */
+/** A one-time sign-in link; only its secret's hash is kept, and it is used up by one sign-in. */
 export interface SignIn {
   created_ms: number;
   expires_ms: number;
@@ -372,7 +372,7 @@ export interface Choice {
   value: string;
 }
 
-/** Which devices fit: every given field must hold, `any` needs one of its own. */
+/** The devices that fit: every given field must hold, `any` needs one of its own. */
 export interface Selector {
   any?: Selector[];
   id?: string | null;
@@ -616,7 +616,7 @@ export interface ResultSpec {
   title: string;
 }
 
-/** The constellation itself; `wall_ms` and the like are derived by whoever shows it. */
+/** The constellation itself; displays derive `wall_ms` and the like. */
 export interface Head {
   approves?: boolean;
   attention?: Attention[];
@@ -698,7 +698,7 @@ export interface TaskSpec {
   verify?: VerifyCall | null;
 }
 
-/** Where a task stands. `attempt` is the one that counts, `started` counts those of this round. */
+/** The state of a task. `attempt` is the number of the one that counts, `started` counts the attempts of this round. */
 export interface TaskRecord {
   absent_since_ms?: number;
   attempt?: number;
@@ -722,7 +722,7 @@ export interface TaskRecord {
   stood_ms?: number;
 }
 
-/** Where a group stands; its children are the tasks whose spec names it. */
+/** The state of a group; its children are the tasks whose spec names it. */
 export interface GroupRecord {
   cause?: string | null;
   code?: Code | null;
@@ -942,7 +942,7 @@ export interface BesideFrame {
   items: unknown[];
 }
 
-/** The stream cannot go on from where the client is: ask for a snapshot. */
+/** The stream cannot continue from the client's position: the client must ask for a snapshot. */
 export interface Resync {
   t: "resync";
   reason: string;
@@ -1020,14 +1020,14 @@ export interface SetPolicy {
   policy: Policy;
 }
 
-/** In the outcome, `task`, which ended without success, counts as `by`; null takes that back. For people only. */
+/** Lets `task`, which ended without success, count as `by` in the outcome; null reverts that. For people only. */
 export interface Supersede {
   op: "supersede";
   by: string | null;
   task: string;
 }
 
-/** A whole plan, ready to become version 1. `hash` is what a preview shows and an approval binds. */
+/** A whole plan, ready to become version 1. A preview shows its `hash`, and an approval is bound to it. */
 export interface LoweredPlan {
   dependencies: Dependency[];
   hash: string;
@@ -1076,7 +1076,7 @@ export interface Prove {
   signature: string;
 }
 
-/** The connection counts from here; `received` is the highest report number the hub has durably. */
+/** The connection is open from here; `received` is the highest report number that the hub has durably. */
 export interface Welcome {
   t: "welcome";
   alive_interval_s: number;
@@ -1170,7 +1170,7 @@ export interface ConditionFrame {
   facts: Record<string, string>;
 }
 
-/** How this device fares now, in figures that nobody decides by; -1: it cannot tell. Since version 3. */
+/** The vital figures of this device, on which no decision depends; -1: unknown. Since version 3. */
 export interface VitalsFrame {
   t: "vitals";
   battery_percent?: number;
@@ -1179,7 +1179,7 @@ export interface VitalsFrame {
   memory_percent?: number;
 }
 
-/** All that this device asks its owner now; the latest wins. Since version 2. */
+/** The open questions of this device to its owner; the latest frame wins. Since version 2. */
 export interface AsksFrame {
   t: "asks";
   answers: string;
@@ -1227,7 +1227,7 @@ export interface DispatchInput {
   parts?: InputPart[];
 }
 
-/** Run one tool. `args` is canonical text, values resolved; `secrets` are scrubbed from all that leaves. */
+/** Run one tool. `args` is canonical text, values resolved; `secrets` are scrubbed from everything that leaves. */
 export interface Dispatch {
   t: "dispatch";
   args: string;
@@ -1295,7 +1295,7 @@ export interface FetchFacts {
   wants: string[];
 }
 
-/** A person's answer to a question of the device, bound to that one asking. Since version 2. */
+/** A person's answer to a question of the device, bound to that one question. Since version 2. */
 export interface OwnerAnswer {
   t: "answer";
   action: string;

@@ -1,8 +1,8 @@
-"""The door of file tools to the disk: files below granted folders, reached by descriptor and never through a link.
+"""The file access of tools: files below granted folders, reached by descriptor and never through a link.
 
 A path is checked and used in one step: the kernel resolves it below the descriptor of its root (`openat2`), or each
-part is opened without following links where that call is missing. So a folder that somebody exchanges for a link
-while a tool runs is a failure of the tool and never a way out. Paths are absolute and real, as
+part is opened without following links where that call is missing. So a folder that is exchanged for a link while a
+tool runs fails the tool and never opens a way out. Paths are absolute and real, as
 `ToolContext.resolve_read` returns them. Decides nothing about grants beyond its roots; no tool opens a file elsewhere.
 """
 
@@ -41,8 +41,8 @@ _DEFAULT_ACL: Final = "system.posix_acl_default"
 class Beneath:
     """Folders that may be read and folders that may be changed. Each method raises OSError as the system does.
 
-    ELOOP says that a link lay on the way. `private` is a folder that no other process uses. One instance serves one
-    call; its descriptors end with it.
+    ELOOP means that a link is part of the path. `private` is a folder that no other process uses. One instance serves
+    one call; its descriptors end with it.
     """
 
     def __init__(self, read: Iterable[Path], write: Iterable[Path] = (), *, private: Path | None = None) -> None:
@@ -55,7 +55,7 @@ class Beneath:
     # -- looking and reading
 
     def status(self, path: Path) -> os.stat_result | None:
-        """Return what the system says of a path itself, never of a link's target; None where nothing is."""
+        """Return the status of a path itself, never of a link's target; None if nothing is there."""
         try:
             root, parts = self._below(path, self._read)
             if not parts:
@@ -89,14 +89,14 @@ class Beneath:
         return os.fdopen(handle, "rb")
 
     def target(self, path: Path) -> str:
-        """Return what a link says, without going there."""
+        """Return the target of a link, without following it."""
         root, parts = self._below(path, self._read)
         with _opened(root, parts[:-1], _LOOK) as folder:
             return os.readlink(parts[-1], dir_fd=folder)
 
     @contextmanager
     def scan(self, path: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-        """Give the entries of a folder; they are to be asked with `follow_symlinks=False` alone."""
+        """Yield the entries of a folder; query them with `follow_symlinks=False` alone."""
         root, parts = self._below(path, self._read)
         with _opened(root, parts, os.O_RDONLY | _FOLDER) as folder, os.scandir(folder) as found:
             yield found
@@ -280,7 +280,7 @@ def _opened(folder: int, parts: list[str], flags: int) -> Iterator[int]:
 
 
 def _open(folder: int, parts: list[str], flags: int) -> int:
-    """Open what lies below a folder without following a link anywhere on the way."""
+    """Open a path below a folder without following any link on the way."""
     if kernel_resolves():
         return _openat2(folder, "/".join(parts) or ".", flags, _BENEATH | _NO_LINKS | _NO_MAGIC_LINKS)
     current = os.open(".", _LOOK, dir_fd=folder)

@@ -1,7 +1,7 @@
-"""How fast a disk fills up: what was free at earlier measurements of this device, and the days that are left.
+"""The outlook of a disk: the free room at earlier measurements of this device, and the days until it is full.
 
-The notes are the agent's own (one small file, no contents of files); a device that was never asked before knows
-nothing. A straight line through the last thirty days: no more than that is claimed.
+The notes are the agent's own (one small file, no contents of files); a device that was never measured before has none.
+The estimate is a straight line through the last thirty days.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _read(path: Path) -> dict[str, _Disk]:
 
 
 class Outlook(TypedDict):
-    """In how many days a disk is full, null where nothing can be said, and the reason in words."""
+    """The days until a disk is full, null if there is no estimate, and the reason in words."""
 
     days_left: int | None
     outlook: str

@@ -1,4 +1,4 @@
-"""Puts a finished file in its place in one step. A reader never sees half of it."""
+"""The placing of a finished file in one step, so that a reader never sees half of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks folders without following links, in a stable order, counting what could not be read instead of hiding it."""
+"""The walk through folders without following links, in a stable order; unreadable entries are counted, not hidden."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whether this device has a display, and how its own programs are run there. No tool, no decision.
+"""The display of this device, if there is one, and the way to run its own programs there. No tool, no decision.
 
-On Linux that is what `desktop_session` finds (Wayland before X11, as a Wayland session has both); macOS and Windows
+On Linux `desktop_session` finds it (Wayland before X11, because a Wayland session has both); macOS and Windows
 have one where a person is signed in. Programs are run by their argument list; a text is never part of a script.
 """
 

@@ -1,4 +1,4 @@
-"""Starts a program that may outlive its call: what a person opened, and the owner of a clipboard.
+"""The start of a program that may outlive its call: one that a person opened, or the owner of a clipboard.
 
 Not a tool. It gets a session of its own and a token in its environment, by which the runner spares it and all that it
 starts - if the call succeeds. A call that fails or is stopped leaves nothing.

@@ -1,4 +1,4 @@
-"""Runs a program of the device by its argument list, never by a string for a shell, with bounded output.
+"""Programs of the device, run by their argument list, never by a string for a shell, with bounded output.
 
 Not a tool: `shell.run`, `python.run` and the fact tools use it. The runner around each tool ends the whole group,
 so a program started here never outlives its attempt.
@@ -168,7 +168,7 @@ def needed(program: str | None, why_not: str | None) -> str:
 
 
 def said_by(ran: Ran, most_chars: int = 300) -> str:
-    """Return the end of what a program said of its failure."""
+    """Return the end of a failed program's output."""
     return (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-most_chars:].strip()
 
 

@@ -1,4 +1,4 @@
-"""Head and answer beside each line of the list, so that a finished constellation is told without folding its log."""
+"""Head and answer in each row of the list, so that a finished constellation is shown without folding its log."""
 
 from __future__ import annotations
 

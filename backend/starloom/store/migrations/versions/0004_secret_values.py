@@ -1,4 +1,4 @@
-"""Ciphertext of secrets, by id; what they are and who may have them is in the log."""
+"""Ciphertexts of secrets, by id; their names and receivers are in the log."""
 
 from __future__ import annotations
 

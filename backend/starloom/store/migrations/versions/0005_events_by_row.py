@@ -1,4 +1,4 @@
-"""SQLite keeps events by row number, their keys beside them: a plan of megabytes is no key to compare with any more."""
+"""SQLite keeps events by row number, their keys beside them, so that plans of megabytes are not compared as keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit keeps its events in its own row, and an index says which commits a stream is in."""
+"""A commit keeps its events in its own row, and an index has the commits of each stream."""
 
 from __future__ import annotations
 

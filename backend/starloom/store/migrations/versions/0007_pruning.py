@@ -1,4 +1,4 @@
-"""The history may be pruned: anchors stand for what is gone, and its size is known."""
+"""The history may be pruned: anchors replace removed commits, and its size is known."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def upgrade() -> None:
 
 
 def _measure() -> None:
-    """Count what is there once; from now on each write and each pruning counts its own."""
+    """Measure the present history once; from now on each write and each pruning counts its own part."""
 
     sqlite = op.get_bind().dialect.name == "sqlite"
 
