@@ -1,7 +1,8 @@
 """The confinement of a file tool's own process: granted folders, its directory, and what Python and the network need.
 
 By Landlock, where the kernel has it, and the filter of system calls of a cage; both stand behind
-`toolkit.files.beneath`, which holds without them too. Not a cage: the process keeps the network and its environment, because it talks to the hub.
+`toolkit.files.beneath`, which holds without them too. Not a cage: the process keeps the network and its environment,
+because it talks to the hub.
 """
 
 from __future__ import annotations

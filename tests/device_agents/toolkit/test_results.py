@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from tests.device_agents.toolkit.running.test_display import Install, install
 
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
@@ -22,6 +21,7 @@ from starloom_agent.tools.__main__ import results
 from starloom_protocol.tool_results import SCHEMAS, built_in
 from starloom_protocol.tool_results import returned_by as known_of
 from starloom_protocol.values import canonical, parse, point
+from tests.device_agents.toolkit.running.test_display import Install, install
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.results import faults
 

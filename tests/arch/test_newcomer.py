@@ -1,0 +1,89 @@
+"""The newcomer's exercise: a tool is one file, and with it the tool is in offers, documents, rows and the brief."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.arch.checkout import ROOT
+
+TOOL = '''"""`greet.say`: a greeting, to show how a tool is added."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext
+from starloom_protocol.vocabulary import Repeatability
+
+
+class Say(Args, frozen=True, kw_only=True):
+    name: str
+
+
+class Greeting(TypedDict):
+    text: str
+
+
+def say(context: ToolContext, args: Say) -> Greeting:
+    context.log(f"greets {args.name}")
+    return {"text": f"Hello, {args.name}"}
+
+
+TOOLS = (Tool("greet.say", "Greet somebody", Say, say, (), Repeatability.PURE),)
+'''
+SHOWN = """
+import json
+from pathlib import Path
+from starloom.planner.brief import brief
+from starloom.planner.fleet import FleetView
+from starloom_agent.offers import make_offer
+from starloom_agent.policy import Policy
+from starloom_agent.toolkit.registry import all_tools
+from starloom_protocol.entities import Device
+offer = make_offer(all_tools(), Policy(), slots=1, folder=Path.cwd()).offer
+tool = next(one for one in offer.tools if one.name == "greet.say")
+device = Device(id="d-1", name="box", key="k", joined_ms=1)
+fleet = FleetView.of({"d-1": device}, {"d-1": offer}, {}, {})
+print(json.dumps({"title": tool.title, "schema": tool.args, "returns": tool.returns,
+                  "brief": "greet.say" in str(brief("greet Ann", fleet, ()))}))
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for room in ("backend", "device_agents", "protocol"):
+        left_out = shutil.ignore_patterns("node_modules", "__pycache__", "_web", "dist", "browser", "*.egg-info")
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=left_out)
+    return tmp_path
+
+
+def ran(copy: Path, *argv: str) -> str:
+    path = ":".join(str(copy / room) for room in ("backend", "device_agents", "protocol"))
+    done = subprocess.run(
+        [sys.executable, *argv], cwd=copy, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_tool_is_added_by_one_file(copy: Path) -> None:
+    (copy / "device_agents/starloom_agent/tools/greet.py").write_text(TOOL)
+    assert "| `greet.say` | Greet somebody |" in ran(copy, "-m", "starloom_agent.tools", "--table")
+    assert '"greet.say"' in ran(copy, "-m", "starloom_agent.tools", "--results")
+    shown = json.loads(ran(copy, "-c", SHOWN))
+    assert shown["title"] == "Greet somebody"
+    assert shown["brief"]
+    assert '"name"' in shown["schema"]
+    assert shown["returns"].startswith("sha256:")  # the schema ships with the protocol by its hash
+
+
+def test_a_file_of_tools_without_tools_is_named(copy: Path) -> None:
+    (copy / "device_agents/starloom_agent/tools/empty.py").write_text('"""Nothing."""\n')
+    with pytest.raises(AssertionError, match=r"starloom_agent\.tools\.empty"):
+        ran(copy, "-m", "starloom_agent.tools", "--table")
