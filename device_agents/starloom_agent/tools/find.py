@@ -163,9 +163,8 @@ def score(path: str, words: list[str]) -> int:
 def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
     """Return the folders to search and how their files are written: `Pictures` stays `Pictures`.
 
-    Without a root, or with `.`, that is every granted folder. Where `root` names no folder inside the first granted
-    one but is the name of a granted folder itself (the owner granted `~/Pictures`), that one is meant, and its files
-    are written with their whole path.
+    Without a root, or with `.`, that is every granted folder. Where `root` is the name of a granted folder itself (the
+    owner granted `~/Pictures`), its files are written with their whole path.
     """
     if root in ("", "."):
         granted = context.folders.read
@@ -174,11 +173,8 @@ def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
         inner = [path for path in granted[1:] if not any(path != other and other in path.parents for other in granted)]
         return [*((path, ".") for path in first), *((path, os.fspath(path)) for path in inner)]
     real = context.resolve_read(root)
-    if not context.files.exists(real):
-        for granted_folder in context.folders.read:
-            if granted_folder.name == root.strip("/"):
-                return [(granted_folder, os.fspath(granted_folder))]
-    return [(real, os.fspath(real) if Path(root).expanduser().is_absolute() else os.path.normpath(root))]
+    absolute = Path(root).expanduser().is_absolute() or real in context.folders.read
+    return [(real, os.fspath(real) if absolute else os.path.normpath(root))]
 
 
 class FoundFile(Named):

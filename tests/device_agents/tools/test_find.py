@@ -137,3 +137,32 @@ def test_a_point_means_every_granted_folder(device: Device, tmp_path: Path) -> N
     granted = Folders.of(write=[str(device.folder), str(other)])
     found = device.call("fs.find", root=".", granted=granted)["files"]
     assert {row["name"] for row in found} == {"near.txt", "far.txt"}
+
+
+@pytest.mark.parametrize("name", ["Keepsakes", "./Keepsakes/", "Keepsakes/deep/.."])
+def test_the_name_of_a_granted_folder_is_that_folder(device: Device, name: str) -> None:
+    device.write("Keepsakes/deep/diary.txt", b"one")
+    context = device.context(granted=Folders.of(write=[str(device.folder / "Keepsakes")]))
+    assert context.resolve_read(name) == context.resolve_write(name) == device.folder / "Keepsakes"
+
+
+def test_every_file_tool_reads_the_name_of_a_granted_folder_alike(device: Device) -> None:
+    device.write("Keepsakes/diary.txt", b"one")
+    granted = Folders.of(write=[str(device.folder / "Keepsakes")])
+    listed = device.call("fs.list", path="Keepsakes", granted=granted)
+    assert [entry["name"] for entry in listed["entries"]] == ["diary.txt"]
+    assert device.call("archive.pack", path="Keepsakes", granted=granted)["summary"]["files"] == 1
+    assert device.call("fs.find", root="Keepsakes", granted=granted)["total_bytes"] == 3
+    assert device.call("fs.read", path="Keepsakes/diary.txt", granted=granted)["text"] == "one"
+
+
+def test_a_folder_inside_the_first_granted_one_comes_before_a_granted_folder_of_its_name(device: Device) -> None:
+    device.write("Keepsakes/Keepsakes/inner.txt", b"inner")
+    context = device.context(granted=Folders.of(write=[str(device.folder / "Keepsakes")]))
+    assert context.resolve_read("Keepsakes") == device.folder / "Keepsakes" / "Keepsakes"
+
+
+def test_a_folder_called_like_the_agents_workspace_is_made_in_the_granted_folder(device: Device) -> None:
+    home = device.folder.parent / "agent" / "workspace"
+    context = device.context(granted=Folders.of(write=[str(device.folder), str(home)]))
+    assert context.resolve_write("workspace/a.txt") == device.folder / "workspace" / "a.txt"
