@@ -145,6 +145,8 @@ def _item(shard: Shard, why: Why) -> dict[str, Any]:
         ],
         "actions": actions,
         "fix": actions[0] if actions else None,
+        "possible": list(why.possible),
+        "warning": why.warning,
         "asleep": [devices[name].name for name in why.asleep],
         "open": None,
     }
