@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
@@ -180,12 +180,23 @@ class ToolContext:
         """As `resolve_read`, for a file or folder that the tool will make, change, move or remove."""
         return self._resolve(path, self.folders.write, "files:write")
 
-    def _resolve(self, path: str | os.PathLike[str], roots: tuple[Path, ...], grant: str) -> Path:
+    def resolve_cwd(self, path: str) -> Path:
+        """As `resolve_read`, for the working folder of a program: a granted folder has no short name there.
+
+        A command rule covers one folder, which the policy reads from the letters of the path alone.
+        """
+        return self._resolve(path, self.folders.read, "files:read", by_name=False)
+
+    def _resolve(
+        self, path: str | os.PathLike[str], roots: tuple[Path, ...], grant: str, *, by_name: bool = True
+    ) -> Path:
         text = os.fspath(path)
         if "\x00" in text:
             raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
         try:
-            real = _placed(Path(text).expanduser(), roots, self.workdir).resolve()
+            wanted = Path(text).expanduser()
+            start = roots[0] if roots else self.workdir
+            real = (placed(wanted, roots, start) if by_name else start / wanted).resolve()
         except (OSError, RuntimeError) as error:
             # Links in a circle, or a link that became something else while it was read.
             raise ToolFailed(Code.TOOL_FAILED, f"{text} cannot be followed on this device: {error}") from error
@@ -252,9 +263,9 @@ class ToolContext:
         self.output.log(text)
 
 
-def _placed(wanted: Path, roots: tuple[Path, ...], workdir: Path) -> Path:
-    """Return where a path that may be relative starts."""
-    start = roots[0] if roots else workdir
+def placed(wanted: Path, roots: Sequence[Path], start: Path) -> Path:
+    """Return a path that may be relative as a whole one: below the granted folder of its first part's name, or below
+    `start` where there is something of that name or no such folder."""
     if wanted.is_absolute() or not wanted.parts or os.path.lexists(start / wanted.parts[0]):
         return start / wanted
     # No owner has granted the workspace by name, so a folder called like it is a folder to make or to miss.

@@ -13,10 +13,7 @@ describe("ways out", () => {
       "press Edit plan and choose another device for this task",
       "press Cancel",
     ]);
-    expect(waysOut(["mark", "retry"], "unknown")).toEqual([
-      "press It happened or It did not happen",
-      "press Retry",
-    ]);
+    expect(waysOut(["mark", "retry"], "unknown")).toEqual(["press It happened or It did not happen", "press Retry"]);
   });
 });
 

@@ -6,7 +6,7 @@ const BUTTONS: Readonly<Record<string, string>> = {
   cancel: "press Cancel",
   edit: "press Edit plan",
   enroll: "add a device under Fleet",
-  mark: "press Retry from here, or mark it in the terminal (starloom mark)",
+  mark: "say in the terminal how it ended (starloom mark)",
   open: "open the page on that device",
   reassign: "press Edit plan and choose another device for this task",
   release: "press Release",
