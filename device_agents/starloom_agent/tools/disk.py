@@ -198,7 +198,7 @@ def usage(context: ToolContext, args: Usage) -> DiskUsage:
         disk = shutil.disk_usage(start)
     asked = args.need_bytes if isinstance(args.need_bytes, int) else sum(args.need_bytes)
     needed = int(asked * args.need_factor)
-    percent = round(100 * disk.used / disk.total) if disk.total else 0
+    percent = filling.used_percent(disk.used, disk.free)
     result: DiskUsage = {
         "path": os.fspath(start),
         "total_bytes": disk.total,

@@ -206,7 +206,7 @@ def test_a_file_that_is_missing_or_not_the_only_one_is_refused(device: Device) -
     device.write("b/diary.txt", b"b")
     with pytest.raises(ToolFailed, match=r"2 files are called diary.txt: a/diary.txt, b/diary.txt"):
         device.call("fs.find", file="diary.txt")
-    with pytest.raises(ToolFailed, match="there is no file plan.txt in a"):
+    with pytest.raises(ToolFailed, match=r"there is no file plan\.txt in a"):
         device.call("fs.find", file="plan.txt", root="a")
 
 

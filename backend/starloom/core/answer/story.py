@@ -20,6 +20,8 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     total = len(constellation.tasks)
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
+    if state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
+        opening = f"{constellation.head.name} could ask no device"
     failed, superseded = _apart(constellation, failed_first(constellation))
     unseen = left_out.clause(constellation, fleet, now_ms)
     if state is ConstellationState.SUCCEEDED and failed:
