@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from rich.console import Console
 
@@ -26,9 +27,12 @@ def a_view(*, family: bool) -> View:
     if family:
         log.add("planned", spec__read=TaskSpec(id="read", changed_in=1, for_each=ForEach(source="list"), family="read"))
     for number in range(1, 1201):
-        more = {"group": "read", "key": str(number), "family": "read"} if family else {}
-        puts = {f"spec__readDOT{number}": TaskSpec(id=f"read.{number}", changed_in=1, tool="fs.read", **more)}
-        log.add("x", **puts, **{f"task__readDOT{number}": LOUD.get(number, DONE)})
+        more: dict[str, Any] = {"group": "read", "key": str(number), "family": "read"} if family else {}
+        puts: dict[str, Any] = {
+            f"spec__readDOT{number}": TaskSpec(id=f"read.{number}", changed_in=1, tool="fs.read", **more)
+        }
+        puts[f"task__readDOT{number}"] = LOUD.get(number, DONE)
+        log.add("x", **puts)
     view.apply(log.rows)
     return view
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -192,12 +193,13 @@ def test_one_file_is_found_by_its_name_or_by_its_path(device: Device) -> None:
     device.write("diary.txt", b"top")
     device.write("old/diary.txt", b"old")
     device.write("old/plan.txt", b"plan")
-    for args, path in (
+    wanted: tuple[tuple[dict[str, Any], str], ...] = (
         ({"file": "diary.txt"}, "diary.txt"),
         ({"file": "old/diary.txt"}, "old/diary.txt"),
         ({"file": "diary.txt", "root": "old"}, "old/diary.txt"),
         ({"file": "plan.txt"}, "old/plan.txt"),
-    ):
+    )
+    for args, path in wanted:
         assert [row["path"] for row in device.call("fs.find", **args)["files"]] == [path]
 
 

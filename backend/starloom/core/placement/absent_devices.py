@@ -61,7 +61,8 @@ def move_warning(fleet: Fleet, spec: TaskSpec) -> str:
 
 
 def _of_files(fleet: Fleet, spec: TaskSpec) -> bool:
-    offers = (tools[spec.tool] for tools in fleet.tools.values() if spec.tool in tools)
+    tool = spec.tool or ""
+    offers = (tools[tool] for tools in fleet.tools.values() if tool in tools)
     offer = next(offers, None)
     args = parse(spec.args)
     return (offer is not None and offer.grant in _FILE_GRANTS) or (
