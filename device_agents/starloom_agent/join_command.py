@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -70,15 +71,22 @@ def _asked_profile() -> Policy:
         if chosen is not None:
             break
         show(f"{text} is none of them")
-    folders: list[str] = []
-    if chosen is not Profile.OBSERVE:
-        folders = input("Folders it may read and write, separated by spaces [none]: ").split()
-    policy = policy_for(chosen, folders)
+    policy = policy_for(chosen, []) if chosen is Profile.OBSERVE else _asked_folders(chosen)
     if chosen is Profile.OPERATE:
         show("Before a change it asks you here. May a person who is signed in at the hub answer as well?")
         if input("[y/N]: ").strip().lower() in ("y", "yes"):
             policy = replace(policy, answers=ANSWERS_HUB)
     return policy
+
+
+def _asked_folders(profile: Profile) -> Policy:
+    """Ask for folders until each of them is there."""
+    while True:
+        text = input("Folders it may read and write, separated by spaces; quote one with a space in it [none]: ")
+        try:
+            return policy_for(profile, shlex.split(text))
+        except (CannotMean, ValueError) as fault:
+            show(f"{fault}")
 
 
 def policy_for(profile: Profile, folders: list[str]) -> Policy:

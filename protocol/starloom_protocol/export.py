@@ -38,6 +38,7 @@ from starloom_protocol import (
     secret_records,
     session,
     spec_records,
+    task_controls,
     vital_records,
     vocabulary,
 )
@@ -163,6 +164,11 @@ def _tables() -> Iterator[str]:
     yield "export const PRESENTATION: readonly PresentationRow[] = ["
     yield from (f"  {_json(row)}," for row in presentation_rows())
     yield "];"
+    yield ""
+    yield "/** The controls of a task that its state allows. */"
+    yield "export const CONTROLS: Record<TaskState, readonly string[]> = {"
+    yield from (f"  {state}: {_json(controls)}," for state, controls in task_controls.CONTROLS.items())
+    yield "};"
     yield ""
     yield "/** Who may send which frame in which state, and the state after it; null is not legal. */"
     yield "export const SESSION_TABLE: Record<Side, Record<string, Record<State, State | null>>> = {"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from starloom.cli.typed import typed
 from tests.cli.test_commands import StubHub, starloom
 
 CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"}, "devices": ["vps"], "effects": []}
@@ -17,7 +18,8 @@ CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"},
 def hub() -> Iterator[StubHub]:
     stub = StubHub()
     stub.answers["GET", "/enrollments"] = (200, {"items": []})
-    stub.answers["GET", "/asks"] = (200, {"items": []})
+    for path in ("/asks", "/constellations", "/schedules", "/devices"):
+        stub.answers["GET", path] = (200, {"items": []})
     try:
         yield stub
     finally:
@@ -108,3 +110,38 @@ def test_a_devices_question_is_listed_and_answered_like_the_others(hub: StubHub)
     assert starloom(hub, "approve", "d-vps:1f2e3d4c", "--always")[0] == 2
     posted = [path for command, path, _ in hub.asked if command == "POST"]
     assert posted == ["/asks/d-vps:1f2e3d4c/approve", "/asks/d-vps:1f2e3d4c/deny"]
+
+
+def test_work_that_cannot_go_on_waits_for_a_person_too(hub: StubHub) -> None:
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    rows = [
+        {"id": "c-1", "name": "Zip", "state": "active", "attention": ["no_capable_device"]},
+        {"id": "c-2", "name": "Quiet", "state": "active", "attention": []},
+        {"id": "c-3", "name": "Over", "state": "failed", "attention": ["no_capable_device"]},
+    ]
+    hub.answers["GET", "/constellations"] = (200, {"items": rows})
+    items = [
+        {
+            "task": "pack",
+            "state": "ready",
+            "reason": "no_capable_device",
+            "sentence": "pack waits for nas, which left.",
+        },
+        {"task": "send", "state": "waiting", "reason": None, "sentence": "send waits for pack."},
+    ]
+    attention = [
+        {"reason": "no_capable_device", "sentence": "A task fits no device."},
+        {"reason": "stalled", "sentence": "It stands still."},
+    ]
+    hub.answers["GET", "/constellations/c-1/why"] = (200, {"items": items, "attention": attention})
+    hub.answers["GET", "/schedules"] = (200, {"items": [{"name": "nightly", "notice": "It was paused."}]})
+    hub.answers["GET", "/devices"] = (200, {"items": [{"id": "d-1", "name": "vps", "remembers": "It remembers more."}]})
+    code, said = starloom(hub, "approvals")
+    assert code == 0
+    lines = [
+        "pack waits for nas, which left.  (Zip; the way out: starloom why pack c-1)",
+        "It stands still.  (Zip; the way out: starloom why c-1)",
+        "It was paused.  (nightly; the way out: starloom schedule seen nightly)",
+        "It remembers more.  (vps; the way out: starloom device seen vps)",
+    ]
+    assert said.splitlines() == [typed(line) for line in lines]

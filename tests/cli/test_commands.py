@@ -267,6 +267,14 @@ def test_why_names_every_candidate_and_lines_to_type(hub: StubHub) -> None:
     assert "starloom reassign c-1 --task t --device NAME" in said
 
 
+def test_a_move_to_another_device_is_warned_of(hub: StubHub) -> None:
+    item = {"task": "t", "state": "ready", "sentence": "t waits.", "candidates": [], "actions": ["reassign"]}
+    item["warning"] = "Another device uses its own files."
+    hub.answers["GET", "/constellations/c-1/why"] = (200, {"items": [item], "attention": [], "more": 0})
+    said = starloom(hub, "why", "t", "c-1")[1]
+    assert "Before you reassign it: Another device uses its own files." in said
+
+
 def test_a_refusal_is_said_once(hub: StubHub) -> None:
     fault = {"code": "illegal_control", "place": "", "reason": "it is over already", "hint": "See its state."}
     document = {"title": "Not possible", "reason": "it is over already", "hint": "See its state.", "errors": [fault]}

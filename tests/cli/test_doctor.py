@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,16 @@ def test_a_file_that_is_no_history_is_told(tmp_path: Path) -> None:
     (tmp_path / DATABASE_FILE).write_bytes(b"no database" * 1000)
     found = history_in(tmp_path)
     assert (found.good, "SQLite" in found.told) == (False, True)
+
+
+def test_the_data_folder_is_that_of_the_hub_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / ".starloom"
+    (home / "run").mkdir(parents=True)
+    home.chmod(0o700)
+    own = {"url": "http://127.0.0.1:9", "socket": str(home / "s"), "pid": 1, "started_s": 1.0}
+    own["tunnel"] = {"socket": str(home / "t"), "pin": "p"}
+    (home / "run" / "local.json").write_text(json.dumps(own))
+    monkeypatch.delenv("STARLOOM_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (found,) = [finding for finding in examine(None, None) if finding.subject == "data folder"]
+    assert found.told == str(home)

@@ -55,7 +55,8 @@ def test_the_phones_code_or_why_there_is_none(stub: StubHub) -> None:
 
 def test_a_pairing_is_listed_and_answered_where_other_questions_are(stub: StubHub) -> None:
     stub.answers["GET", "/approvals"] = (200, {"items": []})
-    stub.answers["GET", "/asks"] = (200, {"items": []})
+    for path in ("/asks", "/constellations", "/schedules", "/devices"):
+        stub.answers["GET", path] = (200, {"items": []})
     stub.answers["GET", "/enrollments"] = (200, {"items": [ASKING, {**ASKING, "id": "e-2", "state": "approved"}]})
     _, said = starloom(stub, "approvals")
     assert "e-1  box (linux) asks to join" in said
@@ -69,7 +70,8 @@ def test_a_pairing_is_listed_and_answered_where_other_questions_are(stub: StubHu
 
 def test_who_may_not_see_pairings_still_sees_questions(stub: StubHub) -> None:
     stub.answers["GET", "/approvals"] = (200, {"items": []})
-    stub.answers["GET", "/asks"] = (200, {"items": []})
+    for path in ("/asks", "/constellations", "/schedules", "/devices"):
+        stub.answers["GET", path] = (200, {"items": []})
     stub.answers["GET", "/enrollments"] = (403, {"code": "forbidden", "title": "No"})
     assert starloom(stub, "approvals") == (0, "Nothing waits for you.\n")
 

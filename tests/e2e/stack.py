@@ -61,7 +61,7 @@ class Stack(Installation):
             settings["WEB"] = str(web.resolve())
         super().__init__(home, {f"STARLOOM_{name}": value for name, value in settings.items()})
         self.desktop = computer_name()
-        self.gates = home / "demo" / "desktop"
+        self.gates = Places(home).desktop
         self._ours: list[subprocess.Popen[bytes]] = []
 
     @property

@@ -99,3 +99,11 @@ async def test_a_viewer_sees_and_does_not_answer_an_approver_answers(
     _, answering = await world.new_token("approver")
     async with world.client(answering) as approver:
         assert (await approver.post(f"{API}/approvals/{asked['id']}/deny", json={"reason": "no"})).status_code == 200
+
+
+async def test_the_one_open_question_is_answered_by_its_constellation(
+    world: World, agent: Agent, http: httpx.AsyncClient
+) -> None:
+    made = await world.submit(PLAN)
+    assert (await http.post(f"{API}/approvals/{made['id']}/approve")).status_code == 200
+    assert await items(http, "/approvals") == []

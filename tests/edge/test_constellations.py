@@ -13,6 +13,7 @@ from starloom.planner.matching import Candidate, Match, Matched
 from starloom.store.port import Unavailable
 from starloom_protocol import frames as f
 from starloom_protocol.feed import decode_event
+from starloom_protocol.vocabulary import Code, Outcome
 from tests.edge.world import Agent, NoRecipes, World, an_offer, chain, settle
 from tests.waiting import PATIENCE_S
 
@@ -586,3 +587,23 @@ async def test_a_draft_is_opened_renewed_and_closed(world: World) -> None:
         missing = await http.put(path, json={"tasks": ["nothing"]})
         assert (missing.status_code, missing.json()["code"]) == (422, "unknown_task")
         assert (await http.delete(path)).json() == {"closed": True}
+
+
+async def test_why_of_one_that_failed_names_its_first_cause_and_the_way_out(world: World) -> None:
+    agent = await ready_agent(world, "t.one")
+    made = await world.submit(chain("t.one", "t.one"))
+    await agent.done(await agent.next(f.Dispatch), outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
+    await settle()
+    whole, failed = (await get(world, f"{C}/{made['id']}/why"))["items"]
+    assert "First cause: t0" in whole["sentence"]
+    assert "boom" in whole["sentence"]
+    assert (failed["task"], failed["fix"]) == ("t0", "retry")
+
+
+async def test_why_of_one_that_succeeded_is_its_answer(world: World) -> None:
+    agent = await ready_agent(world, "t.one")
+    made = await world.submit(chain("t.one"))
+    await agent.done(await agent.next(f.Dispatch))
+    await settle()
+    (whole,) = (await get(world, f"{C}/{made['id']}/why"))["items"]
+    assert whole["sentence"].endswith("is done: 1 task on one.")

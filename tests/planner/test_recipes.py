@@ -241,6 +241,7 @@ def contents(fleet: Fleet) -> dict[str, bytes]:
 UNDONE = [
     "backup-folder",
     "collect-files",
+    "copy-file",
     "copy-folder",
     "database-copy",
     "find-duplicates",

@@ -15,8 +15,20 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import Problem, usage
 from starloom.cli.style import clock
 from starloom.cli.typed import say
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, Reason, TaskState
 
 _LISTS_ALL = "As `starloom approvals` lists them; several are answered one after the other."
+LOOKED_AT_MOST = 8
+_ASKED = frozenset({Attention.QUESTION_OPEN, Attention.OWNER_ASKED})
+"""Attention that the list of questions has already."""
+_STUCK = frozenset({Reason.MISSING_GRANT, Reason.MISSING_SECRET, Reason.NO_CAPABLE_DEVICE})
+"""Reasons of tasks that end only by a person's hand."""
+_BY_TASK = _ASKED | {
+    Attention.MISSING_GRANT,
+    Attention.MISSING_SECRET,
+    Attention.NO_CAPABLE_DEVICE,
+    Attention.TASK_UNKNOWN,
+}
 IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help=_LISTS_ALL)]
 
 
@@ -43,7 +55,7 @@ def approvals(
     always: Annotated[bool, typer.Option("--always", help="The calls that are allowed from now on.")] = False,
     revoke: Annotated[str | None, typer.Option("--revoke", metavar="ID", help="Take one of those back.")] = None,
 ) -> None:
-    """List the open questions: approvals, tasks that ask a person, and questions of devices to their owners."""
+    """List what waits for you, as the Inbox of the page does: questions, what devices ask, work that cannot go on."""
     if revoke is not None:
         _told(run, f"{revoke} is asked again from now on", run.client.delete(f"/standing-approvals/{revoke}"))
     elif always:
@@ -58,10 +70,11 @@ def _list_open(run: Invocation) -> None:
     found = run.client.get("/approvals")
     pairings = _pairings(run)
     asks = [item for item in run.client.get("/asks")["items"] if not item["answer"]]
+    stuck = _stuck(run)
     if run.as_json:
-        run.emit({**found, "asks": asks, "pairings": pairings})
+        run.emit({**found, "asks": asks, "pairings": pairings, "stuck": stuck})
         return
-    if not found["items"] and not pairings and not asks:
+    if not found["items"] and not pairings and not asks and not stuck:
         print("Nothing waits for you.")
     for item in asks:
         where = f" for {item['constellation_name'] or item['constellation']}" if item["constellation"] else ""
@@ -83,6 +96,34 @@ def _list_open(run: Invocation) -> None:
             print(f"    allowing it applies the change now; wider: {wider}")
         if item.get("once_because"):
             print(f"    only this once: {item['once_because']}")
+    for item in stuck:
+        say(f"{item['sentence']}  ({item['name']}; the way out: {item['line']})")
+
+
+def _stuck(run: Invocation) -> list[dict[str, Any]]:
+    """Return what cannot go on without a person beside the questions: tasks, schedules and devices."""
+    found: list[dict[str, Any]] = []
+    live = [row for row in run.client.get("/constellations")["items"] if row["state"] not in FINAL_CONSTELLATION_STATES]
+    for row in [row for row in live if set(row.get("attention") or ()) - _ASKED][:LOOKED_AT_MOST]:
+        told = run.client.get(f"/constellations/{row['id']}/why")
+        common = {"constellation": row["id"], "name": row.get("name") or row["id"]}
+        for item in told["items"]:
+            if item.get("reason") in _STUCK or item["state"] == TaskState.UNKNOWN:
+                line = f"starloom why {item['task']} {row['id']}"
+                found.append({**common, "task": item["task"], "sentence": item["sentence"], "line": line})
+        for item in told["attention"]:
+            if item["reason"] not in _BY_TASK:
+                line = f"starloom why {row['id']}"
+                found.append({**common, "task": None, "sentence": item["sentence"], "line": line})
+    for item in run.client.get("/schedules")["items"]:
+        if item.get("notice"):
+            line = f"starloom schedule seen {item['name']}"
+            found.append({"schedule": item["name"], "name": item["name"], "sentence": item["notice"], "line": line})
+    for item in run.client.get("/devices")["items"]:
+        if item.get("remembers"):
+            line = f"starloom device seen {item['name']}"
+            found.append({"device": item["id"], "name": item["name"], "sentence": item["remembers"], "line": line})
+    return found
 
 
 def _list_answered(run: Invocation) -> None:

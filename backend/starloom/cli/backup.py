@@ -37,8 +37,9 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 HISTORY: Final = "history"
 LEFT_OUT: Final = (
-    "redis/*", "logs/*", "run/*", "wheels/*", "demo/*", "lab/*", "blobs/partial/*", "up.lock", f"{DATABASE_FILE}*",
-    "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*", "agents/*/workspace/*", "agents/*/run/*",
+    "redis/*", "logs/*", "run/*", "wheels/*", "demo/*", "files/*", "lab/*", "blobs/partial/*", "up.lock",
+    f"{DATABASE_FILE}*", "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*", "agents/*/workspace/*",
+    "agents/*/run/*",
 )  # fmt: skip
 """Patterns of files that a hub or an agent makes again, or that describe a running process.
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from starloom.cli.matrix import family_members, family_table
+from starloom.cli.matrix import family_members, family_table, urgency
 from starloom.cli.style import clock, seconds, shown_text, size, state_text
 from starloom.cli.tables import is_table, value_table
 from starloom.cli.typed import typed
@@ -45,7 +45,7 @@ def progress(view: View) -> str:
 
 
 def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()) -> Table:
-    """Return the tasks. Of more than `most`, running and failed ones are shown first and the rest is counted."""
+    """Return the tasks. Of more than `most`, failed and stuck ones come first, and the rest is counted."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("task", "state", "device", "tool", "time"):
         table.add_column(name, style="bright_black" if name in ("tool", "time") else "", no_wrap=name != "state")
@@ -53,8 +53,7 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
     names = sorted((name for name in tasks if name not in leave_out), key=_natural)
     count = len(names)
     if len(names) > most:
-        loud = [name for name in names if tasks[name].state not in ("succeeded", "skipped", "waiting")]
-        names = sorted([*loud, *[name for name in names if name not in set(loud)]][:most], key=_natural)
+        names = sorted(names, key=lambda name: urgency(view, name))[:most]
     for name in names:
         record, spec, attempt = tasks[name], specs.get(name), view.last_attempt(name)
         spent = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -15,6 +16,7 @@ from starloom.cli import models, ports
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, find
 from starloom.cli.fleet import UPGRADE
+from starloom.cli.local import home_of
 from starloom.cli.problems import Problem
 from starloom.cli.style import size
 from starloom.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
@@ -52,6 +54,7 @@ class Finding:
 def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[Finding]:
     """Return all findings, the machine's first; `whole`: every page of the history, however long it takes."""
     findings = [_python()]
+    home = home or _home_of_the_hub(hub)
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
@@ -66,6 +69,13 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
         findings.append(_history(settings, None if whole else PAGES_WITHIN_S))
         findings.extend(look(settings) for look in (_redis, _page, _model))
     return findings + _hub(hub, settings)
+
+
+def _home_of_the_hub(hub: str | None) -> Path | None:
+    """Return the data folder of the hub that answers here, so that both are told of one installation."""
+    with suppress(Problem):
+        return home_of(find(hub))
+    return None
 
 
 def _python() -> Finding:

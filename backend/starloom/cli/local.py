@@ -26,7 +26,7 @@ from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, here, unreachable, usage
 from starloom.cli.processes import Child, Program, log_tail
 from starloom.cli.readiness import READY_S, Patience
-from starloom.cli.sample_start import SampleStart
+from starloom.cli.sample_start import SampleStart, own_folder
 from starloom.cli.tunnels import Keeper
 from starloom.cli.typed import in_this_folder, say
 from starloom.jobs.broker import broker_url_of
@@ -257,14 +257,13 @@ class Service:
     async def _start_agent(self, client: Client, address: HubAddress) -> str:
         """Start this computer's agent, and return its device; if that fails, say why, and go on without it."""
         name = computer_name()
-        demo_folder = self._home / "demo" / "desktop"
         agent = LocalAgent(
             home=self._home / "agents" / name,
             name=name,
             url=address.url,
             via=str(address.own.socket) if address.own else "",
             profile=Profile.FILES if self._wishes.demo else Profile.OBSERVE,
-            folders=(demo_folder,) if self._wishes.demo else (),
+            folders=(own_folder(self._home),) if self._wishes.demo else (),
             lab=self._settings.lab,
         )
         try:

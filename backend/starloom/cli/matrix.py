@@ -1,4 +1,7 @@
-"""Families as a matrix: one row an item, one column a group of the family, each cell the shape of a task's state."""
+"""Families as a matrix: one row an item, one column a group of the family, each cell the shape of a task's state.
+
+Of more items than there are rows, those that failed or cannot go on come first, then those that run, then the rest.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,24 @@ from rich.text import Text
 
 from starloom.cli.style import COLOURS, GLYPHS
 from starloom.cli.view import View
-from starloom_protocol.entities import Item
+from starloom_protocol.entities import Item, TaskRecord
+from starloom_protocol.presentation import Tone
 from starloom_protocol.values import parse
 
 ROWS_MOST = 24
+_URGENCY = {
+    tone: rank
+    for rank, tones in enumerate(
+        ((Tone.VERMILION,), (Tone.AMBER, Tone.VIOLET), (Tone.BLUE,), (Tone.INDIGO,), (Tone.GREY,))
+    )
+    for tone in tones
+}
+
+
+def urgency(view: View, task: str) -> int:
+    """Return where a task comes in a list that has no room for all: a failed or held one first, a done one last."""
+    tone = view.shown(task).tone
+    return _URGENCY.get(tone, len(_URGENCY))
 
 
 def family_members(view: View) -> dict[str, list[str]]:
@@ -33,6 +50,12 @@ def family_table(view: View) -> list[Table]:
         groups = list(dict.fromkeys(specs[name].group or "" for name in members))
         keys = sorted({specs[name].key or "" for name in members}, key=lambda key: (len(key), key))
         cells = {(specs[name].group, specs[name].key): name for name in members}
+        if len(keys) > ROWS_MOST:
+            most_urgent = dict.fromkeys(keys, len(_URGENCY))
+            for name in members:
+                key = specs[name].key or ""
+                most_urgent[key] = min(most_urgent[key], urgency(view, name))
+            keys.sort(key=most_urgent.__getitem__)
         table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
         table.add_column("item", style="bright_black", no_wrap=True)
         for group in groups:
@@ -47,7 +70,7 @@ def family_table(view: View) -> list[Table]:
 
 
 def _cell(view: View, name: str | None) -> Text:
-    if name is None or name not in view.tasks:
+    if name is None or view.record(f"task/{name}", TaskRecord) is None:
         return Text("")
     shown = view.shown(name)
     return Text(GLYPHS[shown.glyph], style=COLOURS[shown.tone])

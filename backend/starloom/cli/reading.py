@@ -119,6 +119,8 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         ways = [_to_type(action, chosen, str(item.get("task"))) for action in item.get("actions") or []]
         if ways:
             say(f"The way out: {' - or: '.join(ways)}")
+        if item.get("warning"):
+            say(f"Before you reassign it: {item['warning']}")
     if found.get("more"):
         print(f"and {found['more']} more tasks")
 
@@ -131,6 +133,8 @@ def _to_type(action: str, constellation: str, task: str) -> str:
         "approve": "starloom approvals, then starloom approve ID",
         "resume": f"starloom resume {constellation}",
         "reassign": f"starloom reassign {about} --device NAME",
+        "cancel": f"starloom cancel {constellation}",
+        "edit": f"starloom edit {constellation} --editor",
         "enroll": "starloom enroll",
         "mark": f"starloom mark {about} --state succeeded",
         "retry": f"starloom retry {about}",

@@ -12,6 +12,15 @@ from typing import Final
 LOOK_EVERY_S: Final = 0.05
 
 
+def own_folder(home: Path) -> Path:
+    """Return the folder that this computer grants beside the sample.
+
+    An installation that has granted the folder of the first versions keeps it: its files lie there.
+    """
+    earlier = home / "demo" / "desktop"
+    return earlier if earlier.is_dir() else home / "files"
+
+
 class SampleStart:
     """`forget` before the sample starts; then `hub_is_ready` and `desktop_is`, each once."""
 

@@ -84,7 +84,8 @@ class Approvals:
         return json_reply({"id": f"{constellation}:{question.id}", "answer": choice, **told})
 
     async def _find(self, approval: str) -> tuple[str, Question]:
-        """Return (constellation, question) of `CONSTELLATION:QUESTION`, or of an open question's id that is unique.
+        """Return (constellation, question) of `CONSTELLATION:QUESTION`, or of the one open question of this id or of
+        this constellation.
 
         One that is answered is found too: the core knows whether the same answer is said again.
         """
@@ -92,7 +93,7 @@ class Approvals:
         matching = [
             (where[0], question)
             for where, question in self._hub.questions.open.items()
-            if (where == (constellation, name) if separator else where[1] == approval)
+            if (where == (constellation, name) if separator else approval in where)
         ]
         if not matching and separator:
             read = await self._hub.reads.entities(constellation)
@@ -102,7 +103,7 @@ class Approvals:
                 matching = [(constellation, record)]
         if len(matching) > 1:
             names = ", ".join(f"{where}:{question.id}" for where, question in matching)
-            raise Problem(Code.CONFLICT, f"several questions are called {approval}: {names}")
+            raise Problem(Code.CONFLICT, f"several questions are open for {approval}: {names}")
         if not matching:
             reason = f"no open question is called {approval[:128]}; it may be answered already"
             raise Problem(Code.NOT_FOUND, reason, hint="See `starloom approvals`.")

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from starloom.access.guard import V1
+from starloom.core.answer import story
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position
 from starloom.core.state import stalls
@@ -22,12 +23,29 @@ from starloom.edge.replies import json_reply
 from starloom.edge.tab import open_again
 from starloom.program import on_device
 from starloom_protocol.feed import FLEET
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code, GroupState, Reason, TaskState
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    Attention,
+    Code,
+    ConstellationState,
+    GroupState,
+    Reason,
+    TaskState,
+)
 
 ITEMS_MAX = 100
+FAILED_MOST = 3
+"""Of so many failed tasks the ways out are told, beside the answer that names the first cause."""
 QUEUED_MAX = 10
 """The most ready tasks for which the answer lists the work ahead of them in the queue."""
 _OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}
+_HEAD_WORDS = {
+    ConstellationState.AWAITING_APPROVAL: "waits for an approval",
+    ConstellationState.CANCELLED: "was cancelled",
+    ConstellationState.FAILED: "has failed",
+    ConstellationState.PARTIAL: "has succeeded in part",
+    ConstellationState.SUCCEEDED: "has succeeded",
+}
 _ATTENTION = {
     Attention.QUESTION_OPEN: "A question to a person is open.",
     Attention.TASK_UNKNOWN: "A task may have happened and is not repeated without your word.",
@@ -96,10 +114,13 @@ def _explain(
     names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
     items = [_item(shard, explain(shard, constellation, name, queued.get(name))) for name in names[:ITEMS_MAX]]
     if not items:
-        sentence = f"{constellation} is {str(head.state).replace('_', ' ')}."
+        answer = found.tables["answer"].get("")
+        sentence = answer.sentence if answer is not None else ""
+        sentence = sentence or f"{constellation} {_HEAD_WORDS.get(head.state, str(head.state))}."
         if head.fault is not None:
             sentence += f" {head.fault.reason}. {head.fault.hint}"
         items = [{"sentence": sentence, "task": None, "state": head.state, "candidates": [], "fix": None}]
+        items += [_item(shard, explain(shard, constellation, name)) for name in story.failed_first(found)[:FAILED_MOST]]
     return {
         "state": head.state,
         "attention": [{"reason": reason, "sentence": _attention(found, reason)} for reason in head.attention],
@@ -145,6 +166,8 @@ def _item(shard: Shard, why: Why) -> dict[str, Any]:
         ],
         "actions": actions,
         "fix": actions[0] if actions else None,
+        "possible": list(why.possible),
+        "warning": why.warning,
         "asleep": [devices[name].name for name in why.asleep],
         "open": None,
     }

@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import json
 import random
-import shutil
 import signal
 import sys
 import time
@@ -29,6 +28,7 @@ from starloom.cli.problems import Problem, here, unreachable
 from starloom.cli.sample_start import SampleStart
 from starloom.cli.view import View
 from starloom.cli.watching import outcome
+from starloom.lab import sample_files
 from starloom.lab.demo_device import DemoDevice
 from starloom.lab.demo_screen import DemoScreen
 from starloom.lab.hosting import Host
@@ -222,6 +222,7 @@ class Sample:
     # -- the end
 
     async def _tell(self, view: View) -> int:
+        await asyncio.to_thread(sample_files.note_sheets, self._places)
         figures = figures_of(view, self._events, sleeps_in(view))
         await asyncio.to_thread(self._screen.finish, view, figures)
         if not self._choices.once:
@@ -238,19 +239,17 @@ class Sample:
 
 
 async def draw(places: Places) -> float:
-    """Empty the folders of the demo devices and draw the phone's pictures; return the seconds that it took.
+    """Draw the phone's pictures in place of those of an earlier start; return the seconds that it took.
 
     Raises:
         Problem: they could not be drawn.
     """
     began = time.monotonic()
-    for folder in (places.phone, places.server, places.desktop):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True, mode=0o700)
+    await asyncio.to_thread(sample_files.prepare, places)
     seed = random.SystemRandom().randrange(2**31)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "starloom_agent.toolkit.pictures.demo_pictures"),
-        *(str(places.phone / "Pictures"), "--seed", str(seed)),
+        *(str(places.pictures), "--seed", str(seed)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
@@ -264,6 +263,7 @@ async def draw(places: Places) -> float:
         raise unreachable(
             f"the pictures could not be drawn: {said.decode(errors='replace')[-500:]}", "Is the disk full?"
         )
+    await asyncio.to_thread(sample_files.note_pictures, places)
     return time.monotonic() - began
 
 

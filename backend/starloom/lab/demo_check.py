@@ -90,15 +90,14 @@ def check(home: Path, code: int, said: str, wall_s: float) -> tuple[Checker, dic
 
 
 def _check_disks(it: Checker, places: Places, report: dict[str, Any]) -> None:
-    phone, server = hashes(places.phone / "Pictures"), hashes(places.server)
+    phone, server = hashes(places.pictures), hashes(places.server)
     folders = {Path(name).parent for name in phone}
     it.that(len(phone) == PICTURES and len(folders) == FOLDERS, f"{len(phone)} pictures in {len(folders)} folders")
     copies = sorted(server.values())
     wanted = sorted(set(phone.values()))
     it.that(len(wanted) == PICTURES - EQUAL, f"one folder is equal to another ({len(wanted)} different pictures)")
     it.that(copies == wanted, f"the server has each picture once, byte for byte ({len(copies)} files)")
-    sheet = places.desktop / "Pictures" / "index.html"
-    catalogue = places.desktop / "Pictures" / "catalogue.csv"
+    sheet, catalogue = places.sheets
     it.that(sheet.is_file() and b"<img" in sheet.read_bytes(), "the contact sheet with its pictures is on the desktop")
     rows = len(catalogue.read_text().strip().splitlines()) - 1 if catalogue.is_file() else 0
     it.that(rows == len(wanted), f"the catalogue has one row a picture ({rows})")

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from starloom.cli.sample_start import own_folder
 from starloom.cli.view import View
 from starloom_protocol.entities import Attempt, Item
 from starloom_protocol.feed import Event
@@ -39,7 +40,21 @@ class Places:
 
     @property
     def desktop(self) -> Path:
-        return self.home / "demo" / "desktop"
+        """The folder that this computer grants. It is no demo device: a person's own files lie there, too."""
+        return own_folder(self.home)
+
+    @property
+    def pictures(self) -> Path:
+        return self.phone / "Pictures"
+
+    @property
+    def sheets(self) -> tuple[Path, Path]:
+        """The contact sheet and the catalogue."""
+        return self.desktop / "Pictures" / "index.html", self.desktop / "Pictures" / "catalogue.csv"
+
+    @property
+    def made(self) -> Path:
+        return self.home / "demo" / "made.json"
 
     def agent_home(self, name: str) -> Path:
         return self.home / "agents" / name

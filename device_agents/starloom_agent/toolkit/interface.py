@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 
@@ -97,6 +97,10 @@ def refused_line(grant: str, path: Path) -> str:
     return f"starloom-agent grant {grant} {shlex.quote(str(path))}"
 
 
+WORKSPACE: Final = "workspace"
+"""The name of the agent's own folder, which is the last of the roots."""
+
+
 @dataclass(frozen=True)
 class Folders:
     """Granted roots, real when granted; the first of `write` (else of `read`) is where relative paths start."""
@@ -164,7 +168,8 @@ class ToolContext:
     def resolve_read(self, path: str | os.PathLike[str]) -> Path:
         """Return the real path (links followed) of something readable; it need not exist.
 
-        A relative path starts at the first granted folder, or in `workdir` where none is granted.
+        A relative path starts at the first granted folder, or in `workdir` where none is granted. The name of a
+        granted folder is that folder, unless the first one holds something of this name.
 
         Raises:
             ToolFailed: `policy_refused`, with the line to type, when it lies outside the granted folders.
@@ -175,14 +180,23 @@ class ToolContext:
         """As `resolve_read`, for a file or folder that the tool will make, change, move or remove."""
         return self._resolve(path, self.folders.write, "files:write")
 
-    def _resolve(self, path: str | os.PathLike[str], roots: tuple[Path, ...], grant: str) -> Path:
+    def resolve_cwd(self, path: str) -> Path:
+        """As `resolve_read`, for the working folder of a program: a granted folder has no short name there.
+
+        A command rule covers one folder, which the policy reads from the letters of the path alone.
+        """
+        return self._resolve(path, self.folders.read, "files:read", by_name=False)
+
+    def _resolve(
+        self, path: str | os.PathLike[str], roots: tuple[Path, ...], grant: str, *, by_name: bool = True
+    ) -> Path:
         text = os.fspath(path)
         if "\x00" in text:
             raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
-        start = roots[0] if roots else self.workdir
         try:
             wanted = Path(text).expanduser()
-            real = (wanted if wanted.is_absolute() else start / wanted).resolve()
+            start = roots[0] if roots else self.workdir
+            real = (placed(wanted, roots, start) if by_name else start / wanted).resolve()
         except (OSError, RuntimeError) as error:
             # Links in a circle, or a link that became something else while it was read.
             raise ToolFailed(Code.TOOL_FAILED, f"{text} cannot be followed on this device: {error}") from error
@@ -247,6 +261,17 @@ class ToolContext:
     def log(self, text: str) -> None:
         """Add text to the attempt's log (a line end is added where it is missing)."""
         self.output.log(text)
+
+
+def placed(wanted: Path, roots: Sequence[Path], start: Path) -> Path:
+    """Return a path that may be relative as a whole one: below the granted folder of its first part's name, or below
+    `start` where there is something of that name or no such folder."""
+    if wanted.is_absolute() or not wanted.parts or os.path.lexists(start / wanted.parts[0]):
+        return start / wanted
+    # No owner has granted the workspace by name, so a folder called like it is a folder to make or to miss.
+    named = [root for root in roots if root != roots[-1] or root.name != WORKSPACE]
+    found = next((root for root in named if root.name == wanted.parts[0]), None)
+    return start / wanted if found is None else found.joinpath(*wanted.parts[1:])
 
 
 def _available() -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NotRequired
@@ -18,7 +18,7 @@ import msgspec
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.files.filling import Outlook
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, refused_line
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, placed, refused_line
 from starloom_agent.toolkit.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -48,12 +48,14 @@ def _mount_of(path: Path) -> Path:
     return path
 
 
-def _wanted(start: Path, path: str) -> Path:
-    """Return the path that was asked for, as written: nothing of it is looked up, so `~SOMEBODY` stays as it is."""
+def _wanted(roots: Sequence[Path], start: Path, path: str) -> Path:
+    """Return the path that was asked for, as written: no name of a person is looked up, so `~SOMEBODY` stays."""
     given = Path(path)
     if given.parts[:1] == ("~",):
         given = Path.home().joinpath(*given.parts[1:])
-    return given if path.startswith("~") and not given.is_absolute() else Path(os.path.normpath(start / given))
+    if path.startswith("~") and not given.is_absolute():
+        return given
+    return Path(os.path.normpath(placed(given, roots, start)))
 
 
 def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
@@ -65,7 +67,7 @@ def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
     """
     roots = tuple(dict.fromkeys((*context.folders.write, *context.folders.read)))
     start = roots[0] if roots else _mount_of(Path.home())
-    wanted = _wanted(start, path) if path else start
+    wanted = _wanted(roots, start, path) if path else start
     real = None
     with suppress(OSError, RuntimeError):  # a name that is too long, links in a circle
         real = wanted.resolve() if wanted.is_absolute() else None
@@ -196,7 +198,7 @@ def usage(context: ToolContext, args: Usage) -> DiskUsage:
         disk = shutil.disk_usage(start)
     asked = args.need_bytes if isinstance(args.need_bytes, int) else sum(args.need_bytes)
     needed = int(asked * args.need_factor)
-    percent = round(100 * disk.used / disk.total) if disk.total else 0
+    percent = filling.used_percent(disk.used, disk.free)
     result: DiskUsage = {
         "path": os.fspath(start),
         "total_bytes": disk.total,

@@ -50,17 +50,19 @@ _MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 _WORD = re.compile(r"[^\W_]+")
+_NAMED_MOST = 5
 
 
 class List(Args, frozen=True, kw_only=True):
-    """`path` is a folder; entries come by name, folders first."""
+    """`path` is a folder; entries come by name, folders first. `device_name` is put into each entry."""
 
     path: str = "."
     hidden: bool = False
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+    device_name: str = ""
 
 
-class FolderEntry(TypedDict):
+class FolderEntry(Named):
     bytes: int
     kind: Literal["file", "folder", "link"]
     mtime_s: int
@@ -85,7 +87,15 @@ def list_folder(context: ToolContext, args: List) -> FolderList:
             kind: Literal["file", "folder", "link"] = (
                 "link" if entry.is_symlink() else "folder" if stat.S_ISDIR(about.st_mode) else "file"
             )
-            entries.append({"name": entry.name, "kind": kind, "bytes": about.st_size, "mtime_s": int(about.st_mtime)})
+            row: FolderEntry = {
+                "name": entry.name,
+                "kind": kind,
+                "bytes": about.st_size,
+                "mtime_s": int(about.st_mtime),
+            }
+            if args.device_name:
+                row["device"] = args.device_name
+            entries.append(row)
     entries.sort(key=lambda entry: (entry["kind"] != "folder", entry["name"]))
     return {
         "path": os.fspath(folder),
@@ -100,8 +110,10 @@ class Find(Args, frozen=True, kw_only=True):
     files`. `same_size` keeps files that are as large as another one, which alone can be equal. `words` are looked
     for in the path, best matches first (a month also as a number: March fits `2026-03`). `device_name` is put into
     each row, so that lists of several devices can be merged. `not_under` leaves out one folder. Without `root` every
-    granted folder is searched; one that is not there is an error, or `missing: nothing`. `whole` is for a copy of a
-    folder: hidden files, modes and empty folders come along, and `left_out` names the links.
+    granted folder is searched; one that is not there is an error, or `missing: nothing`. A `root` that is a file is
+    that file alone, and `file` is the one file of this name, or of this path below the root. `largest` keeps the
+    largest files where there are more than `limit`, largest first. `whole` is for a copy of a folder: hidden files,
+    modes and empty folders come along, and `left_out` names the links.
     """
 
     root: str = ""
@@ -110,6 +122,7 @@ class Find(Args, frozen=True, kw_only=True):
     missing: Literal["fail", "nothing"] = "fail"
     kinds: tuple[Literal["image", "video", "audio", "document", "archive", "code", "other"], ...] = ()
     pattern: str = ""
+    file: str = ""
     words: str = ""
     newer_than: str | int | None = None
     older_than: str | int | None = None
@@ -119,6 +132,7 @@ class Find(Args, frozen=True, kw_only=True):
     hidden: bool = False
     whole: bool = False
     same_size: bool = False
+    largest: bool = False
     limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 10_000
     device_name: str = ""
 
@@ -163,9 +177,8 @@ def score(path: str, words: list[str]) -> int:
 def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
     """Return the folders to search and how their files are written: `Pictures` stays `Pictures`.
 
-    Without a root, or with `.`, that is every granted folder. Where `root` names no folder inside the first granted
-    one but is the name of a granted folder itself (the owner granted `~/Pictures`), that one is meant, and its files
-    are written with their whole path.
+    Without a root, or with `.`, that is every granted folder. Where `root` is the name of a granted folder itself (the
+    owner granted `~/Pictures`), its files are written with their whole path.
     """
     if root in ("", "."):
         granted = context.folders.read
@@ -174,11 +187,8 @@ def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
         inner = [path for path in granted[1:] if not any(path != other and other in path.parents for other in granted)]
         return [*((path, ".") for path in first), *((path, os.fspath(path)) for path in inner)]
     real = context.resolve_read(root)
-    if not context.files.exists(real):
-        for granted_folder in context.folders.read:
-            if granted_folder.name == root.strip("/"):
-                return [(granted_folder, os.fspath(granted_folder))]
-    return [(real, os.fspath(real) if Path(root).expanduser().is_absolute() else os.path.normpath(root))]
+    absolute = Path(root).expanduser().is_absolute() or real in context.folders.read
+    return [(real, os.fspath(real) if absolute else os.path.normpath(root))]
 
 
 class FoundFile(Named):
@@ -228,6 +238,8 @@ def _fits(found: Found, args: Find, now_s: float) -> bool:
         return False
     if args.what and not sort_fits(args.what, name):
         return False
+    if args.file and found.below != os.path.normpath(args.file) and name != args.file:
+        return False
     if args.pattern and not (fnmatch.fnmatch(name, args.pattern) or fnmatch.fnmatch(found.below, args.pattern)):
         return False
     if found.bytes < args.min_bytes or (args.max_bytes is not None and found.bytes > args.max_bytes):
@@ -272,17 +284,48 @@ class _Search:
                 if TRASH not in below.split("/")
             ]
 
+    def take_file(self, file: Path, shown: str) -> None:
+        """Take the root itself, which is a file."""
+        about = self._context.files.status(file)
+        if about is None:
+            return
+        found = Found(file, file.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))
+        if _fits(found, self._args, self._now_s):
+            self._take(found, 1, file.parent, os.path.dirname(shown) or ".")  # noqa: PTH120 - a shown path, not one here
+
     def keep_same_sizes(self) -> None:
         """Drop the files whose size no other one has; files dropped from a full list are not counted."""
         sizes = Counter(row["bytes"] for row in self.rows)
         self.rows = [row for row in self.rows if sizes[row["bytes"]] > 1]
+
+    def keep_the_file(self) -> None:
+        """Keep the one file that was asked for: that of the whole path, else the only one of the name.
+
+        Raises:
+            ToolFailed: `file_not_found` without one, `bad_arguments` with several; their paths are named.
+        """
+        wanted = self._args.file
+        whole = [row for row in self.rows if row["below"].partition("/")[2] == os.path.normpath(wanted)]
+        rows = whole if len(whole) == 1 else self.rows
+        if not rows:
+            where = self._args.root or "the folders that this device allows"
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"there is no file {wanted} in {where}", effect=False)
+        if len(rows) > 1:
+            named = ", ".join(row["path"] for row in rows[:_NAMED_MOST])
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS,
+                f"{len(rows)} files are called {wanted}: {named}. Name the folder, too",
+                effect=False,
+            )
+        self.rows, self.count, self.bytes = rows, 1, rows[0]["bytes"]
+        self.links, self.empty = [], []
 
     def _take(self, found: Found, points: int, root: Path, shown: str) -> None:
         self.count += 1
         self.bytes += found.bytes
         if self.count % 512 == 0:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
-        if not self._words and len(self.rows) >= self._args.limit:
+        if not (self._words or self._args.largest) and len(self.rows) >= self._args.limit:
             return
         row: FoundFile = {
             "path": os.path.normpath(f"{shown}/{found.below}"),
@@ -300,7 +343,7 @@ class _Search:
             row["device"] = self._args.device_name
         self.rows.append(row)
         if len(self.rows) >= 2 * self._args.limit + 64:
-            self.rows = _best(self.rows)[: self._args.limit]
+            self.rows = _best(self.rows, self._args)[: self._args.limit]
 
 
 def find(context: ToolContext, args: Find) -> FoundFiles:
@@ -308,6 +351,10 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     for root, shown in roots_of(context, args.root):
         with plain(root, "searching"):
             there = context.files.is_folder(root)
+            alone = not there and context.files.is_file(root)
+        if alone:
+            search.take_file(root, shown)
+            continue
         if not there and args.missing == "nothing":
             continue
         if not there:
@@ -315,9 +362,11 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
                 Code.FILE_NOT_FOUND, f"{args.root or root} is not a folder on this device ({root})", effect=False
             )
         search.look(root, shown)
+    if args.file:
+        search.keep_the_file()
     if args.same_size:
         search.keep_same_sizes()
-    rows = (_best(search.rows) if args.words else search.rows)[: args.limit]
+    rows = (_best(search.rows, args) if args.words or args.largest else search.rows)[: args.limit]
     result: FoundFiles = {
         "total_bytes": search.bytes,
         "count": search.count,
@@ -333,7 +382,9 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     return result
 
 
-def _best(rows: list[FoundFile]) -> list[FoundFile]:
+def _best(rows: list[FoundFile], args: Find) -> list[FoundFile]:
+    if args.largest:
+        return sorted(rows, key=lambda row: (-row["bytes"], row["path"]))
     return sorted(rows, key=lambda row: (-row.get("score", 0), -row["mtime_s"], row["path"]))
 
 

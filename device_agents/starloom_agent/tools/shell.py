@@ -73,7 +73,7 @@ def run(context: ToolContext, args: Run) -> CommandResult:
     ran = run_program(
         args.argv,
         timeout_s=args.timeout_s,
-        cwd=context.resolve_read(args.cwd) if args.cwd else context.workdir,
+        cwd=context.resolve_cwd(args.cwd) if args.cwd else context.workdir,
         environment={**quiet_environment(), **checked(args.env)},
         stdin=args.stdin.encode(),
         hidden=context.hidden,

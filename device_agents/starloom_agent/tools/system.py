@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NotRequired
 
+from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.results import Finding, Named
 from starloom_protocol.vocabulary import Effect, Repeatability
@@ -154,7 +155,7 @@ def info(_context: ToolContext, args: Info) -> SystemInfo:
         "cpus": os.cpu_count() or 1,
         "disk_total_bytes": disk.total,
         "disk_free_bytes": disk.free,
-        "disk_used_percent": round(100 * disk.used / disk.total) if disk.total else 0,
+        "disk_used_percent": filling.used_percent(disk.used, disk.free),
     }
     memory = memory_bytes()
     if memory is not None:

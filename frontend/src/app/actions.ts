@@ -2,6 +2,7 @@
  * Everything a person can do to a constellation or a task, each with the reason when it cannot be done now.
  * Decides only what to offer; the hub decides what happens. Pure except for the call that each action makes.
  */
+import { CONTROLS } from "../generated/protocol.ts";
 import type { Hub } from "../link/endpoints.ts";
 import { boardOf } from "../model/board.ts";
 import type { TaskView } from "../model/selectors.ts";
@@ -47,13 +48,13 @@ export function constellationActions(hub: Hub, head: Head): Action[] {
   ];
 }
 
-const RETRIES = new Set(["failed", "cancelled", "skipped", "unknown"]);
 const FINAL_TASK = new Set(["succeeded", "failed", "cancelled", "skipped"]);
 const AT_WORK = new Set(["leased", "running", "cancelling"]);
 
 export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const state = view.record?.state ?? "waiting";
   const id = view.id;
+  const can = (control: string) => CONTROLS[state].includes(control);
   const gone = head.state === "cancelled" && head.cancelled_by ? "A cancelled constellation stays as it is." : null;
   const act = (action: string, more: Record<string, unknown> = {}) => {
     return (confirm?: string[]) => hub.taskControl(head.id, id, action, confirm?.length ? { ...more, confirm } : more);
@@ -66,7 +67,7 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
       label: "Retry",
       why:
         gone ??
-        (RETRIES.has(state)
+        (can("retry")
           ? null
           : state === "succeeded"
             ? "It is done; redo it with Retry from here."
@@ -76,13 +77,13 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
     {
       id: "retry-from",
       label: "Retry from here",
-      why: gone ?? (FINAL_TASK.has(state) ? null : (atWork ?? "It has not ended yet.")),
+      why: gone ?? (can("retry-from") ? null : (atWork ?? "It has not ended yet.")),
       run: act("retry-from"),
     },
     {
       id: "skip",
       label: "Skip",
-      why: gone ?? atWork ?? done ?? (state === "unknown" ? "Say first whether it happened." : null),
+      why: gone ?? (can("skip") ? null : (atWork ?? done ?? "Say first whether it happened.")),
       run: act("skip"),
     },
     view.record?.held
@@ -90,13 +91,15 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
       : {
           id: "hold",
           label: "Hold",
-          why: gone ?? (state === "waiting" || state === "ready" ? null : (atWork ?? "It has ended.")),
+          why: gone ?? (can("hold") ? null : (atWork ?? "It has ended.")),
           run: act("hold"),
         },
     {
       id: "cancel",
       label: "Cancel task",
-      why: done ?? (state === "cancelling" ? "It is being stopped." : null),
+      why: can("cancel")
+        ? null
+        : (done ?? (state === "cancelling" ? "It is being stopped." : "Say first whether it happened.")),
       danger: true,
       run: act("cancel"),
     },

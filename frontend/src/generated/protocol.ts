@@ -2157,6 +2157,20 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "marked", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
 ];
 
+/** The controls of a task that its state allows. */
+export const CONTROLS: Record<TaskState, readonly string[]> = {
+  waiting: ["skip", "hold", "release", "cancel"],
+  ready: ["skip", "hold", "release", "cancel"],
+  leased: ["cancel"],
+  running: ["cancel"],
+  cancelling: [],
+  unknown: ["retry", "mark"],
+  succeeded: ["retry-from", "mark"],
+  failed: ["retry", "retry-from", "mark"],
+  cancelled: ["retry", "retry-from", "mark"],
+  skipped: ["retry", "retry-from", "mark"],
+};
+
 /** Who may send which frame in which state, and the state after it; null is not legal. */
 export const SESSION_TABLE: Record<Side, Record<string, Record<State, State | null>>> = {
   hub: {

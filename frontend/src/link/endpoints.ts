@@ -182,6 +182,8 @@ export interface WhyDocument {
   waits_for?: string[];
   candidates?: { device: string; name: string; fits: boolean; reason: string }[];
   actions?: string[];
+  /** What moving the task to another device would change. */
+  warning?: string;
   /** Names of browser tabs that somebody has to open, and where. */
   asleep?: string[];
   open?: OpenAgain | null;

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useRevision, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
+import { waysOut } from "../app/waysOut.ts";
 import { feedLines, feedSource } from "../model/feed.ts";
 import { nameOfDevice } from "../model/fleet.ts";
 import { dependencies, head, type TaskView, taskView } from "../model/selectors.ts";
@@ -48,9 +49,10 @@ export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
       {(why.value?.actions?.length ?? 0) > 0 && (
         <p className="small">
           <span className="dim">Way out: </span>
-          {why.value?.actions?.join("; ")}
+          {waysOut(why.value?.actions ?? [], why.value?.state).join("; or ")}
         </p>
       )}
+      {why.value?.warning && <p className="small">{why.value.warning}</p>}
       {waits.length > 0 && (
         <>
           <h3 className="small strong dim">Depends on</h3>

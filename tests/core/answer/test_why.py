@@ -14,7 +14,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom_protocol.entities import Choice, ForEach, ToolOffer, encode_entity
 from starloom_protocol.feed import FLEET
-from starloom_protocol.vocabulary import Code, DeviceLink, Outcome, Reason
+from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
 
 
@@ -120,20 +120,20 @@ def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: 
 
 
 @pytest.mark.parametrize(
-    ("reason", "fields", "action"),
+    ("reason", "fields", "actions"),
     [
-        (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none"}, "enroll"),
-        (Reason.DEVICE_AWAY, {"device": "off"}, "reassign"),
-        (Reason.DEVICE_ASIDE, {"device": "drained"}, "reassign"),
+        (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none"}, ["enroll"]),
+        (Reason.DEVICE_AWAY, {"device": "off"}, ["switch on off, and the task goes on", "reassign"]),
+        (Reason.DEVICE_ASIDE, {"device": "drained"}, ["reassign"]),
     ],
 )
-def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], action: str) -> None:
+def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: list[str]) -> None:
     driver = Driver("one", "off", "drained")
     control_device(driver, "drained", "drain")
     driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
     driver.submit(plan(task("a", **fields)))
     found = why(driver)
-    assert (found.reason, found.actions) == (reason, [action])
+    assert (found.reason, found.actions) == (reason, actions)
 
 
 def test_a_missing_grant_shows_the_line_to_type() -> None:
@@ -259,3 +259,55 @@ def hedging_driver() -> Driver:
     for timer in list(passed(driver.shard, driver.now_ms)):
         driver.fire(timer)
     return driver
+
+
+def test_a_device_that_is_off_is_to_be_switched_on_before_its_work_is_moved() -> None:
+    driver = Driver("one", "off")
+    driver.now_ms = 1_764_096_180_000
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    driver.submit(plan(task("a", device="off"), task("f", device="off", args='{"path":"."}')))
+    found = why(driver)
+    assert found.sentence == (
+        "a waits for a device that is away: off is off or out of reach since 25 November, 18:43 UTC."
+    )
+    assert found.actions == ["switch on off, and the task goes on", "reassign"]
+    assert found.warning == ""
+    assert why(driver, "f").warning == "Another device uses its own files under the same paths, not those of off."
+
+
+@pytest.mark.parametrize(
+    ("action", "by", "how"), [("leave", "device:d-off", "left this hub"), ("revoke", "person:ann", "was revoked")]
+)
+def test_a_task_whose_device_has_left_says_so_and_asks_for_attention(action: str, by: str, how: str) -> None:
+    driver = Driver("one", "off")
+    driver.now_ms = 1_764_096_180_000
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    driver.submit(plan(task("a", device="off")))
+    driver.submit(plan(task("b", device="one")), name="c2")
+    driver.do(i.DeviceControlled(id="x", by=by, device="d-off", action=action))
+    found = why(driver)
+    assert found.sentence == f"a waits for off, which {how} on 25 November, 18:43 UTC."
+    assert (found.reason, found.actions) == (Reason.NO_CAPABLE_DEVICE, ["reassign", "edit", "cancel"])
+    assert driver.shard.constellations["c1"].head.attention == [Attention.NO_CAPABLE_DEVICE]
+    assert driver.shard.constellations["c2"].head.attention == []
+
+
+def test_another_device_of_the_name_is_waited_for_not_the_one_that_left() -> None:
+    driver = Driver("one", "off")
+    control_device(driver, "off", "revoke")
+    driver.add_device("other")
+    other = msgspec.structs.replace(driver.shard.fleet.devices["d-other"], name="off", link=DeviceLink.OFFLINE)
+    load(driver.shard, FLEET, 0, {"device/d-other": other})
+    driver.submit(plan(task("a", device="off")))
+    assert why(driver).reason is Reason.DEVICE_AWAY
+
+
+def test_every_way_out_of_an_ended_task_is_accepted() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(plan(task("f"), task("s", "x=f")))
+    (sent,) = driver.take()
+    driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
+    for name in ("f", "s"):
+        found = why(driver, name)
+        assert found.actions
+        assert set(found.actions) <= set(found.possible)

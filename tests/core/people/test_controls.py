@@ -8,8 +8,19 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, ArmTimer, StartJob
+from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom_protocol.entities import Choice, Fault, ForEach, Policy
-from starloom_protocol.vocabulary import Approval, Attention, Code, Gate, Outcome, Reason, TaskState
+from starloom_protocol.task_controls import CONTROLS
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    Approval,
+    Attention,
+    Code,
+    Gate,
+    Outcome,
+    Reason,
+    TaskState,
+)
 from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
 
@@ -364,3 +375,29 @@ def test_at_a_deadline_what_must_not_be_cut_goes_on_to_its_end_and_nothing_else_
     driver.result(by_task["must-not"], 1)
     assert (found.head.state, found.head.cancelled_by) == ("cancelled", "deadline")
     assert "Its deadline of 5 s had passed." in found.tables["answer"][""].sentence
+
+
+@pytest.mark.parametrize("state", TaskState)
+def test_the_offered_controls_are_those_that_the_core_accepts(state: TaskState) -> None:
+    triggers = {"retry": Trigger.RETRY, "skip": Trigger.SKIP, "mark": Trigger.MARK, "cancel": Trigger.CANCEL}
+    triggers |= {"hold": Trigger.HOLD, "release": Trigger.RELEASE}
+    accepted = {name for name, trigger in triggers.items() if look_up(state, trigger).verdict is Verdict.ACT}
+    accepted |= {"retry-from"} if state in FINAL_TASK_STATES else set()
+    assert set(CONTROLS[state]) == accepted
+
+
+def test_a_refusal_names_the_controls_that_are_possible() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a")))
+    (sent,) = driver.take()
+    driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
+    (refused,) = driver.control("skip", "a").faults
+    assert refused.reason.endswith("Possible now: retry, retry-from, mark")
+
+
+def test_nothing_is_possible_in_a_cancelled_constellation() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a")), hold=True)
+    driver.control("cancel")
+    (refused,) = driver.control("skip", "a").faults
+    assert refused.reason.endswith("Possible now: nothing")

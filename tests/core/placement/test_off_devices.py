@@ -212,3 +212,15 @@ def test_the_words_of_the_language() -> None:
         ("tasks[0].for_each.after_s", "`after_s` belongs to `when_off: report`")
     ]
     assert faults({**look, "for_each": {"devices": {}, "when_off": "skip"}})[0][0] == "tasks[0].for_each.when_off"
+
+
+def test_an_answer_of_no_device_is_no_success_in_words() -> None:
+    driver = Driver("one", "nas")
+    driver.now_ms = 30 * DAY_MS
+    gone(driver, "nas", driver.now_ms - 3 * DAY_MS)
+    each = msgspec.structs.replace(REPORT, devices=Selector(name="nas"))
+    driver.submit(plan(task("look", for_each=each), joined(), name="Find a file"))
+    fire(driver)
+    finish(driver)
+    said = driver.shard.constellations["c1"].tables["answer"][""].sentence
+    assert said.startswith("Find a file could ask no device; not asked: nas (off since Wednesday).")

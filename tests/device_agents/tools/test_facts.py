@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from starloom_agent.toolkit.durations import seconds_of
+from starloom_agent.toolkit.files.filling import used_percent
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools.logs import moment_of
 from starloom_agent.tools.net import days_left
@@ -205,3 +206,9 @@ def test_what_is_no_duration_is_refused(text: str | int) -> None:
 def test_the_days_of_a_certificate_are_counted() -> None:
     assert days_left("Mar 20 12:00:00 2026 GMT", NOW) == 10
     assert days_left("Mar  9 12:00:00 2026 GMT", NOW) == -1
+
+
+def test_a_disk_is_as_full_as_df_says() -> None:
+    assert used_percent(44, 58) == 44
+    assert used_percent(0, 0) == 0
+    assert used_percent(1, 999) == 1

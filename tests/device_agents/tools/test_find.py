@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,3 +138,88 @@ def test_a_point_means_every_granted_folder(device: Device, tmp_path: Path) -> N
     granted = Folders.of(write=[str(device.folder), str(other)])
     found = device.call("fs.find", root=".", granted=granted)["files"]
     assert {row["name"] for row in found} == {"near.txt", "far.txt"}
+
+
+@pytest.mark.parametrize("name", ["Keepsakes", "./Keepsakes/", "Keepsakes/deep/.."])
+def test_the_name_of_a_granted_folder_is_that_folder(device: Device, name: str) -> None:
+    device.write("Keepsakes/deep/diary.txt", b"one")
+    context = device.context(granted=Folders.of(write=[str(device.folder / "Keepsakes")]))
+    assert context.resolve_read(name) == context.resolve_write(name) == device.folder / "Keepsakes"
+
+
+def test_every_file_tool_reads_the_name_of_a_granted_folder_alike(device: Device) -> None:
+    device.write("Keepsakes/diary.txt", b"one")
+    granted = Folders.of(write=[str(device.folder / "Keepsakes")])
+    listed = device.call("fs.list", path="Keepsakes", granted=granted)
+    assert [entry["name"] for entry in listed["entries"]] == ["diary.txt"]
+    assert device.call("archive.pack", path="Keepsakes", granted=granted)["summary"]["files"] == 1
+    assert device.call("fs.find", root="Keepsakes", granted=granted)["total_bytes"] == 3
+    assert device.call("fs.read", path="Keepsakes/diary.txt", granted=granted)["text"] == "one"
+
+
+def test_a_folder_inside_the_first_granted_one_comes_before_a_granted_folder_of_its_name(device: Device) -> None:
+    device.write("Keepsakes/Keepsakes/inner.txt", b"inner")
+    context = device.context(granted=Folders.of(write=[str(device.folder / "Keepsakes")]))
+    assert context.resolve_read("Keepsakes") == device.folder / "Keepsakes" / "Keepsakes"
+
+
+def test_a_folder_called_like_the_agents_workspace_is_made_in_the_granted_folder(device: Device) -> None:
+    home = device.folder.parent / "agent" / "workspace"
+    context = device.context(granted=Folders.of(write=[str(device.folder), str(home)]))
+    assert context.resolve_write("workspace/a.txt") == device.folder / "workspace" / "a.txt"
+
+
+def test_sizes_are_measured_by_the_name_of_a_granted_folder(device: Device) -> None:
+    device.write("Keepsakes/deep/diary.txt", b"one")
+    granted = Folders.of(write=[str(device.folder / "Keepsakes")])
+    rows = device.call("disk.usage", path="Keepsakes", top=3, granted=granted)["rows"]
+    assert [row["folder"] for row in rows] == [str(device.folder / "Keepsakes" / "deep")]
+
+
+def test_a_working_folder_has_no_short_name(device: Device) -> None:
+    device.write("Keepsakes/diary.txt", b"one")
+    context = device.context(granted=Folders.of(write=[str(device.folder / "Keepsakes")]))
+    assert context.resolve_cwd("Keepsakes") == device.folder / "Keepsakes" / "Keepsakes"
+
+
+def test_a_root_that_is_a_file_is_that_file_alone(device: Device) -> None:
+    device.write("notes/diary.txt", b"one")
+    device.write("notes/other.txt", b"two")
+    (folder,) = device.call("fs.find", root="notes/diary.txt", group_by="folder", whole=True)["folders"]
+    assert (folder["path"], [row["path"] for row in folder["files"]]) == ("notes", ["notes/diary.txt"])
+
+
+def test_one_file_is_found_by_its_name_or_by_its_path(device: Device) -> None:
+    device.write("diary.txt", b"top")
+    device.write("old/diary.txt", b"old")
+    device.write("old/plan.txt", b"plan")
+    wanted: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"file": "diary.txt"}, "diary.txt"),
+        ({"file": "old/diary.txt"}, "old/diary.txt"),
+        ({"file": "diary.txt", "root": "old"}, "old/diary.txt"),
+        ({"file": "plan.txt"}, "old/plan.txt"),
+    )
+    for args, path in wanted:
+        assert [row["path"] for row in device.call("fs.find", **args)["files"]] == [path]
+
+
+def test_a_file_that_is_missing_or_not_the_only_one_is_refused(device: Device) -> None:
+    device.write("a/diary.txt", b"a")
+    device.write("b/diary.txt", b"b")
+    with pytest.raises(ToolFailed, match=r"2 files are called diary.txt: a/diary.txt, b/diary.txt"):
+        device.call("fs.find", file="diary.txt")
+    with pytest.raises(ToolFailed, match=r"there is no file plan\.txt in a"):
+        device.call("fs.find", file="plan.txt", root="a")
+
+
+def test_the_largest_files_are_kept(device: Device) -> None:
+    for size in range(1, 90):
+        device.write(f"{size:02}.bin", b"x" * size)
+    found = device.call("fs.find", largest=True, limit=2)
+    assert [row["bytes"] for row in found["files"]] == [89, 88]
+    assert found["truncated"] is True
+
+
+def test_entries_of_a_folder_say_their_device(device: Device) -> None:
+    device.write("a.txt", b"a")
+    assert device.call("fs.list", device_name="nas")["entries"][0]["device"] == "nas"

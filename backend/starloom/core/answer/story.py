@@ -20,7 +20,9 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     total = len(constellation.tasks)
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
-    failed, superseded = _apart(constellation, _in_order(constellation))
+    if state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
+        opening = f"{constellation.head.name} could ask no device"
+    failed, superseded = _apart(constellation, failed_first(constellation))
     unseen = left_out.clause(constellation, fleet, now_ms)
     if state is ConstellationState.SUCCEEDED and failed:
         unseen += f"; failed: {_few(constellation, fleet, failed)}"
@@ -110,7 +112,7 @@ def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:
     return shown + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
 
 
-def _in_order(constellation: Constellation) -> list[str]:
+def failed_first(constellation: Constellation) -> list[str]:
     """Return the failed tasks, earliest failure first: later ones are seldom the cause."""
     failed = [task for task, record in constellation.tasks.items() if record.state is _FAILED]
     return sorted(failed, key=lambda task: constellation.tasks[task].since_ms)

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from starloom.core.placement import disk_room
+from starloom.core.people import controls
+from starloom.core.placement import absent_devices, disk_room
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import Candidate, full, judge, nearest
 from starloom.core.run import hedging, verification
@@ -19,6 +20,7 @@ from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
 from starloom.core.state.tasks.names import called
 from starloom_protocol.entities import Device, Record, Secret, Selector, TaskSpec, decode_entity
 from starloom_protocol.presentation import Presentation, presentation
+from starloom_protocol.task_controls import CONTROLS
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_TASK_STATES,
@@ -31,13 +33,15 @@ from starloom_protocol.vocabulary import (
 
 TAB_OS: Final = "browser"
 _ASLEEP: Final = "is asleep - open it"
+_CONTROLS: Final = frozenset(action for offered in CONTROLS.values() for action in offered)
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
     """The explanation of one task. `actions` are controls or command lines, most useful first.
 
-    `asleep` are the browser tabs for which the task waits: a person wakes one by opening its page.
+    `asleep` are the browser tabs for which the task waits: a person wakes one by opening its page. `warning` tells the
+    consequence of moving the task to another device.
     """
 
     task: str
@@ -49,6 +53,8 @@ class Why:
     waits_for: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
     asleep: list[str] = field(default_factory=list)
+    possible: tuple[str, ...] = ()
+    warning: str = ""
 
 
 def shard_of(
@@ -151,7 +157,11 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
             name = beside.name if beside else second.device
             sentence = f"{sentence} It takes long, so a second attempt runs on {name}; the first result counts."
     sentence = sentence.replace(task, called(constellation, shard.fleet, task), 1)
-    return Why(task, str(record.state), reason, shown, sentence, candidates, waits, actions, asleep)
+    offered = controls.possible(constellation, task)
+    actions = [action for action in actions if action not in _CONTROLS or action in offered]
+    warning = absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else ""
+    made = (sentence, candidates, waits, actions, asleep, offered, warning)
+    return Why(task, str(record.state), reason, shown, *made)
 
 
 def _as_used(candidate: Candidate, queued: Position) -> Candidate:
@@ -265,9 +275,15 @@ def _ready(
             asked = constellation.attempt(spec.id, record.attempt)
             return f"{spec.id} waits for the owner of {names[asked.device]}: {asked.detail}.", []
         case Reason.DEVICE_AWAY:
-            return f"{spec.id} waits for a device that is away: {near}.", ["reassign"]
+            away = [item for item in candidates if item.reason is reason]
+            told = "; ".join(f"{names[item.device]} {absent_devices.away_words(shard.fleet, item)}" for item in away)
+            ways = [*absent_devices.switch_on(shard.fleet, away), "reassign"]
+            return f"{spec.id} waits for a device that is away: {told}.", ways
         case Reason.DEVICE_ASIDE:
             return f"{spec.id} waits for a device that takes no work now: {near}.", ["reassign"]
+        case Reason.NO_CAPABLE_DEVICE if left := absent_devices.gone(shard.fleet, spec):
+            told = " and for ".join(absent_devices.gone_words(device) for device in left)
+            return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
         case Reason.NO_CAPABLE_DEVICE:
             return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
         case Reason.BUSY:
@@ -288,7 +304,7 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             title = CODES[record.code].title if record.code else "it failed"
             hint = CODES[record.code].hint if record.code else ""
             detail = f": {attempt.detail}" if attempt and attempt.detail else ""
-            return f"{task} failed: {title}{detail}. {hint}", ["retry", "skip"]
+            return f"{task} failed: {title}{detail}. {hint}", ["retry", "mark"]
         case TaskState.CANCELLED:
             return f"{task} was cancelled.", ["retry"]
         case _:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from starloom.core.fleet import draining, owner_questions
 from starloom.core.fleet.profiles import held_to
-from starloom.core.placement import device_conditions, disk_room, returning
+from starloom.core.placement import device_conditions, disk_room, returning, waiting
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
 from starloom.core.run.attempts import dispatch_of
@@ -398,3 +398,4 @@ def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> N
             change_task(work, constellation, task, EventKind.TASK_CANCELLED, cancelled, also, by="engine")
         else:
             recovery.lost(work, constellation, constellation.specs[task], record, attempt, "reassign")
+    waiting.device_gone(work, revoked)

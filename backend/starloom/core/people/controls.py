@@ -35,6 +35,7 @@ from starloom.core.state.work import (
 from starloom_protocol.authors import may_decide
 from starloom_protocol.entities import Attempt, TaskRecord
 from starloom_protocol.events import EventKind
+from starloom_protocol.task_controls import CONTROLS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -168,6 +169,22 @@ _OF_CONSTELLATION: dict[str, Callable[[Work, Constellation, ControlRequested], N
 # -- of a task
 
 
+def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
+    """Return the controls of a task that are accepted now."""
+    record = constellation.tasks[task]
+    found = CONTROLS[record.state]
+    if _is_closed(constellation):
+        # Nothing is run again: what opens a round is refused.
+        return tuple(action for action in found if action == "cancel" or record.state is TaskState.UNKNOWN)
+    return tuple(action for action in found if action != ("hold" if record.held else "release"))
+
+
+def _not_possible(constellation: Constellation, task: str, why: str) -> Refusal:
+    offered = ", ".join(possible(constellation, task)) or "nothing"
+    reason = f"{task} is {constellation.tasks[task].state}: {why}. Possible now: {offered}"
+    return Refusal(fault(Code.ILLEGAL_CONTROL, reason))
+
+
 def _on_task(work: Work, constellation: Constellation, item: ControlRequested, task: str) -> None:
     if task in constellation.groups:
         _on_group(work, constellation, item, task)
@@ -177,7 +194,7 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "task"))
     if item.action == "retry_from":
         if record.state not in FINAL_TASK_STATES:
-            raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{task} is {record.state}, not final"))
+            raise _not_possible(constellation, task, "the task has not ended")
         open_round(work, constellation, [task], item)
         return
     trigger = _TRIGGERS.get(item.action)
@@ -185,7 +202,7 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a task", "action"))
     row = look_up(record.state, trigger)
     if row.verdict is Verdict.NEVER:
-        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{task} is {record.state}: {row.reason}"))
+        raise _not_possible(constellation, task, row.reason)
     if row.verdict is Verdict.IGNORE:
         work.ignore(row.reason)
         return
@@ -336,7 +353,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         Refusal: `illegal_control` after a cancel, `downstream_started`, `needs_confirm`.
     """
     head = constellation.head
-    if head.state is _STATE.CANCELLING or (head.state is _STATE.CANCELLED and head.cancelled_by is not None):
+    if _is_closed(constellation):
         reason = f"the constellation is {head.state}"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", "Start it again as a new constellation."))
     part, kept = redone(constellation, starts)
@@ -379,6 +396,12 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):
         # A fork that is being made is started by the code that makes it.
         activate(work, constellation, EventKind.REOPENED, item.reason)
+
+
+def _is_closed(constellation: Constellation) -> bool:
+    """Whether a constellation was cancelled as a whole: it is started again as a new one."""
+    head = constellation.head
+    return head.state is _STATE.CANCELLING or (head.state is _STATE.CANCELLED and head.cancelled_by is not None)
 
 
 def _is_final(constellation: Constellation, task: str) -> bool:

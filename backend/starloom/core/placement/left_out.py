@@ -41,6 +41,16 @@ def clause(constellation: Constellation, fleet: Fleet, now_ms: int) -> str:
     return f"; not asked: {', '.join(told)}" if told else ""
 
 
+def nobody_asked(constellation: Constellation) -> bool:
+    """Whether each device of each list over devices was off, so that the answer knows nothing."""
+    roots = [root for root in constellation.families if (spec := constellation.specs.get(root)) and spec.for_each]
+    asked = [root for root in roots if (each := constellation.specs[root].for_each) and each.devices is not None]
+    return bool(asked) and all(
+        constellation.children.get(root) and len(told_of(constellation, root)) == len(constellation.children[root])
+        for root in asked
+    )
+
+
 def _listed(names: list[str]) -> str:
     if len(names) > _NAMED_MOST:
         return f"{', '.join(names[:_NAMED_MOST])} and {len(names) - _NAMED_MOST} more"

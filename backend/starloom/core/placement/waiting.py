@@ -7,13 +7,14 @@ a device that is away after `schedule_to_start_s`.
 from __future__ import annotations
 
 from starloom.core.placement import off_devices
+from starloom.core.placement.absent_devices import gone
 from starloom.core.placement.selection import judge, nearest
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation
 from starloom.core.state.queues.ready import ANY, demand_key, queueable
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
 from starloom.core.state.work import Work, attend, unattend
-from starloom_protocol.entities import TaskRecord, TaskSpec
+from starloom_protocol.entities import Device, Selector, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import Attention, ConstellationState, DeviceLink, Reason, TaskState
 
 # A browser tab sleeps until a person opens it, so it asks for attention.
@@ -45,7 +46,9 @@ def watch(work: Work) -> None:
 def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
     reason = best_reason(work, constellation, spec)
     if reason is Reason.NO_CAPABLE_DEVICE:
-        note = f"{spec.id} needs {spec.tool}, which no device that fits it offers"
+        left = " and ".join(device.name for device in gone(work.shard.fleet, spec))
+        lacks = f"needs {left}, which has left" if left else f"needs {spec.tool}, which no device that fits it offers"
+        note = f"{spec.id} {lacks}"
         attend(work, constellation, Attention.NO_CAPABLE_DEVICE, note=note)
     elif reason is Reason.MISSING_GRANT:
         note = f"{spec.id} needs {spec.tool}, which no device that fits it is allowed to do"
@@ -54,6 +57,22 @@ def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
         names = missing(needs_of(work.shard.access, spec, constellation.head.recipe))
         lines = ", ".join(set_line(name) for name in names)
         attend(work, constellation, Attention.MISSING_SECRET, note=f"{spec.id} needs a secret that is not set: {lines}")
+
+
+def device_gone(work: Work, device: Device) -> None:
+    """A device has left: where a ready task names it and no other can take that task, a person is told at once."""
+    for name in list(work.shard.live):
+        constellation = work.shard.constellations[name]
+        if constellation.head.state is not ConstellationState.ACTIVE:
+            continue
+        waiting = [constellation.specs[task] for task, record in constellation.tasks.items() if queueable(record)]
+        named = {demand_key(spec): spec for spec in waiting if spec.device is not None and _names(spec.device, device)}
+        for spec in named.values():
+            _attend(work, constellation, spec)
+
+
+def _names(selector: Selector, device: Device) -> bool:
+    return device.id == selector.id or device.name == selector.name or any(_names(one, device) for one in selector.any)
 
 
 def best_reason(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason | None:

@@ -23,6 +23,11 @@ _DAYS_MOST = 3650
 _BYTES_A_DAY_LEAST = 1024 * 1024
 
 
+def used_percent(used: int, free: int) -> int:
+    """Return how full a disk is, as `df` says it: what only the system may fill is neither used nor free."""
+    return -(-100 * used // (used + free)) if used + free else 0
+
+
 class _Disk(msgspec.Struct):
     """`samples` are (unix time, free bytes), oldest first; another size is another disk."""
 

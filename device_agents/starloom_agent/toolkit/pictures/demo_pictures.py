@@ -70,6 +70,16 @@ def _grain(pixels: bytes, chance: random.Random) -> bytes:
     return total.to_bytes(len(pixels), "little")
 
 
+def paths() -> list[str]:
+    """Return the paths of all pictures, relative to their folder."""
+    return [name for place in PLACES for number in range(1, EACH + 1) for name in _named(place, number)]
+
+
+def _named(place: str, number: int) -> list[str]:
+    first = f"{place}/{place.lower()}-{number}.png"
+    return [first, f"{REPEAT_AS}/copy of {place.lower()}-{number}.png"] if place == REPEATED else [first]
+
+
 def draw_all(folder: Path, seed: int) -> int:
     """Write the folders and return the number of bytes; the same seed writes the same files."""
     total = 0
@@ -77,11 +87,8 @@ def draw_all(folder: Path, seed: int) -> int:
         for number in range(1, EACH + 1):
             chance = random.Random(f"{seed}/{place}/{number}")  # noqa: S311 - drawing, not secrets
             data = encode(draw(place, chance), level=1)
-            names = [(place, f"{place.lower()}-{number}.png")]
-            if place == REPEATED:
-                names.append((REPEAT_AS, f"copy of {place.lower()}-{number}.png"))
-            for below, name in names:
-                target = folder / below / name
+            for name in _named(place, number):
+                target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
                 total += len(data)

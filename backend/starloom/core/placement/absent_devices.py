@@ -1,0 +1,89 @@
+"""Devices that a waiting task names and that cannot take it: since when, and what a move of the task would change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from starloom.core.placement.selection import Candidate
+from starloom.core.state.model import Fleet
+from starloom_protocol.entities import Device, Selector, TaskSpec
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import DeviceLink
+
+_FILE_GRANTS = frozenset({"files:read", "files:write"})
+_PATHS = frozenset({"cwd", "folder", "path", "paths", "root", "under"})
+
+
+def at_words(at_ms: int) -> str:
+    """Return a moment as `25 November, 18:03 UTC`."""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return f"{at.day} {at:%B, %H:%M} UTC"
+
+
+def away_words(fleet: Fleet, candidate: Candidate) -> str:
+    """Return the reason of a device that is away, with the moment from which on."""
+    return f"{candidate.words} since {at_words(fleet.devices[candidate.device].link_since_ms)}"
+
+
+def switch_on(fleet: Fleet, away: list[Candidate]) -> list[str]:
+    """Return the first way out of waiting for devices that are off; those that sleep or show a page wake otherwise."""
+    devices = [fleet.devices[item.device] for item in away]
+    off = [device.name for device in devices if device.link is DeviceLink.OFFLINE and device.os != "browser"]
+    if not off:
+        return []
+    return [f"switch on {' or '.join(off[:3])}, and the task goes on"]
+
+
+def gone(fleet: Fleet, spec: TaskSpec) -> list[Device]:
+    """Return the devices that a task names and that have left or were revoked, unless a present one has the name."""
+    found = []
+    for selector in _parts(spec.device):
+        named = [device for device in fleet.devices.values() if _is_named(selector, device)]
+        if named and all(device.revoked for device in named):
+            found.append(max(named, key=lambda device: device.link_since_ms))
+    return found
+
+
+def gone_words(device: Device) -> str:
+    """Return that a device left, and when."""
+    how = "left this hub" if device.left else "was revoked"
+    return f"{device.name}, which {how} on {at_words(device.link_since_ms)}"
+
+
+def move_warning(fleet: Fleet, spec: TaskSpec) -> str:
+    """Return what another device would do with the task's paths; empty for work that names no files of its device."""
+    if not _of_files(fleet, spec):
+        return ""
+    names = " or ".join(dict.fromkeys(_called(fleet, selector) for selector in _parts(spec.device)))
+    of = f", not those of {names}" if names else ""
+    return f"Another device uses its own files under the same paths{of}."
+
+
+def _of_files(fleet: Fleet, spec: TaskSpec) -> bool:
+    tool = spec.tool or ""
+    offers = (tools[tool] for tools in fleet.tools.values() if tool in tools)
+    offer = next(offers, None)
+    args = parse(spec.args)
+    return (offer is not None and offer.grant in _FILE_GRANTS) or (
+        isinstance(args, dict) and not _PATHS.isdisjoint(args)
+    )
+
+
+def _parts(selector: Selector | None) -> Iterator[Selector]:
+    """Yield the parts of a selector that name one device."""
+    if selector is None:
+        return
+    if selector.id is not None or selector.name is not None:
+        yield selector
+    for part in selector.any:
+        yield from _parts(part)
+
+
+def _is_named(selector: Selector, device: Device) -> bool:
+    return device.id == selector.id if selector.id is not None else device.name == selector.name
+
+
+def _called(fleet: Fleet, selector: Selector) -> str:
+    known = fleet.devices.get(selector.id or "")
+    return known.name if known is not None else selector.name or selector.id or ""

@@ -1,0 +1,25 @@
+/** Ways out of a task that does not move, as this page offers them: by the label of the button to press. */
+
+const BUTTONS: Readonly<Record<string, string>> = {
+  answer: "answer the question in the Inbox",
+  approve: "approve the plan in the Inbox",
+  cancel: "press Cancel",
+  edit: "press Edit plan",
+  enroll: "add a device under Fleet",
+  mark: "say in the terminal how it ended (starloom mark)",
+  open: "open the page on that device",
+  reassign: "press Edit plan and choose another device for this task",
+  release: "press Release",
+  resume: "press Resume",
+  retry: "press Retry",
+};
+
+/** The ways out in words; a line to type or a sentence stays as it is, and one button is named once. */
+export function waysOut(actions: readonly string[], state: string | undefined): string[] {
+  const reassigns = actions.includes("reassign");
+  return actions
+    .filter((action) => !(action === "edit" && reassigns))
+    .map((action) =>
+      action === "mark" && state === "unknown" ? "press It happened or It did not happen" : (BUTTONS[action] ?? action),
+    );
+}
