@@ -145,7 +145,7 @@ def as_before(stack: Stack) -> Iterator[None]:
     stack.restore(before)
 
 
-@pytest.fixture(params=list(SIZES))
+@pytest.fixture(params=["wide", pytest.param("phone", marks=pytest.mark.proof)])
 def width(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -14,7 +14,7 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = pytest.mark.e2e
 
 LARGE = 0.15
 """Which part of the window a thing covers at the least that one came to see; a chip covers less than 0.5 %."""

@@ -14,7 +14,7 @@ from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.waiting import until
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = pytest.mark.e2e
 
 _LINK_MIDDLE = """(path) => {
   const point = path.getPointAtLength(12).matrixTransform(path.getScreenCTM());

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.screens import Screens
 from tests.e2e.witness import Seen
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 
 def test_it_was_seen_live(sample: Seen) -> None:

@@ -14,6 +14,7 @@ from tests.e2e.stack import Stack
 pytestmark = pytest.mark.e2e
 
 
+@pytest.mark.short
 def test_a_link_signs_in_once(stack: Stack, new_context: NewContext, screens: Screens, width: str) -> None:
     link = stack.sign_in_link()
     with new_context(width) as context:
