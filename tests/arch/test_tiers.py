@@ -61,6 +61,11 @@ def test_each_folder_and_journey_is_in_the_tier_test(tests: list[Listed], in_tes
         assert {each.file for each in in_test if each.folder == folder} == files
 
 
+def test_journeys_on_a_phone_are_in_the_tier_test(in_test: list[Listed]) -> None:
+    on_phones = {each.file for each in in_test if each.folder == "e2e" and re.search(r"\bphone\b.*]", each.name)}
+    assert {f"tests/e2e/test_{name}.py" for name in ("answers", "pointing", "sample", "signing_in")} <= on_phones
+
+
 def test_most_tests_are_in_the_tier_test(tests: list[Listed], in_test: list[Listed]) -> None:
     assert len(in_test) >= (1 - PROOF_MOST) * len(tests)
 

@@ -31,6 +31,8 @@ FLAGS = [
     "--use-fake-device-for-media-stream",
     "--use-fake-ui-for-media-stream",
 ]
+ON_BOTH = pytest.mark.parametrize("width", list(SIZES), indirect=True)
+"""For a test that runs on a phone in the tier `test`, too; the fixture `width` leaves the phone to `proof`."""
 WAIT_MS = 20_000 * SLOWER
 
 

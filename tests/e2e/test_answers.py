@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e import answers
-from tests.e2e.conftest import SIZES
+from tests.e2e.conftest import ON_BOTH, SIZES
 from tests.e2e.pointer import Hand
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
@@ -62,6 +62,7 @@ def test_a_picture_is_seen_at_once(page: Page, stack: Stack, screens: Screens, w
     screens.shoot(page, "answer", "picture", width)
 
 
+@ON_BOTH
 def test_the_table_of_machines_is_seen_at_once(page: Page, stack: Stack, screens: Screens, width: str) -> None:
     made = stack.client.create("/constellations", {"request": "how are my machines"})["id"]
     _done(stack, made)
