@@ -96,9 +96,6 @@ def test_work_of_a_silent_agent_is_moved_and_its_runner_ends_it_by_the_fence(sta
     settled()
 
 
-@pytest.mark.proof(
-    shown_by="tests/chaos/test_agents.py::test_work_of_a_silent_agent_is_moved_and_its_runner_ends_it_by_the_fence"
-)
 def test_a_late_result_is_one_event_and_changes_nothing(stack: Stack, settled: Settled) -> None:
     name = "agent-late"
     slow = f"{name}/slow"
@@ -123,9 +120,6 @@ def _puts(event: object) -> bytes:
     return b"".join(bytes(raw) for raw in puts.values() if raw is not None)
 
 
-@pytest.mark.proof(
-    shown_by="tests/chaos/test_agents.py::test_work_of_a_silent_agent_is_moved_and_its_runner_ends_it_by_the_fence"
-)
 def test_unrepeatable_work_goes_on_behind_a_dead_link_and_is_not_given_away(stack: Stack, settled: Settled) -> None:
     name = "link-dead"
     strike = f"{name}/strike"

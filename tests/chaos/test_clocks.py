@@ -85,8 +85,7 @@ def test_a_date_that_is_set_ends_no_lease_and_times_nothing_out(stack: SkewedPai
     settled()
 
 
-@pytest.mark.proof(shown_by="tests/chaos/test_clocks.py::test_a_date_that_is_set_ends_no_lease_and_times_nothing_out")
-@pytest.mark.parametrize("way", SET_TO)
+@pytest.mark.parametrize("way", first_in_test(SET_TO))
 def test_a_silent_device_is_still_absent_after_its_lease(stack: SkewedPair, settled: Settled, way: str) -> None:
     name = f"date-silent-{way}"
     moved = f"{name}/moved"
@@ -111,8 +110,7 @@ def attempts_seen(stack: Stack, request: Accepted) -> list[Attempt]:
     return attempts(request, "moved")
 
 
-@pytest.mark.proof(shown_by="tests/chaos/test_clocks.py::test_a_date_that_is_set_ends_no_lease_and_times_nothing_out")
-@pytest.mark.parametrize("way", SET_TO)
+@pytest.mark.parametrize("way", first_in_test(SET_TO))
 def test_a_deadline_comes_when_it_is_due(stack: SkewedPair, settled: Settled, way: str) -> None:
     name = f"date-deadline-{way}"
     made = plan(name, [stack.place.task(name, "long", device="south")])
@@ -129,7 +127,6 @@ def test_a_deadline_comes_when_it_is_due(stack: SkewedPair, settled: Settled, wa
     settled()
 
 
-@pytest.mark.proof(shown_by="tests/chaos/test_clocks.py::test_a_date_that_is_set_ends_no_lease_and_times_nothing_out")
 def test_a_takeover_with_a_wrong_date_keeps_what_runs(stack: SkewedPair, settled: Settled) -> None:
     name = "date-takeover"
     request = stack.submit(plan(name, [stack.place.task(name, "strike", device="south")]))
