@@ -32,6 +32,7 @@ SMALLEST = {
     "demo-check": (),
     "words": (),
     "wheels": (),
+    "shape": (),
 }
 """Each ends with one line of JSON."""
 
@@ -50,7 +51,7 @@ RUN_ELSEWHERE = {
     "environment": "before anything else",
     "environment-dev": "before anything else",
 }
-IN_TEST = ("sim", "explore", "fair-share", "words", "chaos")
+IN_TEST = ("sim", "explore", "fair-share", "words", "chaos", "shape")
 SHOWN_BY = {
     "bench": "tests/bench/test_bench.py",
     "bench-scale": "tests/bench/test_bench.py",
