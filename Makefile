@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels shape
+.PHONY: help run dev environment environment-dev quick test proof short check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels shape
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -14,12 +14,32 @@ run: ## start everything and carry out the sample; Ctrl-C stops it
 	@$(PYTHON) scripts/environment.py --page
 	@PORT='$(PORT)' ONCE='$(ONCE)' DEMO='$(DEMO)' DEMO_FAULT='$(DEMO_FAULT)' exec $(PYTHON) scripts/run.py $(HOME_DIR)
 
-test: ## everything CI runs; installs what it needs; LONG=1: on a slow machine, too
-	@$(PYTHON) scripts/environment.py --dev --page
-	@exec $(HERE) scripts/verify.py all
+quick: ## the tests without processes and browser; before every commit
+	@exec $(PYTHON) scripts/tier.py quick
 
-check: environment-dev ## format, lint, types, layers
-	@exec $(HERE) scripts/verify.py check
+test: ## everything CI runs, always the same tests; installs what it needs
+	@exec $(PYTHON) scripts/tier.py test
+
+short: ## the tests that CI runs on a machine too slow for `make test`
+	@exec $(PYTHON) scripts/tier.py short
+
+proof: ## everything, also what takes hours: all tests, then every command that proves something, in its whole form
+	@$(PYTHON) scripts/tier.py proof
+	@$(MAKE) --no-print-directory sim SCHEDULES=$(or $(SCHEDULES),5000)
+	@$(MAKE) --no-print-directory fair-share
+	@$(MAKE) --no-print-directory explore
+	@$(MAKE) --no-print-directory chaos FULL=1
+	@$(MAKE) --no-print-directory storm FOR=$(or $(FOR),60m) HUBS=2
+	@$(MAKE) --no-print-directory soak
+	@$(MAKE) --no-print-directory guard FULL=1
+	@$(MAKE) --no-print-directory seeded-bugs
+	@$(MAKE) --no-print-directory walk
+	@$(MAKE) --no-print-directory words
+	@$(MAKE) --no-print-directory demo-check
+
+check: ## format, lint, types, import rules, generated files, types and lint of the page
+	@$(PYTHON) scripts/environment.py --dev
+	@exec $(HERE) -m pytest -q tests/checks -n $(or $(PROCESSES),2) -k 'not tests_of_a_site'
 
 gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_agent.tools --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tool_results.json
@@ -51,7 +71,7 @@ storm: environment-dev ## real processes killed, frozen and cut off for a time, 
 
 e2e: ## a real browser against a real stack; writes screenshots/index.html
 	@$(PYTHON) scripts/environment.py --dev --page
-	@exec $(HERE) scripts/verify.py e2e
+	@exec $(HERE) -m pytest -q tests/e2e
 
 walk: ## every visible control of every screen pressed once: wide, phone, sideways, 200 %, light and dark
 	@$(PYTHON) scripts/environment.py --dev --page

@@ -29,7 +29,8 @@ from tests.e2e.elsewhere import elsewhere
 from tests.guard.drivers.answers import browsing
 from tests.waiting import SLOWER, until
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.proof(shown_by="tests/cli/test_installed_wheels.py")
+
 INSTALLED_S = 600 * SLOWER
 ASKED_S = 120 * SLOWER
 READY_MS = 60_000 * SLOWER

@@ -116,6 +116,6 @@ def test_the_lines_of_the_first_ten_minutes_work_twice(tmp_path: Path) -> None:
     walk(tmp_path, prepared=True)
 
 
-@pytest.mark.long
+@pytest.mark.proof(shown_by="tests/arch/test_first_minutes.py::test_the_lines_of_the_first_ten_minutes_work_twice")
 def test_the_lines_work_twice_where_nothing_is_installed(tmp_path: Path) -> None:
     walk(tmp_path, prepared=False)

@@ -17,7 +17,7 @@ from tests.chaos.stack import Stack
 from tests.chaos.work import plan
 from tests.waiting import until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = [pytest.mark.chaos, pytest.mark.proof(shown_by="tests/chaos/test_agents.py")]
 SETTINGS = {"STARLOOM_TIME_SCALE": "1"}
 AGAIN_S_MOST = 25.0
 LOOK_MOST_S = 40.0

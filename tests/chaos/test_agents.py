@@ -31,6 +31,7 @@ def alive(stack: Stack, name: str) -> list[int]:
     return [line.pid for line in stack.place.begun(name) if psutil.pid_exists(line.pid)]
 
 
+@pytest.mark.short
 def test_a_killed_agent_retries_what_may_be_repeated_and_finishes_it_once(stack: Stack, settled: Settled) -> None:
     name = "agent-killed"
     once = f"{name}/once"
@@ -95,7 +96,6 @@ def test_work_of_a_silent_agent_is_moved_and_its_runner_ends_it_by_the_fence(sta
     settled()
 
 
-@pytest.mark.long
 def test_a_late_result_is_one_event_and_changes_nothing(stack: Stack, settled: Settled) -> None:
     name = "agent-late"
     slow = f"{name}/slow"
@@ -120,7 +120,6 @@ def _puts(event: object) -> bytes:
     return b"".join(bytes(raw) for raw in puts.values() if raw is not None)
 
 
-@pytest.mark.long
 def test_unrepeatable_work_goes_on_behind_a_dead_link_and_is_not_given_away(stack: Stack, settled: Settled) -> None:
     name = "link-dead"
     strike = f"{name}/strike"

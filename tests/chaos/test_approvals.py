@@ -9,7 +9,7 @@ from tests.chaos.stack import Stack
 from tests.chaos.work import plan
 from tests.waiting import until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 
 
 def test_a_killed_hub_still_asks_and_an_answer_that_was_taken_counts_once(stack: Stack, settled: Settled) -> None:

@@ -13,9 +13,10 @@ from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
+from tests.tiers import first_in_test
 from tests.waiting import until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 
 CROWD, LANES = 40, 4
 PACE_S = 0.02
@@ -49,7 +50,7 @@ class Load:
             assert len(self.stack.place.ended(name)) == 1, name
 
 
-@pytest.mark.parametrize("kind", [Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT])
+@pytest.mark.parametrize("kind", first_in_test([Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT]))
 def test_a_line_that_mangles_messages_costs_time_and_nothing_else(stack: Stack, settled: Settled, kind: Kind) -> None:
     load = Load(stack, f"line-{kind}")
     assert stack.proxy is not None
@@ -71,7 +72,7 @@ WAYS: dict[str, Callable[[FaultProxy], None]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", first_in_test(WAYS))
 def test_a_line_that_swallows_one_way_only(stack: Stack, settled: Settled, way: str) -> None:
     load = Load(stack, f"line-{way}")
     strike = load.names[0]

@@ -53,7 +53,6 @@ def test_cancel_ends_a_stubborn_group_before_it_says_so(stack: Stack, settled: S
     settled()
 
 
-@pytest.mark.long
 def test_cancel_of_work_on_a_dead_agent_waits_for_what_the_device_knows(stack: Stack, settled: Settled) -> None:
     name = "cancel-dead"
     request = stack.submit(plan(name, [stack.place.task(name, "strike", device="south")]))

@@ -16,9 +16,10 @@ from tests.chaos.skewed import DAY_S, SkewedPair
 from tests.chaos.stack import LEASE_S, Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
+from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 
 EITHER = {"any": [{"name": "north"}, {"name": "south"}]}
 SET_TO = {"forward": 2 * DAY_S, "back": -3 * DAY_S}
@@ -58,7 +59,7 @@ def name_of(stack: Stack, device: str) -> str:
     return next(str(item["name"]) for item in stack.client.get("/devices")["items"] if item["id"] == device)
 
 
-@pytest.mark.parametrize("way", SET_TO)
+@pytest.mark.parametrize("way", first_in_test(SET_TO))
 def test_a_date_that_is_set_ends_no_lease_and_times_nothing_out(stack: SkewedPair, settled: Settled, way: str) -> None:
     name = f"date-{way}"
     tasks = [stack.place.task(name, device, device=device) for device in ("north", "south")]
@@ -84,7 +85,7 @@ def test_a_date_that_is_set_ends_no_lease_and_times_nothing_out(stack: SkewedPai
     settled()
 
 
-@pytest.mark.parametrize("way", SET_TO)
+@pytest.mark.parametrize("way", first_in_test(SET_TO))
 def test_a_silent_device_is_still_absent_after_its_lease(stack: SkewedPair, settled: Settled, way: str) -> None:
     name = f"date-silent-{way}"
     moved = f"{name}/moved"
@@ -109,7 +110,7 @@ def attempts_seen(stack: Stack, request: Accepted) -> list[Attempt]:
     return attempts(request, "moved")
 
 
-@pytest.mark.parametrize("way", SET_TO)
+@pytest.mark.parametrize("way", first_in_test(SET_TO))
 def test_a_deadline_comes_when_it_is_due(stack: SkewedPair, settled: Settled, way: str) -> None:
     name = f"date-deadline-{way}"
     made = plan(name, [stack.place.task(name, "long", device="south")])

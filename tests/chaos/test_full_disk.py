@@ -22,7 +22,7 @@ from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
 from tests.waiting import until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 
 HUB_DISK, AGENT_DISK = "96m", "4m"
 CROWD, LANES = 200, 2

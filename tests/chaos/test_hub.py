@@ -17,6 +17,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.chaos
 
 
+@pytest.mark.short
 def test_a_hub_killed_mid_run_finishes_and_redoes_nothing(stack: Stack, settled: Settled) -> None:
     name = "hub-killed"
     first, during, after = f"{name}/first", f"{name}/during", f"{name}/after"
@@ -42,7 +43,7 @@ def test_a_hub_killed_mid_run_finishes_and_redoes_nothing(stack: Stack, settled:
     settled()
 
 
-@pytest.mark.long
+@pytest.mark.proof(shown_by="tests/chaos/test_storm.py")
 def test_every_accepted_request_survives_a_hub_that_is_killed_again_and_again(stack: Stack, settled: Settled) -> None:
     with Submitter(stack, "accepted") as submitter:
         for _ in range(2):
@@ -58,7 +59,6 @@ def test_every_accepted_request_survives_a_hub_that_is_killed_again_and_again(st
     settled()
 
 
-@pytest.mark.long
 def test_a_hub_that_was_stopped_for_longer_than_its_leases_goes_on(stack: Stack, settled: Settled) -> None:
     name = "hub-stopped"
     request = stack.submit(

@@ -22,9 +22,10 @@ from tests.chaos.postgres import Postgres
 from tests.chaos.stack import Stack, running
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes
+from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 
 CROWD, LANES = 200, 2
 AWAY_S = 4.0
@@ -128,7 +129,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", first_in_test(FAULTS))
 def test_a_history_that_is_away_refuses_new_work_and_loses_none(stack: OnPostgres, settled: Settled, kind: str) -> None:
     name = f"postgres-{kind}"
     stack.fault(lambda proxy: proxy.delay(0.03))

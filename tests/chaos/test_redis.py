@@ -10,6 +10,7 @@ from tests.chaos.sql_log import incarnation_of, read_log
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
+from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
@@ -53,6 +54,7 @@ class Run:
             assert len(self.stack.place.ended(name)) == 1, name
 
 
+@pytest.mark.short
 def test_redis_killed_under_a_live_hub(stack: Stack, settled: Settled) -> None:
     before = incarnation_of(stack.database)
     run = Run(stack, "redis-killed")
@@ -66,8 +68,7 @@ def test_redis_killed_under_a_live_hub(stack: Stack, settled: Settled) -> None:
     settled()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("keep", [0.6, 0.0])
+@pytest.mark.parametrize("keep", first_in_test([0.6, 0.0]))
 def test_redis_killed_and_its_log_cut_under_a_live_hub(stack: Stack, settled: Settled, keep: float) -> None:
     before = incarnation_of(stack.database)
     run = Run(stack, f"redis-cut-{round(keep * 10)}")
@@ -83,7 +84,8 @@ def test_redis_killed_and_its_log_cut_under_a_live_hub(stack: Stack, settled: Se
     settled()
 
 
-@pytest.mark.parametrize("keep", [0.6, pytest.param(0.0, marks=pytest.mark.long)])
+@pytest.mark.short
+@pytest.mark.parametrize("keep", first_in_test([0.6, 0.0]))
 def test_hub_and_redis_killed_and_the_log_cut(stack: Stack, settled: Settled, keep: float) -> None:
     before = incarnation_of(stack.database)
     run = Run(stack, f"both-killed-{round(keep * 10)}")
@@ -102,7 +104,6 @@ def test_hub_and_redis_killed_and_the_log_cut(stack: Stack, settled: Settled, ke
     settled()
 
 
-@pytest.mark.long
 def test_a_live_hub_restores_what_only_it_still_has(stack: Stack, settled: Settled) -> None:
     before = incarnation_of(stack.database)
     run = Run(stack, "only-hub")

@@ -15,7 +15,7 @@ from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import echoes
 from tests.waiting import until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 SETTINGS = {"STARLOOM_RETIRE_AFTER_S": "0.5"}
 READS = ("", "/result", "/events", "/versions", "/why")
 

@@ -19,9 +19,10 @@ import yaml
 
 from starloom.lab.demo_check import left_over
 from tests.arch.checkout import ROOT
+from tests.tiers import first_in_test
 from tests.waiting import PATIENCE_S, SLOWER, until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 
 SCENARIOS = sorted((ROOT / "recipes" / "scenarios").glob("*.yaml"))
 MOST_S = 240.0 * SLOWER
@@ -60,7 +61,7 @@ def place() -> Iterator[Path]:
         yield Path(made)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", first_in_test(SCENARIOS), ids=lambda path: path.stem)
 def test_a_scenario_is_met_and_leaves_nothing(path: Path, place: Path) -> None:
     done = run(str(path), "--json", place=place)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -15,9 +15,10 @@ from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
+from tests.tiers import first_in_test
 from tests.waiting import PATIENCE_S, SLOWER, until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 
 FAULTS = 8
 SEEDS = range(1, 1 + int(os.environ.get("CHAOS_SEEDS", "2")))
@@ -90,7 +91,7 @@ def settle_unknown(stack: Stack, request: Accepted) -> bool:
     return view.final
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", first_in_test(SEEDS))
 def test_whatever_is_killed_nothing_is_lost_or_done_twice(stack: Stack, settled: Settled, seed: int) -> None:
     name = f"storm-{seed}"
     storm = Storm(stack, seed)

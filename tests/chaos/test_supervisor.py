@@ -33,7 +33,7 @@ def tree(stack: Stack) -> list[psutil.Process]:
     return psutil.Process(stack.supervisor.pid).children(recursive=True)
 
 
-@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_outlives_the_supervisor(stack: Stack, settled: Settled, how: signal.Signals) -> None:
     awaited = stack.home / "agents" / stack.own_agent / "workspace" / "awaited.txt"
     wait = {"id": "wait", "tool": "wait.until", "args": {"what": "file", "path": str(awaited), "every_s": 0.1}}

@@ -15,9 +15,10 @@ from tests.chaos.pair import Pair, Viewer, paired
 from tests.chaos.stack import Accepted
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
+from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
+pytestmark = pytest.mark.chaos
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_agents_commands_and_views_at_both_hubs(stack: Pair, settled: Settled) -
     settled()
 
 
-@pytest.mark.parametrize("kind", ["killed", "frozen"])
+@pytest.mark.parametrize("kind", first_in_test(["killed", "frozen"]))
 def test_the_standby_takes_over_and_nothing_is_lost(
     stack: Pair, settled: Settled, record_property: Note, kind: str
 ) -> None:
@@ -122,7 +123,7 @@ def test_reads_go_on_while_the_owner_is_frozen(stack: Pair, settled: Settled) ->
     settled()
 
 
-@pytest.mark.parametrize("kind", ["killed", "frozen"])
+@pytest.mark.parametrize("kind", first_in_test(["killed", "frozen"]))
 def test_without_the_standby_the_owner_goes_on(stack: Pair, settled: Settled, kind: str) -> None:
     name = f"standby-{kind}"
     owner, standby = stack.owner(), stack.standby()

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.chaos
 WORDS = "find holiday.jpg"
 
 
+@pytest.mark.short
 def test_a_worker_killed_with_a_job_is_replaced_and_the_job_is_done_once(stack: Stack, settled: Settled) -> None:
     with stack.supervisor_held():
         stack.kill_worker()
@@ -36,7 +37,6 @@ def test_a_worker_killed_with_a_job_is_replaced_and_the_job_is_done_once(stack: 
     settled()
 
 
-@pytest.mark.long
 def test_requests_accepted_without_a_worker_are_planned_when_there_is_one(stack: Stack, settled: Settled) -> None:
     with stack.supervisor_held():
         stack.kill_worker()

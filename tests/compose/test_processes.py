@@ -17,8 +17,6 @@ import pytest
 from tests.chaos.pair import HUBS, Pair
 from tests.compose.file import filled, raw
 
-pytestmark = pytest.mark.long
-
 GIVEN = {"STARLOOM_NAME": "localhost", "REDIS_PASSWORD": "r", "POSTGRES_PASSWORD": "p"}
 DONE_S_MOST = 20
 MODULES = {"starloom": "starloom.cli"}

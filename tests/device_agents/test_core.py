@@ -8,6 +8,8 @@ from starloom_agent import core
 from starloom_protocol.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
+pytestmark = pytest.mark.short
+
 
 def lease(task: str = "t", attempt: int = 1, incarnation: int = 1) -> LeaseRef:
     return LeaseRef(constellation="c", task=task, attempt=attempt, incarnation=incarnation)

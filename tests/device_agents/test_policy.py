@@ -28,6 +28,8 @@ from starloom_agent.toolkit.interface import Args, Tool
 from starloom_agent.toolkit.registry import all_tools
 from starloom_protocol.vocabulary import Code, Profile, Repeatability
 
+pytestmark = pytest.mark.short
+
 
 def tool(grant: str | None) -> Tool:
     return Tool("x.y", "", Args, lambda _context, _args: None, (), Repeatability.PURE, grant=grant)

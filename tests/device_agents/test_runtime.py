@@ -47,6 +47,8 @@ from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.short
+
 SHELL = '{"argv":["sh","-c","SCRIPT"]}'
 
 

@@ -31,6 +31,8 @@ FLAGS = [
     "--use-fake-device-for-media-stream",
     "--use-fake-ui-for-media-stream",
 ]
+ON_BOTH = pytest.mark.parametrize("width", list(SIZES), indirect=True)
+"""For a test that runs on a phone in the tier `test`, too; the fixture `width` leaves the phone to `proof`."""
 WAIT_MS = 20_000 * SLOWER
 
 
@@ -145,7 +147,7 @@ def as_before(stack: Stack) -> Iterator[None]:
     stack.restore(before)
 
 
-@pytest.fixture(params=list(SIZES))
+@pytest.fixture(params=["wide", pytest.param("phone", marks=pytest.mark.proof)])
 def width(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -16,7 +16,7 @@ from tests.e2e.windows import clipped
 from tests.e2e.witness import Seen
 from tests.waiting import until
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = pytest.mark.e2e
 
 SIZES = {"wide": (1440, 900), "phone": (390, 844), "sideways": (844, 390), "doubled": (720, 450)}
 _WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -8,13 +8,13 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e import answers
-from tests.e2e.conftest import SIZES
+from tests.e2e.conftest import ON_BOTH, SIZES
 from tests.e2e.pointer import Hand
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = pytest.mark.e2e
 
 LARGE = 0.15
 """Which part of the window a thing covers at the least that one came to see; a chip covers less than 0.5 %."""
@@ -62,6 +62,7 @@ def test_a_picture_is_seen_at_once(page: Page, stack: Stack, screens: Screens, w
     screens.shoot(page, "answer", "picture", width)
 
 
+@ON_BOTH
 def test_the_table_of_machines_is_seen_at_once(page: Page, stack: Stack, screens: Screens, width: str) -> None:
     made = stack.client.create("/constellations", {"request": "how are my machines"})["id"]
     _done(stack, made)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 
 def test_several_are_answered_at_once_and_the_page_says_who(

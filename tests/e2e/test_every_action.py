@@ -22,7 +22,7 @@ from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.waiting import SLOWER, until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 V1 = "/api/v1"
 SENT_WITHIN_S = 10.0 * SLOWER

@@ -21,7 +21,7 @@ from tests.e2e.witness import Seen
 from tests.ssh_server import SshServer, ssh_server
 from tests.waiting import SLOWER, until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 TOLD = (Path(__file__).parents[2] / "docs" / "first-ten-minutes.md").read_text(encoding="utf-8")
 READY_MS = 60_000 * SLOWER
 ENDED = ("succeeded", "partial", "failed", "cancelled")

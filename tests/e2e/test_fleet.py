@@ -11,7 +11,7 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.waiting import SLOWER, until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 
 def _code_in(line: str) -> str:

@@ -18,7 +18,7 @@ from tests.e2e.stack import Stack
 from tests.ssh_server import ssh_server
 from tests.waiting import SLOWER, until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 READY_MS = 60_000 * SLOWER
 
 

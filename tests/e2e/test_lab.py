@@ -12,7 +12,7 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import PHONE, Stack
 from tests.waiting import SLOWER
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 SLOW_MS = 120_000 * SLOWER
 COUNTING = "import time\ntime.sleep({seconds})\nresult = 'counted'"

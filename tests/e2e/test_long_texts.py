@@ -11,7 +11,7 @@ from tests.e2e import answers
 from tests.e2e.screens import Screens
 from tests.e2e.stack import PHONE, SERVER, Stack
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = pytest.mark.e2e
 
 NAME = "averyveryverylongnamewithoutanyspace" * 4
 _OVERLAPS = """() => {

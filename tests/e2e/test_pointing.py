@@ -8,13 +8,14 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import ON_BOTH
 from tests.e2e.pointer import Hand
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.waiting import until
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = pytest.mark.e2e
 
 _LINK_MIDDLE = """(path) => {
   const point = path.getPointAtLength(12).matrixTransform(path.getScreenCTM());
@@ -33,6 +34,7 @@ def hand(page: Page, width: str) -> Hand:
     return Hand(page, touch=width == "phone")
 
 
+@ON_BOTH
 def test_a_press_on_a_card_opens_its_task(page: Page, hand: Hand, sample: Seen, screens: Screens, width: str) -> None:
     page.goto(f"/constellations/{sample.constellation}?lens=graph")
     hand.press_on(page.locator(".node[data-task]").first)
@@ -61,6 +63,7 @@ def test_a_press_on_a_link_follows_it(page: Page, hand: Hand, stack: Stack) -> N
     expect(page).to_have_url(re.compile("/t/three"))
 
 
+@ON_BOTH
 def test_the_menu_of_a_card_acts_on_its_task(
     page: Page, hand: Hand, stack: Stack, screens: Screens, width: str
 ) -> None:

@@ -12,7 +12,7 @@ from tests.e2e.screens import Screens, axe_violations
 from tests.e2e.stack import Stack
 from tests.waiting import until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 QUEUED = 3
 

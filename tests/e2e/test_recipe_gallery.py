@@ -14,7 +14,7 @@ from tests.e2e.screens import Screens, axe_violations
 from tests.e2e.stack import SERVER, Stack
 from tests.e2e.witness import Seen
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 SIZES = {"wide": (1440, 900), "phone": (390, 844), "sideways": (844, 390), "doubled": (720, 450)}
 """A window of 1440x900 at 200 % has 720x450 CSS pixels."""

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 TWO_FAULTS = """\
 starloom: 1

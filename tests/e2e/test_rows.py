@@ -14,7 +14,7 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.waiting import until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 ACTIONS_MOST_S = 60
 EVERY_KIND: dict[str, Any] = {

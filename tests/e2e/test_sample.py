@@ -7,10 +7,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import ON_BOTH
 from tests.e2e.screens import Screens
 from tests.e2e.witness import Seen
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 
 def test_it_was_seen_live(sample: Seen) -> None:
@@ -30,6 +31,7 @@ def test_it_was_seen_live(sample: Seen) -> None:
     assert sample.phone_lost, "Home said of the killed phone that it was out of reach"
 
 
+@ON_BOTH
 def test_its_answer_and_graph(page: Page, sample: Seen, screens: Screens, width: str) -> None:
     page.goto(f"/constellations/{sample.constellation}?lens=graph")
     expect(page.locator(".answer .sentence")).to_contain_text("Photo backup is done")

@@ -11,7 +11,7 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.waiting import SLOWER
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 
 def test_words_on_a_clock(page: Page, stack: Stack, screens: Screens, width: str) -> None:

@@ -7,13 +7,15 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import NewContext
+from tests.e2e.conftest import ON_BOTH, NewContext
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 
 pytestmark = pytest.mark.e2e
 
 
+@ON_BOTH
+@pytest.mark.short
 def test_a_link_signs_in_once(stack: Stack, new_context: NewContext, screens: Screens, width: str) -> None:
     link = stack.sign_in_link()
     with new_context(width) as context:

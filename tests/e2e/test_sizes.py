@@ -9,7 +9,7 @@ from tests.e2e.screens import FOLDER
 from tests.e2e.windows import SIZES, clipped, room, suffices
 from tests.e2e.witness import Seen
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)

@@ -13,7 +13,7 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.waiting import SLOWER
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 
 def test_settings(page: Page, screens: Screens, width: str) -> None:

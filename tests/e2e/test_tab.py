@@ -17,7 +17,7 @@ from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.waiting import until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 NAME = "pocket"
 
 # What a program might try in order to reach the page, the hub or anything else.

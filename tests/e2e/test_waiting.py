@@ -17,7 +17,7 @@ from tests.e2e.stack import Stack
 from tests.models.server import FakeModel, Say, fake_model
 from tests.waiting import SLOWER
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 
 def test_a_devices_question_is_answered_in_the_inbox(page: Page, stack: Stack, screens: Screens, width: str) -> None:

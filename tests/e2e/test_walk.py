@@ -16,7 +16,7 @@ from tests.e2e.pointer import Hand
 from tests.e2e.walk import Walk
 from tests.e2e.witness import Seen
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long]
+pytestmark = pytest.mark.e2e
 
 WHOLE = os.environ.get("WALK") == "whole"
 SIZES = {"wide": (1440, 900), "phone": (390, 844), "sideways": (844, 390), "doubled": (720, 450)}

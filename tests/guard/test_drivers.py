@@ -18,7 +18,7 @@ def test_each_driver_attacks_a_row_of_the_threat_table() -> None:
     assert set(DRIVERS) <= {row.id for row in THREATS}
 
 
-@pytest.mark.long
+@pytest.mark.test
 @pytest.mark.parametrize("row", ["T31", "T32"])
 def test_a_short_attack_over_real_processes_has_no_effect(row: str) -> None:
     """The other drivers have tests of their own, over the same doors."""

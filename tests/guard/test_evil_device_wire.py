@@ -22,7 +22,8 @@ from tests.guard.evil_device import Lies
 from tests.installation import Installation
 from tests.waiting import PATIENCE_S
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.test
+
 CONNECTIONS = 50
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.edge.world import World
 from tests.guard import api, fuzzing
 from tests.guard.frames import keep_seed, kept_seeds
 from tests.guard.sockets import Siege
 
 
+@pytest.mark.test
 def test_damaged_messages_are_refused_whole_or_taken() -> None:
     found = fuzzing.run("frames", fuzzing.CI_FRAMES, first=0)
     assert found.cases >= 20_000
@@ -17,6 +20,7 @@ def test_damaged_messages_are_refused_whole_or_taken() -> None:
     assert found.said["taken"] > 200, "nearly nothing was sound enough to get through"
 
 
+@pytest.mark.test
 def test_damaged_documents_give_faults_or_a_plan() -> None:
     found = fuzzing.run("documents", 1500, first=0)
     assert found.unhandled == []
@@ -38,6 +42,7 @@ async def test_a_hub_under_attack_goes_on_and_others_do_not_notice(world: World)
     await siege.victim.ws.leave()
 
 
+@pytest.mark.test
 async def test_no_request_of_the_openapi_makes_an_error_of_the_server(world: World) -> None:
     real = await api.real_things(world)
     made = api.requests(world.app.openapi(), 1, real, 0)

@@ -10,10 +10,11 @@ import pytest
 from tests.guard.drivers import answers
 from tests.guard.drivers.tally import Stopwatch
 
+pytestmark = pytest.mark.test
+
 SEED = 0
 
 
-@pytest.mark.long
 def test_t51_a_hostile_file_does_nothing_where_it_is_looked_at() -> None:
     # Not pytest's own folder: the path of a Unix socket must be short.
     with tempfile.TemporaryDirectory(prefix="sl-guard-") as home:

@@ -16,6 +16,8 @@ from tests.edge.test_sessions import link_of
 from tests.edge.world import World
 from tests.guard.frames import FAMILY, session_at
 
+pytestmark = pytest.mark.short
+
 CALLERS = {key: row for key, row in ROUTES.items() if row.door is Door.CALLER}
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 REACHED = {

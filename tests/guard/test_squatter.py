@@ -16,6 +16,8 @@ from tests.guard.squatter import Squatter
 from tests.installation import Installation, kill
 from tests.waiting import until
 
+pytestmark = pytest.mark.test
+
 UNREACHABLE = 5
 
 

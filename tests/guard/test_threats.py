@@ -29,6 +29,8 @@ from tests.guard.mutate import ODD_TEXTS
 from tests.guard.sockets import Attacker, _at
 from tests.guard.threats import OWN, THREATS
 
+pytestmark = pytest.mark.short
+
 HERE = Path(__file__).parent
 C = "/api/v1/constellations"
 BOMB_CALLS_MOST = 20_000

@@ -22,8 +22,6 @@ from starloom.lab.ports import free_port
 from tests.recipes.fleet import Fleet
 from tests.waiting import PATIENCE_S, until
 
-pytestmark = pytest.mark.long
-
 TOOLS = ["devices", "recipes", "preview", "submit", "watch", "result", "why", "propose_edit"]
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.recipes.fleet import Fleet
-
-pytestmark = pytest.mark.long
 
 BACKUP = "back up Papers of the laptop to the server and the phone, keep 2"
 

@@ -8,8 +8,6 @@ import pytest
 
 from tests.recipes.fleet import Fleet
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture
 def doubled(fleet: Fleet) -> Fleet:

@@ -18,8 +18,6 @@ from starloom_agent.policy_file import read_policy, write_policy
 from tests.recipes.fleet import Device, Fleet
 from tests.waiting import PATIENCE_S, until
 
-pytestmark = pytest.mark.long
-
 # A service manager of one service, whose state is a file in the device's home; `broken` there keeps it down.
 SYSTEMCTL = """#!/bin/sh
 cd "$HOME" || exit 9

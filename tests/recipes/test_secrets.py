@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 import websockets
 
 from starloom.cli.view import View
 from starloom_protocol.vocabulary import Attention, Code, TaskState
 from tests.recipes.fleet import Fleet, Running
 from tests.waiting import PATIENCE_S, SLOWER, until
-
-pytestmark = pytest.mark.long
 
 # Says what it was given in every way that a program has, and ends well or badly as it was told.
 SAYS_ALL = """

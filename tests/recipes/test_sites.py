@@ -10,8 +10,6 @@ import pytest
 
 from tests.recipes.fleet import Fleet
 
-pytestmark = pytest.mark.long
-
 
 class _Site(BaseHTTPRequestHandler):
     def do_GET(self) -> None:

@@ -9,14 +9,10 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from starloom_agent.toolkit.pictures.png import encode
 from tests.planner.drawing import speckled
 from tests.recipes.fleet import Fleet
 from tests.waiting import PATIENCE_S, until
-
-pytestmark = pytest.mark.long
 
 TEST = """import pathlib, unittest
 

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,22 +32,43 @@ SMALLEST = {
     "demo-check": (),
     "words": (),
     "wheels": (),
+    "shape": (),
 }
 """Each ends with one line of JSON."""
 
 RUN_ELSEWHERE = {
     "help": "tests below",
     "test": "this run",
-    "check": "the first layers of `make test`",
-    "gen": "the layers `fresh` and tests/device_agents/tools",
-    "e2e": "the layer `e2e`",
-    "walk": "the layer `e2e` runs its short form",
+    "quick": "as `test`, which holds it",
+    "short": "as `test`, which holds it",
+    "proof": "as `test`, and the targets that it names are here",
+    "check": "tests/checks",
+    "gen": "tests/checks and tests/device_agents/tools",
+    "e2e": "tests/e2e",
+    "walk": "tests/e2e/test_walk.py runs its short form",
     "run": "tests/chaos/test_scenarios.py and tests/arch/test_documents.py start `starloom up` as it does",
     "dev": "as `run`",
     "environment": "before anything else",
     "environment-dev": "before anything else",
 }
+IN_TEST = ("sim", "explore", "fair-share", "words", "chaos", "shape")
+SHOWN_BY = {
+    "bench": "tests/bench/test_bench.py",
+    "bench-scale": "tests/bench/test_bench.py",
+    "bench-ui": "tests/e2e/test_large_plans.py",
+    "demo-check": "tests/e2e/test_sample.py",
+    "guard": "tests/guard/test_threats.py",
+    "seeded-bugs": "tests/seeded_bugs/test_verdicts.py",
+    "soak": "tests/device_agents/test_ledger.py",
+    "storm": "tests/chaos/test_storm.py",
+    "wheels": "tests/cli/test_installed_wheels.py",
+}
+"""Targets whose smallest form takes long, with what shows their kind in `make test`."""
 BOUND_S = 400 * SLOWER
+
+
+def in_proof(target: str) -> Any:
+    return pytest.param(target, marks=pytest.mark.proof(shown_by=SHOWN_BY[target]))
 
 
 def targets() -> set[str]:
@@ -68,8 +90,7 @@ def test_every_target_has_its_place_here() -> None:
     assert targets() == {*SMALLEST, *RUN_ELSEWHERE}
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("target", SMALLEST)
+@pytest.mark.parametrize("target", [*IN_TEST, *(in_proof(target) for target in SMALLEST if target not in IN_TEST)])
 def test_a_target_works_in_its_smallest_form(target: str) -> None:
     done = make(target, *SMALLEST[target])
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]

@@ -12,6 +12,8 @@ import pytest
 
 from tests.seeded_bugs.run import COMMANDS, ROOT, Broken, copy_to, fails, found_wrong, sound
 
+pytestmark = pytest.mark.test
+
 
 @pytest.mark.parametrize(
     ("verdict", "found"),

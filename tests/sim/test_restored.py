@@ -8,7 +8,7 @@ import pytest
 
 from tests.sim.restored import Restored, restore
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.test]
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ def _quiet() -> object:
     logging.disable(logging.NOTSET)
 
 
+@pytest.mark.test
 @pytest.mark.parametrize("hubs", [1, 2])
 def test_no_schedule_violates_a_promise(hubs: int) -> None:
     pairs = SCHEDULES // 3
@@ -36,6 +37,7 @@ def test_no_schedule_violates_a_promise(hubs: int) -> None:
     assert len({outcome.events for outcome in done}) > len(done) // 10
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("seed", known_seeds())
 def test_a_seed_that_failed_once_stays_mended(seed: int) -> None:
     assert run_seed(seed).violations == []

@@ -23,6 +23,8 @@ from starloom_protocol.feed import decode_event
 from tests.store.old_history import migrate_back, migrate_to, moves_old_events, old_history, write_old
 from tests.store.sample import attempt, commit, head, task
 
+pytestmark = pytest.mark.short
+
 OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)
 
 

@@ -22,6 +22,8 @@ from tests.store.harness import RedisWorld, World, migrate
 from tests.store.old_history import moves_old_events
 from tests.store.test_dump import carried, filled, whole
 
+pytestmark = pytest.mark.test
+
 
 @pytest.fixture(scope="session")
 def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -27,12 +27,14 @@ def _quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
+@pytest.mark.test
 async def test_the_twins_never_differ() -> None:
     done, different = await compare(SEED, SEQUENCES, CALLS)
     assert not different, "\n".join(different)
     assert done == SEQUENCES
 
 
+@pytest.mark.test
 async def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     async def retire(self: MemoryStore, streams: Sequence[tuple[str, int]]) -> None:
         self._owned()

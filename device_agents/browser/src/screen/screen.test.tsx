@@ -9,7 +9,7 @@ import { codeHash, fromBase64, shortWords } from "../protocol/proof.ts";
 import { type Question, ToolFailed } from "../tools/interface.ts";
 import { QuestionCard } from "./QuestionCard.tsx";
 
-configure({ asyncUtilTimeout: 5000 }); // a busy machine draws slowly
+configure({ asyncUtilTimeout: 5000 * Number(process.env.TESTS_SLOWER ?? 1) }); // a busy machine draws slowly
 afterEach(() => cleanup());
 
 function asked(question: Question) {

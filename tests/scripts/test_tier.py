@@ -1,0 +1,187 @@
+"""A tier runs its tests and no others, ends itself in words, and counts each second try by name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import programs
+import tier
+from steps import Unable
+from tests.tiers import OUT_OF_TIME
+from tests.waiting import SLOWER
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGURATION = """\
+[pytest]
+markers =
+    chaos: of real processes
+    quick: tier
+    test: tier
+    proof: tier
+    short: tier
+"""
+TESTS = """\
+from pathlib import Path
+import pytest
+
+@pytest.mark.quick
+def test_of_quick(): pass
+
+@pytest.mark.short
+def test_without_mark(): pass
+
+@pytest.mark.proof
+def test_of_proof(): pass
+
+@pytest.mark.proof
+@pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.quick), 2])
+def test_of_both(number): pass
+"""
+FLAKY = """\
+from pathlib import Path
+import pytest
+
+{mark}
+def test_flaky():
+    seen = Path({seen!r})
+    tries = len(seen.read_text()) if seen.exists() else 0
+    seen.write_text("x" * (tries + 1))
+    assert tries >= {fails}
+"""
+PARALLEL = ("-n", "2", "--dist=loadfile", "--no-loadscope-reorder")
+
+
+def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    (folder / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    return subprocess.run(
+        [*argv, str(folder)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180 * SLOWER,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "passed", "how"),
+    [("quick", 2, PARALLEL), ("test", 3, ()), ("test", 3, PARALLEL), ("proof", 5, ()), ("short", 1, PARALLEL)],
+)
+def test_a_tier_runs_the_tests_of_its_marks(tmp_path: Path, name: str, passed: int, how: tuple[str, ...]) -> None:
+    (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
+    ran = run(tmp_path, f"--tier={name}", *how)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    last = ran.stdout.splitlines()[-1]
+    assert last.startswith(f"{passed} passed, 0 failed")
+    assert ("tier `short`" in last) is (name == "short")
+
+
+def test_without_a_tier_every_test_runs(tmp_path: Path) -> None:
+    (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
+    assert "5 passed" in run(tmp_path).stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("folder", ["core", "e2e"])
+def test_a_file_or_a_shared_folder_has_one_worker(tmp_path: Path, folder: str) -> None:
+    place = tmp_path / "tests" / folder
+    place.mkdir(parents=True)
+    writes = "import pytest\n@pytest.mark.parametrize('number', range(6))\ndef test_it(worker_id, number):\n"
+    writes += f"    open({str(tmp_path / 'said')!r}, 'a').write(f'{{worker_id}} {{__file__}}\\n')\n"
+    for name in ("one", "two", "three"):
+        (place / f"test_{name}.py").write_text(writes, encoding="utf-8")
+    assert run(tmp_path, "--tier=test", *PARALLEL).returncode == 0
+    pairs = {tuple(line.split()) for line in (tmp_path / "said").read_text().splitlines()}
+    assert len(pairs) == 3
+    assert len({worker for worker, _ in pairs}) == (1 if folder == "e2e" else 2)
+
+
+@pytest.mark.parametrize("how", [(), PARALLEL], ids=["alone", "parallel"])
+def test_a_run_past_its_end_names_what_did_not_run(tmp_path: Path, how: tuple[str, ...]) -> None:
+    (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
+    ran = run(tmp_path, "--tier=test", *how, TESTS_UNTIL=str(time.time() - 1))
+    assert ran.returncode == OUT_OF_TIME, ran.stdout + ran.stderr
+    assert "before 3 tests began" in ran.stdout
+    assert "  test_some.py::test_of_quick\n" in ran.stdout
+    assert ran.stdout.splitlines()[-1] == "0 passed, 0 failed, 3 not run"
+
+
+def test_a_test_beyond_its_limit_fails(tmp_path: Path) -> None:
+    endless = "import pytest, time\n@pytest.mark.timeout(0.05)\ndef test_endless(): time.sleep(3600)\n"
+    (tmp_path / "test_some.py").write_text(endless, encoding="utf-8")
+    ran = run(tmp_path, "--tier=test")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "Timeout" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("mark", "fails", "again", "last", "how"),
+    [
+        ("@pytest.mark.chaos", 1, 1, "1 passed, 0 failed", PARALLEL),
+        ("@pytest.mark.chaos", 99, 2, "0 passed, 1 failed", PARALLEL),
+        ("@pytest.mark.chaos", 1, 1, "1 passed, 0 failed", ()),
+        ("", 1, 0, "0 passed, 1 failed", PARALLEL),
+    ],
+)
+def test_only_real_processes_are_tried_again_and_are_counted(
+    tmp_path: Path, mark: str, fails: int, again: int, last: str, how: tuple[str, ...]
+) -> None:
+    text = FLAKY.format(mark=mark, seen=str(tmp_path / "seen"), fails=fails)
+    (tmp_path / "test_some.py").write_text(text, encoding="utf-8")
+    ran = run(tmp_path, "--tier=test", *how)
+    assert f"Second tries: {again}, of {min(again, 1)} tests." in ran.stdout, ran.stdout + ran.stderr
+    assert ("test_some.py::test_flaky (seen in two runs" in ran.stdout) is (again > 0)
+    assert ran.stdout.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("found", "factor"), [(1.0, 1), (tier.SLOW_BELOW, 1), (0.5, 5), (0.1, 10), (0.001, 15), (0.0, 15)]
+)
+def test_a_slow_machine_is_waited_for_longer(found: float, factor: int) -> None:
+    assert tier.slower(found) == factor
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "must_end", "chosen"),
+    [
+        ("test", 1.0, True, "test"),
+        ("test", tier.SHORT_BELOW, True, "test"),
+        ("test", 0.1, True, "short"),
+        ("test", 0.1, False, "test"),
+        ("proof", 0.1, True, "proof"),
+    ],
+)
+def test_only_a_run_that_must_end_is_short_on_a_slow_machine(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    asked: str,
+    found: float,
+    must_end: bool,
+    chosen: str,
+) -> None:
+    monkeypatch.setenv("TESTS_UNTIL", "1" if must_end else "")
+    assert tier.chosen(asked, found) == chosen
+    said = capsys.readouterr().out
+    assert said.startswith("Tier `short`") is (chosen == "short")
+
+
+def test_root_without_useradd_learns_it_before_the_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "useradd"
+    program.touch(mode=0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setattr(programs, "ADMINISTRATION", (str(tmp_path),))
+    programs.ensure_useradd()
+    monkeypatch.setattr(programs, "ADMINISTRATION", ())
+    with pytest.raises(Unable, match="useradd"):
+        programs.ensure_useradd()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    programs.ensure_useradd()

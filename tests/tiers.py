@@ -1,0 +1,199 @@
+"""Tiers of tests: which tests each runs, how long one may take, and when a run must have ended.
+
+docs/testing.md has the rule. A tier is chosen by `--tier`; without it pytest runs all that it is given, once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Generator, Iterable
+from typing import Any, Final
+
+import pytest
+
+from tests.waiting import SLOWER
+
+TIERS: Final = ("quick", "test", "proof")
+"""Each holds the ones before it."""
+SHORT: Final = "short"
+"""For a machine on which `test` does not end in time: the tests of `SHORT_FOLDERS`, and those with its mark."""
+
+QUICK_FOLDERS: Final = frozenset(
+    {
+        *("access", "bench", "blobs", "core", "edge", "engine", "guard", "histories", "models", "planner"),
+        *("protocol", "seeded_bugs", "sim", "store"),
+    }
+)
+"""Folders whose tests are `quick` where no mark says otherwise; those of the others are `test`."""
+
+SHORT_FOLDERS: Final = frozenset({"access", "blobs", "core", "edge", "engine", "protocol"})
+"""Folders whose quick tests are in `short`, too."""
+
+LIMITS_S: Final = {"quick": 180.0, "test": 600.0, "proof": 1800.0}
+"""How long a test may take with its fixtures, by its tier; a mark `timeout` of its own comes first."""
+
+END_S: Final = 360.0
+"""After the end of a run, how long the tests that run then may go on."""
+
+RERUNS: Final = 2
+RERUN_MARKS: Final = ("chaos", "e2e")
+"""Tests of real processes and of a browser may be run again in a tier, and are counted."""
+
+FIRST: Final = ("e2e", "recipes", "checks", "chaos", "cli", "arch", "scripts", "lab", "device_agents")
+"""Folders whose files take longest: started first, so that no worker has a long one left at the end."""
+
+OUT_OF_TIME: Final = 3
+"""The exit code of pytest where the end of the run came first; pytest's own 3 is an internal error, as bad."""
+
+NOT_RUN: Final = pytest.StashKey[list[str]]()
+
+
+def folder_of(item: pytest.Item) -> str:
+    """Return the folder below `tests` that a test is in."""
+    parts = item.path.parts
+    return parts[parts.index("tests") + 1] if "tests" in parts[:-1] else ""
+
+
+def tier_of(item: pytest.Item) -> str:
+    """Return the tier of a test: that of its nearest mark, else that of its folder. A case is nearer than its test."""
+    for node in reversed(item.listchain()):
+        for mark in reversed(node.own_markers):
+            if mark.name in TIERS:
+                return mark.name
+    return "quick" if folder_of(item) in QUICK_FOLDERS else "test"
+
+
+def is_in(item: pytest.Item, tier: str) -> bool:
+    """Return whether a tier runs a test."""
+    if tier == SHORT:
+        quick = tier_of(item) == "quick" and folder_of(item) in SHORT_FOLDERS
+        return tier_of(item) != "proof" and (quick or item.get_closest_marker(SHORT) is not None)
+    return TIERS.index(tier_of(item)) <= TIERS.index(tier)
+
+
+def first_in_test(cases: Iterable[Any]) -> list[Any]:
+    """Return the cases of a test with all but the first in `proof`."""
+    first, *others = cases
+    return [first, *(pytest.param(case, marks=pytest.mark.proof) for case in others)]
+
+
+def mark(item: pytest.Item) -> None:
+    """Let a tier try tests of real processes again."""
+    if item.config.getoption("--tier") and any(item.get_closest_marker(name) for name in RERUN_MARKS):
+        item.add_marker(pytest.mark.flaky(reruns=RERUNS))
+
+
+def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the tier: the longest files first, and what is in `proof` alone after everything else."""
+    tier = config.getoption("--tier")
+    if tier:
+        left_out = [item for item in items if not is_in(item, tier)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if is_in(item, tier)]
+        items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[bool, int]:
+    folder = folder_of(item)
+    return tier_of(item) == "proof", FIRST.index(folder) if folder in FIRST else len(FIRST)
+
+
+class Limits:
+    """Gives each test its limit of time: longer on a slow machine, and never far beyond the end of the run."""
+
+    def __init__(self, until_s: float) -> None:
+        self._until_s = until_s
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        own = item.get_closest_marker("timeout")
+        limit_s = (float(own.args[0]) if own else LIMITS_S[tier_of(item)]) * SLOWER
+        left_s = max(self._until_s + END_S - time.time(), 1.0)
+        item.add_marker(pytest.mark.timeout(min(limit_s, left_s)), append=False)
+        return (yield)
+
+
+class End:
+    """Begins no test after the end of a run, and fails it by naming those that did not run."""
+
+    def __init__(self, config: pytest.Config, until_s: float) -> None:
+        self._config = config
+        self._until_s = until_s
+        config.stash[NOT_RUN] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        if time.time() < self._until_s:
+            return None
+        self._config.stash[NOT_RUN].append(item.nodeid)
+        return True
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self._config.stash[NOT_RUN] += getattr(node, "workeroutput", {}).get("not_run", [])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        not_run = self._config.stash[NOT_RUN]
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput["not_run"] = not_run
+        elif not_run:
+            session.exitstatus = OUT_OF_TIME
+
+
+class Account:
+    """Prints what a tier came to: second tries by name, tests that did not run, and the line that CI reads."""
+
+    def __init__(self, config: pytest.Config, tier: str) -> None:
+        self._config = config
+        self._tier = tier
+        self._last = ""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        stats = terminalreporter.stats
+        again = Counter(report.nodeid for report in stats.get("rerun", []))
+        terminalreporter.write_line(f"Second tries: {again.total()}, of {len(again)} tests.")
+        for name, times in sorted(again.items()):
+            terminalreporter.write_line(f"  {times} of {name} (seen in two runs: docs/quarantine.md)")
+        found: list[str] = self._config.stash[NOT_RUN]
+        not_run = sorted(found)
+        if not_run:
+            terminalreporter.write_line(f"The time of this run was over before {len(not_run)} tests began:")
+            for name in not_run:
+                terminalreporter.write_line(f"  {name}")
+        if left_out := len(stats.get("deselected", [])):
+            terminalreporter.write_line(f"{left_out} tests are in longer tiers; `make proof` runs all.")
+        failed = len(stats.get("failed", [])) + len(stats.get("error", []))
+        words = [f"{len(stats.get('passed', []))} passed", f"{failed} failed"]
+        words += [f"{len(stats['skipped'])} skipped"] if stats.get("skipped") else []
+        words += [f"{len(not_run)} not run"] if not_run else []
+        self._last = ", ".join(words) + (" (tier `short`: this machine is too slow)" if self._tier == SHORT else "")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        if self._last:
+            print(self._last, flush=True)
+
+
+class Sharing:
+    """Shares the tests of a tier out among its workers."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        from tests.sharing import ByFolder  # without pytest-xdist a tier runs in one process
+
+        return ByFolder(config, log)
+
+
+def register(config: pytest.Config) -> None:
+    """Register the hooks of this module, with the end that `TESTS_UNTIL` sets in seconds since the epoch."""
+    until_s = float(os.environ.get("TESTS_UNTIL") or "inf")
+    config.pluginmanager.register(Limits(until_s))
+    config.pluginmanager.register(End(config, until_s))
+    tier = config.getoption("--tier")
+    if tier and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Account(config, tier))
+        config.pluginmanager.register(Sharing())
