@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.arch.shape import CHILDREN_MOST, FLOORS_MOST, Rooms, packages, private_uses
+from tests.arch.shape import CHILDREN_MOST, FLOORS_MOST, Rooms, accents, packages, private_uses
 
 CORE_ARROWS_MOST = 40
 ROOMS = {one.name: one for one in packages()}
@@ -27,6 +27,10 @@ def test_a_room_of_the_core_has_few_children_on_few_floors(room: Rooms) -> None:
 
 def test_the_rooms_of_the_core_have_few_arrows() -> None:
     assert len(ROOMS["starloom.core"].arrows) <= CORE_ARROWS_MOST
+
+
+def test_docstrings_and_comments_are_plain_english() -> None:
+    assert accents() == []
 
 
 def test_no_library_is_entered_by_a_private_door() -> None:
