@@ -72,7 +72,7 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
 
 
 def _home_of_the_hub(hub: str | None) -> Path | None:
-    """Return the data folder of the hub that answers here, so that both are told of one installation."""
+    """Return the data folder of the hub that answers here, so that both findings are about one installation."""
     with suppress(Problem):
         return home_of(find(hub))
     return None

@@ -35,7 +35,7 @@ from starloom_protocol.vocabulary import (
 
 ITEMS_MAX = 100
 FAILED_MOST = 3
-"""Of so many failed tasks the ways out are told, beside the answer that names the first cause."""
+"""The most failed tasks whose ways out are listed beside the answer, which names the first cause."""
 QUEUED_MAX = 10
 """The most ready tasks for which the answer lists the work ahead of them in the queue."""
 _OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}

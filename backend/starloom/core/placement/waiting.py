@@ -60,7 +60,7 @@ def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
 
 
 def device_gone(work: Work, device: Device) -> None:
-    """A device has left: where a ready task names it and no other can take that task, a person is told at once."""
+    """A device has left: where a ready task names it and no other can take that task, it asks for attention at once."""
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
         if constellation.head.state is not ConstellationState.ACTIVE:
