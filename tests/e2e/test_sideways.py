@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.e2e.screens import FOLDER
 from tests.e2e.stack import Stack
@@ -12,8 +12,8 @@ from tests.e2e.witness import Seen
 
 pytestmark = [pytest.mark.e2e]
 
-LOW = {"width": 844, "height": 390}
-DESK = {"width": 1280, "height": 800}
+LOW: ViewportSize = {"width": 844, "height": 390}
+DESK: ViewportSize = {"width": 1280, "height": 800}
 NAME = "Read all letters of the attic"
 
 OVERPRINTED = """() => {
@@ -80,7 +80,6 @@ def test_home_sideways_keeps_names_and_the_input(page: Page, stack: Stack) -> No
         assert one_line(page), size
         assert bar_height(page) < 52, size
         assert clipped(page) == [], size
-    stack.open_gate("sideways")
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
