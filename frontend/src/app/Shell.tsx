@@ -7,7 +7,7 @@ import { Palette, type PaletteEntry } from "../panels/Palette.tsx";
 import { Brand, Icon, type IconName } from "../ui/Icon.tsx";
 import { Button } from "../ui/parts.tsx";
 import { useDoing } from "./Actions.tsx";
-import { useLink, usePhone, useWorkspace } from "./context.ts";
+import { useLink, useMedia, usePhone, useWorkspace } from "./context.ts";
 import { type Key, useKeys } from "./keys.ts";
 import { useNeeds } from "./needs.ts";
 import { turnTheme, useLook } from "./theme.ts";
@@ -24,6 +24,8 @@ const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] =
   { path: "/settings", label: "Settings", icon: "settings" },
 ];
 
+/** A phone held sideways: the rail keeps its icons and leaves its width to the page. */
+const TIGHT = "(min-width: 721px) and (max-width: 900px)";
 const LAB = { path: "/lab", label: "Lab", keys: undefined };
 
 export interface ShellProps {
@@ -52,6 +54,7 @@ export function Shell(props: ShellProps) {
   const needs = { count: useNeeds().count + useWaiting().count };
   const [over, setOver] = useState<"palette" | "keys" | null>(null);
   const phone = usePhone();
+  const tight = useMedia(TIGHT);
   useEffect(() => {
     document.title = `${needs.count ? `(${needs.count}) ` : ""}${props.title} - Starloom`;
   }, [props.title, needs.count]);
@@ -66,7 +69,7 @@ export function Shell(props: ShellProps) {
       does: `Go to ${place.label}`,
       run: () => go(place.path),
     })),
-    { keys: "t", does: "Theme: system, light, dark", run: () => say(`Theme: ${turnTheme()}`) },
+    { keys: "t", does: "Theme: light or dark", run: () => say(`Theme: ${turnTheme()}`) },
     {
       keys: "d",
       does: "Density of rows",
@@ -97,7 +100,7 @@ export function Shell(props: ShellProps) {
 
   return (
     <Opened value={opened}>
-      <div className={`app ${props.narrow ? "narrow" : ""}`}>
+      <div className={`app ${props.narrow || tight ? "narrow" : ""}`}>
         <nav className="rail" aria-label="Main">
           <Link className="brand" href="/" aria-label="Starloom, home">
             <Brand />
@@ -145,7 +148,7 @@ export function Shell(props: ShellProps) {
           <h1>{props.title}</h1>
           {props.beside}
           <span className="grow" />
-          {!phone && props.actions}
+          {!phone && props.actions && <span className="acts">{props.actions}</span>}
           {!phone && props.actions && <span className="rule" />}
           <LinkPill />
           <Button
@@ -164,7 +167,7 @@ export function Shell(props: ShellProps) {
             icon="theme"
             className="only-wide"
             aria-label="Change theme"
-            title="Theme: system, light, dark (t)"
+            title="Theme: light or dark (t)"
             onClick={() => say(`Theme: ${turnTheme()}`)}
           />
         </header>

@@ -48,10 +48,18 @@ export const useLook = create<Look>((set) => ({
   },
 }));
 
-const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+/** The theme after one press: each press changes what is seen, and the system's look is taken where it is the one. */
+export const turned = (theme: Theme, systemIsDark: boolean): Theme => {
+  const dark = theme === "system" ? systemIsDark : theme === "dark";
+  if (dark === !systemIsDark) return "system";
+  return dark ? "light" : "dark";
+};
 
-export function turnTheme(): Theme {
+/** Turns the theme and says which look it has now. */
+export function turnTheme(): string {
   const look = useLook.getState();
-  look.setTheme(NEXT[look.theme]);
-  return NEXT[look.theme];
+  const systemIsDark = typeof matchMedia === "function" && matchMedia("(prefers-color-scheme: dark)").matches;
+  const next = turned(look.theme, systemIsDark);
+  look.setTheme(next);
+  return next === "system" ? `${systemIsDark ? "dark" : "light"}, as the system has it` : next;
 }

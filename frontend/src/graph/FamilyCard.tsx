@@ -132,6 +132,8 @@ function subtitleOf(family: Family): string {
 }
 
 function waitsFor(root: TaskSpec | undefined, group: { state?: string } | undefined): string {
+  if (group?.state === "cancelled") return "It was cancelled before its list was known.";
+  if (group?.state === "skipped") return "It was skipped.";
   if (group?.state && group.state !== "waiting") return "The list is empty.";
   return root?.for_each?.source
     ? `Unfolds when ${root.for_each.source} has the list.`

@@ -96,6 +96,10 @@ function Scene(props: GraphProps) {
   const onMoved = () => {
     moved.current = fitted;
   };
+  const zoom = (by: "in" | "out") => {
+    onMoved();
+    void (by === "in" ? flow.zoomIn : flow.zoomOut)({ duration: 120 });
+  };
   const box = useRef<HTMLDivElement>(null);
   const fitAll = useCallback(
     (duration: number) => {
@@ -132,18 +136,29 @@ function Scene(props: GraphProps) {
     return () => cancelAnimationFrame(frame);
   }, [fitAll]);
 
+  // The room changes when the window turns or a task is opened beside the graph.
+  useEffect(() => {
+    const element = box.current;
+    if (!element || typeof ResizeObserver !== "function") return;
+    const watch = new ResizeObserver(() => {
+      if (!moved.current) fitAll(0);
+    });
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [fitAll]);
+
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (event.key === "f") {
         moved.current = false;
         fitAll(180);
-      } else if (event.key === "+" || event.key === "=") void flow.zoomIn({ duration: 120 });
-      else if (event.key === "-") void flow.zoomOut({ duration: 120 });
+      } else if (event.key === "+" || event.key === "=") zoom("in");
+      else if (event.key === "-") zoom("out");
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [flow, fitAll]);
+  });
 
   const [hovered, setHovered] = useState<{ hit: Hit; x: number; y: number } | null>(null);
   /** The thing that is drawn below a pointer on the bare canvas. */
@@ -242,16 +257,11 @@ function Scene(props: GraphProps) {
           )}
           {props.minimap && <Minimap drawing={drawing} placed={placed} onMove={onMoved} />}
           <div className="zoom seg only-wide">
-            <button
-              type="button"
-              tabIndex={-1}
-              title="Zoom out (-)"
-              onClick={() => void flow.zoomOut({ duration: 120 })}
-            >
+            <button type="button" tabIndex={-1} title="Zoom out (-)" onClick={() => zoom("out")}>
               &minus;
             </button>
             <ZoomText />
-            <button type="button" tabIndex={-1} title="Zoom in (+)" onClick={() => void flow.zoomIn({ duration: 120 })}>
+            <button type="button" tabIndex={-1} title="Zoom in (+)" onClick={() => zoom("in")}>
               +
             </button>
           </div>

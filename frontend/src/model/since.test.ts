@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ConstellationRow } from "../link/endpoints.ts";
 import type { DeviceView } from "./fleet.ts";
-import { changesSince, isNothing } from "./since.ts";
+import { changesSince, isNothing, worthShowing } from "./since.ts";
 
 const LEFT = Date.parse("2026-11-25T10:00:00Z");
 const row = (id: string, created: string, ended: string | null, state = "succeeded") =>
@@ -52,5 +52,21 @@ describe("what changed since somebody was here", () => {
 
   it("is nothing where nothing happened", () => {
     expect(isNothing(changesSince(LEFT, [row("old", "08:00", "08:01")], true, []))).toBe(true);
+  });
+});
+
+describe("what is worth showing of it", () => {
+  it("begins with what failed, and leaves out what stands above", () => {
+    const rows = [
+      row("bad", "10:10", "10:11", "failed"),
+      row("good", "10:12", "10:13"),
+      row("worse", "10:14", "10:15", "failed"),
+    ];
+    const found = changesSince(LEFT, rows, true, []);
+    expect(worthShowing(found, []).map((one) => one.id)).toEqual(["bad", "worse", "good"]);
+    expect(worthShowing(found, [row("bad", "10:10", "10:11", "failed")]).map((one) => one.id)).toEqual([
+      "worse",
+      "good",
+    ]);
   });
 });

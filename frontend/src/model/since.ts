@@ -37,3 +37,9 @@ export function changesSince(
 
 export const isNothing = (since: Since): boolean =>
   [since.ended, since.asked, since.joined, since.gone].every((part) => part.length === 0);
+
+/** What failed first, then the newest ends; without those that are shown elsewhere. */
+export function worthShowing(since: Since, elsewhere: readonly ConstellationRow[]): ConstellationRow[] {
+  const shown = new Set(elsewhere.map((row) => row.id));
+  return [...since.failed, ...since.ended.filter((row) => row.state !== "failed")].filter((row) => !shown.has(row.id));
+}

@@ -49,8 +49,35 @@ export const differs = (row: Row): boolean => row[MARK] === true;
 function fieldsOf(rows: Row[]): Column[] {
   const names = new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)));
   names.delete(MARK);
-  return [...names].slice(0, COLUMNS_MAX).map((field) => ({ field, title: field, show: "" }));
+  return [...names].slice(0, COLUMNS_MAX).map((field) => {
+    const found = rows.slice(0, 20).map((row) => row[field]);
+    return { field, title: titleOf(field), show: unitOf(field, found) };
+  });
 }
+
+const UNIT = /_(?:s|ms|bytes|percent)$/;
+const TITLES: Record<string, string> = { mtime_s: "modified", bytes: "size" };
+/** A number of seconds from here on is a time since 1970 (2001 and later), a smaller one is a duration. */
+const TIME_FROM_S = 1e9;
+
+/** The name of a field as people read it: its unit stands with the value. */
+export const titleOf = (field: string): string =>
+  TITLES[field] ?? (UNIT.test(field) ? field.replace(UNIT, "") : field).replaceAll("_", " ");
+
+/** The unit that a field's name says, by the tools' convention (`size_bytes`, `mtime_s`, `took_s`, `page_ms`). */
+export function unitOf(field: string, values: readonly unknown[]): string {
+  if (field === "bytes" || field.endsWith("_bytes")) return "bytes";
+  if (field.endsWith("_percent")) return "percent";
+  const unit = /_(m?s)$/.exec(field)?.[1];
+  if (!unit) return "";
+  const numbers = values.filter((value) => typeof value === "number");
+  const inMs = unit === "ms";
+  if (numbers.every((value) => value >= TIME_FROM_S * (inMs ? 1000 : 1))) return inMs ? "date_ms" : "date";
+  return inMs ? "duration_ms" : "duration";
+}
+
+/** A value beside its name as people read it. */
+export const fieldText = (field: string, value: unknown): string => cell(value, unitOf(field, [value]));
 
 /** A value as people read it: `2.5 MB`, `12 %`, `3 h 10 min`, a local time, `yes`. */
 export function cell(value: unknown, show: string): string {
@@ -69,14 +96,23 @@ function amount(value: number, show: string): string {
       return `${value} %`;
     case "duration":
       return span(value);
+    case "duration_ms":
+      return value < 1000 ? `${value} ms` : span(value / 1000);
     case "date":
-      return new Date(value * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+      return moment(value * 1000);
+    case "date_ms":
+      return moment(value);
     default:
       return String(value);
   }
 }
 
+/** A time in the zone of the reader. */
+const moment = (ms: number): string =>
+  new Date(ms).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
 function span(seconds: number): string {
+  if (seconds < 10 && !Number.isInteger(seconds)) return `${Number(seconds.toFixed(seconds < 1 ? 3 : 1))} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
   if (seconds < 2 * 86_400) {

@@ -55,7 +55,9 @@ const Graph = lazy(() => import("../graph/Graph.tsx"));
 type Lens = "answer" | "graph" | "list";
 const PLAY_MS = 1200;
 /** As in `narrow.css`. */
-const LOW_WINDOW_PX = 560;
+const LOW = "(max-height: 560px)";
+/** The least zoom of a fit in a low window: below it the cards have no names. */
+const LOW_ZOOM = 0.3;
 /** The answer stands beside the graph where both have room; else it is a lens like graph and list. */
 const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
 const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
@@ -79,8 +81,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const filter = search.get("q") ?? "";
   const shownVersion = search.get("v") ? Number(search.get("v")) : null;
   const [playing, setPlaying] = useState(false);
-  // In a low window the feed would cover the graph; it opens by its button.
-  const [feedOpen, setFeedOpen] = useState(() => innerHeight > LOW_WINDOW_PX);
+  // In a low window the feed would cover the graph; it opens by its button. A person's choice holds until the
+  // window turns: a device that is turned begins as one that was opened so.
+  const low = useMedia(LOW);
+  const [feedAsked, setFeedAsked] = useState<{ low: boolean; open: boolean } | null>(null);
+  const feedOpen = feedAsked?.low === low ? feedAsked.open : !low;
 
   const to = useCallback(
     (change: { task?: string | null; set?: Record<string, string | null> }, replace = false) => {
@@ -449,10 +454,10 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               onSelect={select}
               onMenu={onMenu}
               top={phone ? (past ? 164 : 68) : 48}
-              bottom={phone ? 12 : feedOpen ? 178 : 68}
-              readable={phone ? 0.6 : 0}
+              bottom={phone ? 12 : feedOpen && !low ? 178 : 68}
+              readable={phone ? 0.6 : low ? LOW_ZOOM : 0}
               down={phone}
-              minimap={!phone && !beside && views.length > 20 && feedOpen}
+              minimap={!phone && !beside && views.length > 20 && feedOpen && !low}
             />
           </Suspense>
         )}
@@ -465,7 +470,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
                 kind="quiet"
                 aria-label={feedOpen ? "Hide what happened" : "Show what happened"}
                 aria-expanded={feedOpen}
-                onClick={() => setFeedOpen(!feedOpen)}
+                onClick={() => setFeedAsked({ low, open: !feedOpen })}
               />
             </div>
             {feedOpen && (

@@ -43,7 +43,7 @@ export function HomePage() {
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));
   const recent = rows.filter((row) => FINAL.has(row.state)).slice(0, RECENT_MAX);
-  const failed = recent.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
+  const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
   const sinceMs = useVisitBefore();
@@ -118,7 +118,14 @@ export function HomePage() {
               </section>
             )}
             {list.value && fleet.ready && (
-              <SinceCard sinceMs={sinceMs} now={now} rows={rows} whole={!list.value.next} fleet={all} />
+              <SinceCard
+                sinceMs={sinceMs}
+                now={now}
+                rows={rows}
+                whole={!list.value.next}
+                fleet={all}
+                above={failed.slice(0, FAILED_MAX)}
+              />
             )}
             <section className="card">
               <header>

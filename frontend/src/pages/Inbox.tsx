@@ -126,6 +126,9 @@ const SAID: Record<string, string> = { allow: "approved", always: "always allowe
 
 function Answered({ items }: { items: Need[] }) {
   const now = useNow(10_000);
+  const { hub } = useWorkspace();
+  const asked = useResource("asked", (signal) => hub.constellations({}, signal));
+  const words = new Map(asked.value?.items.map((row) => [row.id, row.request]));
   if (items.length === 0) return null;
   return (
     <section className="card">
@@ -137,6 +140,7 @@ function Answered({ items }: { items: Need[] }) {
           <Glyph name={need.answer === "deny" ? "cross" : "tick"} />
           <span className="cut">{need.text}</span>
           <span className="dim nowrap">{age(need.answered_ms ?? 0, now)}</span>
+          {words.get(need.constellation) && <span className="sub cut">“{words.get(need.constellation)}”</span>}
           <span className="sub small">
             {SAID[need.answer ?? ""] ?? need.answer} by {author(need.answered_by ?? "")}
             {need.reason ? `: ${need.reason}` : ""}. <Origin need={need} />

@@ -47,7 +47,7 @@ export function SchedulesPage() {
       entries={[{ id: "schedule", group: "Do", label: "New schedule", run: () => setAdding(true) }]}
     >
       <div className="page">
-        <div className="only-phone row addline">{add}</div>
+        {items.length > 0 && <div className="only-phone row addline">{add}</div>}
         {list.problem && <ProblemNote problem={list.problem} />}
         <section className="card" aria-label="Schedules">
           {items.map((row) => (
@@ -56,7 +56,7 @@ export function SchedulesPage() {
           {list.value && items.length === 0 && (
             <Empty title="Nothing is scheduled.">
               <p>Words, a recipe, or anything that has run before can run without you: every night, every Monday.</p>
-              {add}
+              <span className="only-phone">{add}</span>
             </Empty>
           )}
         </section>

@@ -1,10 +1,8 @@
 /** The band on top of a constellation: its answer in a sentence, or why there is none yet, and the answer's parts. */
-import { type ReactNode, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { shortAnswer } from "../model/selectors.ts";
 import type { Answer, Head } from "../model/types.ts";
 import { Said } from "../ui/Said.tsx";
-
-const LONG = 150;
 
 interface Props {
   of: Head;
@@ -18,19 +16,21 @@ interface Props {
 
 export function AnswerBand({ of, answer, sentence: now, label, children }: Props) {
   const [whole, setWhole] = useState(false);
+  const text = useRef<HTMLParagraphElement>(null);
   const sentence = now || sentenceWithout(of);
   const short = shortAnswer(answer);
   const [first, rest] = short ? [/[.!?]$/.test(short) ? short : `${short}.`, ` ${sentence}`] : leadOf(sentence);
+  const cut = useCut(text, whole, `${first}${rest}`);
   return (
     <div className="answer">
       {label && <span className="pill line">{label}</span>}
-      <p className={`sentence ${whole ? "whole" : ""}`}>
+      <p ref={text} className={`sentence ${whole ? "whole" : ""}`}>
         <strong>
           <Said text={first} />
         </strong>
         <Said text={rest} />
       </p>
-      {sentence.length > LONG && (
+      {(cut || whole) && (
         <button type="button" className="link small nowrap" aria-expanded={whole} onClick={() => setWhole(!whole)}>
           {whole ? "Less" : "All of it"}
         </button>
@@ -38,6 +38,23 @@ export function AnswerBand({ of, answer, sentence: now, label, children }: Props
       {children}
     </div>
   );
+}
+
+/** Whether lines of the text are hidden now; while all of it is shown, the last answer stays. */
+function useCut(text: RefObject<HTMLElement | null>, whole: boolean, words: string): boolean {
+  const [cut, setCut] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other words take other room.
+  useEffect(() => {
+    const element = text.current;
+    if (whole || !element) return;
+    const look = () => setCut(element.scrollHeight > element.clientHeight + 1);
+    look();
+    if (typeof ResizeObserver !== "function") return;
+    const watch = new ResizeObserver(look);
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [text, whole, words]);
+  return cut;
 }
 
 /** The first sentence, which says the result, and the rest with its leading space. */

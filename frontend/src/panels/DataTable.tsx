@@ -25,7 +25,11 @@ export function DataTable({ table }: { table: TableValue }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: rows of a value have no identity but their place.
             <tr key={index}>
               {columns.map((column) => (
-                <td key={column.field} className={typeof row[column.field] === "number" ? "num nowrap" : undefined}>
+                <td
+                  key={column.field}
+                  className={typeof row[column.field] === "number" ? "num nowrap" : undefined}
+                  title={column.show && typeof row[column.field] === "number" ? String(row[column.field]) : undefined}
+                >
                   {cell(row[column.field], column.show)}
                 </td>
               ))}

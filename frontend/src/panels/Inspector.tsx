@@ -40,9 +40,10 @@ interface InspectorProps {
   onClose: () => void;
 }
 
-/** What one most likely wants to see of a task in this state. */
-function naturalTab(view: TaskView): InspectorTab {
-  if (view.shown.tone === "vermilion" || view.shown.tone === "blue") return "log";
+/** The tab that one most likely wants in this state; a failure without a line of output is explained by its reason. */
+export function naturalTab(view: Pick<TaskView, "shown" | "attempt" | "record">): InspectorTab {
+  if (view.shown.tone === "vermilion") return view.attempt?.tail ? "log" : "why";
+  if (view.shown.tone === "blue") return "log";
   if (view.record?.state === "succeeded") return "result";
   return "why";
 }

@@ -257,7 +257,7 @@ export function InputTab({
         </>
       )}
       <h3 className="small strong dim">Arguments</h3>
-      <ValueView text={spec.args ?? "{}"} />
+      <ValueView text={spec.args ?? "{}"} exact />
       <p className="small dim">
         {spec.repeatability ? `Repeatability: ${spec.repeatability}. ` : ""}
         In the plan since v{spec.changed_in}.

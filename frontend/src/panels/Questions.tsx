@@ -8,6 +8,7 @@ import type { Call, Choice, Question } from "../model/types.ts";
 import { age, duration } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button } from "../ui/parts.tsx";
+import { PlanInShort } from "./PlanInShort.tsx";
 
 const PERSON: Choice[] = [
   { value: "done", label: "Done" },
@@ -83,6 +84,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           </Button>
         ))}
       </span>
+      {origin && question.kind === "approval" && <PlanInShort constellation={constellation} />}
       <span className="sub">
         {origin} Asked {age(question.opened_ms, now)}
         {question.expires_ms ? `, expires to deny in ${duration(Math.max(0, question.expires_ms - now))}` : ""}

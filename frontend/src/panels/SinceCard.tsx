@@ -2,7 +2,7 @@
 import { Link } from "wouter";
 import type { ConstellationRow } from "../link/endpoints.ts";
 import type { DeviceView } from "../model/fleet.ts";
-import { changesSince, isNothing } from "../model/since.ts";
+import { changesSince, isNothing, worthShowing } from "../model/since.ts";
 import { age, constellationShown, plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 
@@ -15,9 +15,11 @@ interface SinceCardProps {
   rows: readonly ConstellationRow[];
   whole: boolean;
   fleet: readonly DeviceView[];
+  /** Failures that stand above this card already. */
+  above: readonly ConstellationRow[];
 }
 
-export function SinceCard({ sinceMs, now, rows, whole, fleet }: SinceCardProps) {
+export function SinceCard({ sinceMs, now, rows, whole, fleet, above }: SinceCardProps) {
   if (!sinceMs) return null;
   const found = changesSince(sinceMs, rows, whole, fleet);
   const more = found.more ? " or more" : "";
@@ -28,8 +30,7 @@ export function SinceCard({ sinceMs, now, rows, whole, fleet }: SinceCardProps) 
     found.joined.length && `${plural(found.joined.length, "device")} joined`,
     found.gone.length && `${plural(found.gone.length, "device")} went out of reach`,
   ].filter(Boolean);
-  // What failed first, then the newest ends.
-  const worth = [...found.failed, ...found.ended.filter((row) => row.state !== "failed")].slice(0, SHOWN_MAX);
+  const worth = worthShowing(found, above).slice(0, SHOWN_MAX);
   return (
     <section className="card" aria-label="Since you were here">
       <header>

@@ -149,7 +149,7 @@ export function RowForm(props: RowFormProps) {
             value={row.repeatability ?? ""}
             onChange={(event) => change((held) => withField(held, "repeatability", event.target.value || undefined))}
           >
-            <option value="">As the tool says: {againLabel(props.tool?.repeatability)}</option>
+            <option value="">By the tool: {againLabel(props.tool?.repeatability)}</option>
             {AGAIN.map((one) => (
               <option key={one.value} value={one.value}>
                 {one.label}

@@ -27,7 +27,7 @@ export function StatePill({
   return (
     <span className={`pill tone-${shown.tone}`}>
       <Glyph name={shown.glyph} />
-      {children ?? shown.word}
+      <span className="cut">{children ?? shown.word}</span>
     </span>
   );
 }

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { planInShort, planLineText } from "./planInShort.ts";
+import { StreamModel } from "./stream.ts";
+import type { StreamEvent, TaskSpec } from "./types.ts";
+
+const tools = [
+  { name: "fs.find", effects: ["read"] },
+  { name: "fs.write", effects: ["write"] },
+  { name: "data.table", effects: [] },
+];
+
+function fleet(): StreamModel {
+  const model = new StreamModel("fleet");
+  model.readSnapshot({ entities: {}, seq: 0 });
+  const puts = {
+    "device/d1": { id: "d1", name: "attic-nas", link: "online", joined_ms: 1 },
+    "offer/d1": { digest: "x", tools },
+  };
+  model.readEvents([{ seq: 1, puts, kind: "k", stream: "fleet" }] as unknown as StreamEvent[]);
+  return model;
+}
+
+const task = (id: string, more: Partial<TaskSpec>): TaskSpec => ({ id, changed_in: 1, ...more });
+
+describe("a plan in short", () => {
+  it("names the effects and the folders of each device", () => {
+    const found = planInShort(
+      [
+        task("list", { tool: "fs.find", device: { id: "d1" }, args: '{"root":"Keepsakes","whole":true}' }),
+        task("keep", { tool: "fs.write", device: { name: "vm" }, args: '{"under":"Copies"}' }),
+        task("keep-more", { tool: "fs.write", device: { name: "vm" }, args: '{"under":"Copies"}' }),
+        task("table", { tool: "data.table", args: '{"name":"copied.csv"}' }),
+        task("ask", { person: "Go on?" }),
+      ],
+      fleet(),
+    );
+    expect(found.map((line) => `${line.device}: ${planLineText(line)}`)).toEqual([
+      "attic-nas: read: Keepsakes",
+      "vm: write: Copies",
+    ]);
+  });
+
+  it("says where the device is open, and names commands", () => {
+    const found = planInShort(
+      [
+        task("each", { tool: "fs.find", for_each: { devices: {} }, args: "{}" }),
+        task("any", { tool: "shell.run", args: '{"argv":["ls","-l"]}' }),
+      ],
+      fleet(),
+    );
+    expect(found).toEqual([
+      { device: "Each device", effects: ["read"], places: [] },
+      { device: "A device that is chosen when it begins", effects: [], places: ["ls -l"] },
+    ]);
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * A plan in a few lines for a person who decides about it: on each device the effects of its tools and the places that
+ * they name. Pure.
+ */
+import { nameOfDevice } from "./fleet.ts";
+import type { StreamModel } from "./stream.ts";
+import { isRow } from "./table.ts";
+import type { Offer, TaskSpec } from "./types.ts";
+
+export interface PlanLine {
+  device: string;
+  effects: string[];
+  /** Folders, files and addresses that its tasks name, the first first. */
+  places: string[];
+}
+
+const PLACES = ["root", "path", "paths", "folder", "folders", "under", "to", "target", "source", "url", "argv"];
+const PLACES_MAX = 4;
+const UNKNOWN = "A device that is chosen when it begins";
+const EACH = "Each device";
+
+export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): PlanLine[] {
+  const lines = new Map<string, { effects: Set<string>; places: Set<string> }>();
+  const offers = fleet.kind<Offer>("offer");
+  for (const spec of specs) {
+    if (!spec.tool) continue;
+    const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
+    const places = placesIn(spec.args ?? "{}");
+    if (effects.length === 0 && places.length === 0) continue;
+    const device = deviceOf(spec, fleet);
+    const line = lines.get(device) ?? { effects: new Set(), places: new Set() };
+    for (const effect of effects) line.effects.add(effect);
+    for (const place of places) line.places.add(place);
+    lines.set(device, line);
+  }
+  return [...lines].map(([device, { effects, places }]) => ({
+    device,
+    effects: [...effects],
+    places: [...places].slice(0, PLACES_MAX),
+  }));
+}
+
+function deviceOf({ device, for_each }: TaskSpec, fleet: StreamModel): string {
+  if (for_each?.devices) return EACH;
+  if (device?.id) return nameOfDevice(fleet, device.id);
+  return device?.name ?? UNKNOWN;
+}
+
+function effectsOf(tool: string, device: string | null, offers: ReadonlyMap<string, Offer>): string[] {
+  const own = device ? offers.get(device) : undefined;
+  for (const offer of own ? [own] : offers.values()) {
+    const found = offer.tools?.find((one) => one.name === tool);
+    if (found) return found.effects ?? [];
+  }
+  return [];
+}
+
+function placesIn(args: string): string[] {
+  const value: unknown = JSON.parse(args);
+  if (!isRow(value)) return [];
+  return PLACES.flatMap((name) => {
+    const at = value[name];
+    if (Array.isArray(at)) {
+      const words = at.filter((one): one is string => typeof one === "string");
+      return name === "argv" && words.length > 0 ? [words.join(" ")] : words;
+    }
+    return typeof at === "string" && at && at !== "." ? [at] : [];
+  });
+}
+
+/** `vm: read, write; Keepsakes`. */
+export const planLineText = ({ effects, places }: PlanLine): string =>
+  [effects.join(", "), places.join(", ")].filter(Boolean).join(": ");

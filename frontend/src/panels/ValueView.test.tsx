@@ -1,0 +1,42 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, it } from "vitest";
+import { ValueView } from "./ValueView.tsx";
+
+const shown = (value: unknown, exact = false) =>
+  renderToStaticMarkup(<ValueView text={JSON.stringify(value)} exact={exact} />);
+
+const LISTING = {
+  count: 2,
+  entries: [
+    { bytes: 33, kind: "file", mtime_s: 1795629076, name: "bread.txt" },
+    { bytes: 720_683, kind: "file", mtime_s: 1795629113, name: "cat.png" },
+  ],
+};
+
+describe("ValueView", () => {
+  it("shows a list of records in a value as a table with sizes and times", () => {
+    const text = shown(LISTING);
+    expect(text).toContain("<table>");
+    expect(text).toContain("721 kB");
+    expect(text).toContain("2026");
+    expect(text).not.toContain("{");
+    expect(text).not.toContain(">1795629076<");
+  });
+
+  it("shows the sample's proof as fields", () => {
+    const text = shown({ again: [], bytes: 2_872_453, files: 21, took_s: 0.25 });
+    expect(text).not.toContain("<pre");
+    expect(text).toContain("2.9 MB");
+    expect(text).toContain("0.25 s");
+    expect(text).toContain("none");
+  });
+
+  it("shows what is nested too deep as JSON", () => {
+    expect(shown({ a: { b: { c: { d: 1 } } } })).toContain("<pre");
+  });
+
+  it("keeps arguments to the character", () => {
+    expect(shown({ bytes: 2_872_453 }, true)).toContain("2872453");
+    expect(shown({ paths: ["a"] }, true)).toContain("<pre");
+  });
+});

@@ -1,0 +1,109 @@
+"""A phone held sideways (844x390): names, the input and the graph have room, and a turned window is fitted again."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from tests.e2e.screens import FOLDER
+from tests.e2e.stack import Stack
+from tests.e2e.windows import clipped
+from tests.e2e.witness import Seen
+
+pytestmark = [pytest.mark.e2e]
+
+LOW: ViewportSize = {"width": 844, "height": 390}
+DESK: ViewportSize = {"width": 1280, "height": 800}
+NAME = "Read all letters of the attic"
+
+OVERPRINTED = """() => {
+  const found = [];
+  for (const item of document.querySelectorAll(".columns .item")) {
+    const parts = [...item.children].map((one) => ({one, box: one.getBoundingClientRect()}));
+    for (const [at, {one, box}] of parts.entries())
+      for (const other of parts.slice(at + 1)) {
+        const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+        const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+        if (wide > 1 && high > 1) found.push(`${one.textContent} and ${other.one.textContent}`);
+      }
+  }
+  return found;
+}"""
+
+
+def one_line(page: Page) -> bool:
+    """Return whether the icons at the end of the bar stand in the line of the name."""
+    name = page.locator(".top h1").bounding_box()
+    icon = page.locator(".top .search").bounding_box()
+    assert name
+    assert icon
+    return abs((name["y"] + name["height"] / 2) - (icon["y"] + icon["height"] / 2)) < 12
+
+
+def bar_height(page: Page) -> float:
+    box = page.locator(".top").bounding_box()
+    assert box
+    return box["height"]
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_home_sideways_keeps_names_and_the_input(page: Page, stack: Stack) -> None:
+    FOLDER.mkdir(exist_ok=True)
+    ask = {"id": "ask", "person": "Shall the letters be read?", "choices": [{"value": "go", "label": "Go"}]}
+    made = [
+        stack.submit({"starloom": 1, "name": NAME, "tasks": [ask, stack.gated("look", "sideways")]}),
+        stack.submit({"starloom": 1, "name": NAME, "tasks": [stack.gated("look", "sideways")]}),
+    ]
+    page.set_viewport_size(LOW)
+    page.goto("/")
+    running = page.locator("section.card", has=page.get_by_role("heading", name="Running", exact=True))
+    names = running.locator(".item b.strong")
+    expect(names).to_have_count(2)
+    expect(running.locator(".item", has_text="0 of 1")).to_have_count(1)
+    expect(running.locator(".item", has_text="0 of 2")).to_have_count(1)
+    for at in range(2):
+        box = names.nth(at).bounding_box()
+        assert box
+        assert box["width"] > 150, box
+    page.screenshot(path=FOLDER / "sideways-home.png")
+    assert page.evaluate(OVERPRINTED) == []
+    box = page.get_by_label("What should happen?").bounding_box()
+    assert box
+    assert box["width"] > 200, box
+    assert one_line(page)
+    assert clipped(page) == []
+    for size in (LOW, DESK):
+        page.set_viewport_size(size)
+        page.goto(f"/constellations/{made[0]}?lens=graph")
+        page.get_by_role("button", name="Cancel").first.wait_for()
+        page.screenshot(path=FOLDER / f"sideways-running-{size['width']}.png")
+        assert one_line(page), size
+        assert bar_height(page) < 52, size
+        assert clipped(page) == [], size
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_graph_is_fitted_again_when_the_window_turns(page: Page, sample: Seen) -> None:
+    page.set_viewport_size(DESK)
+    page.goto(f"/constellations/{sample.constellation}?lens=graph&answer=none")
+    zoom = page.locator(".zoom span")
+    page.locator(".flow:not(.unfitted)").wait_for()
+    page.locator(".minimap").wait_for()
+    page.set_viewport_size(LOW)
+    page.reload()
+    page.locator(".flow:not(.unfitted)").wait_for()
+    expect(page.locator(".dock.shut")).to_be_visible()
+    page.screenshot(path=FOLDER / "sideways-graph.png")
+    low = zoom.inner_text()
+    assert int(low.split()[0]) >= 30
+    page.set_viewport_size(DESK)
+    expect(page.locator(".dock:not(.shut)")).to_be_visible()
+    expect(zoom).not_to_have_text(low)
+    page.screenshot(path=FOLDER / "sideways-turned.png")
+    page.set_viewport_size(LOW)
+    expect(zoom).to_have_text(low)
+    page.get_by_title("Zoom in (+)").click()
+    expect(zoom).not_to_have_text(low)
+    page.set_viewport_size(DESK)
+    expect(page.locator(".dock:not(.shut)")).to_be_visible()
+    expect(zoom).not_to_have_text(low)
