@@ -86,18 +86,25 @@ def mark(item: pytest.Item) -> None:
 
 
 def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the tier: the longest files first, and what is in `proof` alone after everything else."""
+    """Keep the tests of the tier: the longest files first, and what is in `proof` alone after everything else.
+
+    Without a tier the order of folders holds as well: one that shares an installation must not be run in pieces.
+    """
     tier = config.getoption("--tier")
     if tier:
         left_out = [item for item in items if not is_in(item, tier)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if is_in(item, tier)]
-        items.sort(key=_place)
+    items.sort(key=_place if tier else _folder_place)
+
+
+def _folder_place(item: pytest.Item) -> int:
+    folder = folder_of(item)
+    return FIRST.index(folder) if folder in FIRST else len(FIRST)
 
 
 def _place(item: pytest.Item) -> tuple[bool, int]:
-    folder = folder_of(item)
-    return tier_of(item) == "proof", FIRST.index(folder) if folder in FIRST else len(FIRST)
+    return tier_of(item) == "proof", _folder_place(item)
 
 
 class Limits:

@@ -11,6 +11,7 @@ from tests.arch.checkout import ROOT
 from tests.arch.tier_list import Listed, all_tests
 from tests.guard.drivers.running import DRIVERS
 from tests.guard.threats import THREATS
+from tests.sharing import SHARED_FOLDERS
 from tests.tiers import TIERS
 
 AGENTS = "tests/chaos/test_agents.py::test_"
@@ -110,6 +111,13 @@ def test_the_tier_short_has_the_first_kills_and_every_quick_layer(tests: list[Li
         each.folder for each in short
     }
     assert {each.tier for each in short} <= set(TIERS[:2])
+
+
+def test_a_shared_installation_ends_with_its_folder() -> None:
+    """Other tests of the worker come after it, and a loop of Playwright would stop those that are asynchronous."""
+    for folder in SHARED_FOLDERS:
+        assert (ROOT / folder / "__init__.py").exists()
+        assert 'scope="session"' not in (ROOT / folder / "conftest.py").read_text()
 
 
 def test_quarantined_tests_exist(tests: list[Listed]) -> None:

@@ -1,4 +1,4 @@
-"""A real stack for the session with its sample watched from the first event, and a signed-in page for each test."""
+"""A real stack for the package with its sample watched from the first event, and a signed-in page for each test."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     assert chromium, "the browser tests need Chromium (Debian, Ubuntu: apt-get install chromium)"
@@ -64,7 +64,7 @@ def browser() -> Iterator[Browser]:
         made.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def screens() -> Iterator[Screens]:
     for old in FOLDER.glob("*-*-*-*.png"):
         old.unlink()
@@ -75,7 +75,7 @@ def screens() -> Iterator[Screens]:
         print(f"\n{write_index().name}: {json.dumps(figures)}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack() -> Iterator[Stack]:
     # Not pytest's own folder: the path of a Unix socket must be short.
     home = Path(tempfile.mkdtemp(prefix="sl-e2e-"))
@@ -87,7 +87,7 @@ def stack() -> Iterator[Stack]:
 NewContext = Callable[..., BrowserContext]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def new_context(browser: Browser, stack: Stack) -> NewContext:
     """Make a browser context of a width, with no session unless one is given."""
 
@@ -113,7 +113,7 @@ def new_context(browser: Browser, stack: Stack) -> NewContext:
     return make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def session(stack: Stack, new_context: NewContext) -> StorageState:
     """Sign in once by a real link; the other tests start with its cookie."""
     context = new_context("wide")
@@ -125,7 +125,7 @@ def session(stack: Stack, new_context: NewContext) -> StorageState:
     return state
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sample(stack: Stack, new_context: NewContext, session: StorageState, screens: Screens) -> Seen:
     """The sample of `make run`, watched on a wide and a phone screen from its start to its answer.
 

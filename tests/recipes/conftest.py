@@ -1,4 +1,4 @@
-"""One fleet for all recipe tests of a session, emptied before each test."""
+"""One fleet for all recipe tests of a run, emptied before each test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.recipes.fleet import Fleet, running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def _one_fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
     # Not pytest's own folder: the path of a Unix socket must be short.
     home = Path(tempfile.mkdtemp(prefix="sl-recipes-"))

@@ -115,7 +115,7 @@ def test_a_run_past_its_end_names_what_did_not_run(tmp_path: Path, how: tuple[st
 
 
 def test_a_test_beyond_its_limit_fails(tmp_path: Path) -> None:
-    endless = "import pytest, time\n@pytest.mark.timeout(0.05)\ndef test_endless(): time.sleep(3600)\n"
+    endless = "import pytest, signal\n@pytest.mark.timeout(0.05)\ndef test_endless(): signal.pause()\n"
     (tmp_path / "test_some.py").write_text(endless, encoding="utf-8")
     ran = run(tmp_path, "--tier=test")
     assert ran.returncode == 1, ran.stdout + ran.stderr

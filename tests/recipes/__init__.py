@@ -1,0 +1,1 @@
+"""A package, so that its fleet ends with its last test."""
