@@ -9,15 +9,17 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+from pathlib import Path
 from types import MappingProxyType
 
 from starloom_agent import tools
 from starloom_agent.toolkit.interface import Tool
 
+_FOLDER = str(Path(str(tools.__file__)).parent)
 MODULES: tuple[str, ...] = tuple(
-    sorted(found.name for found in pkgutil.iter_modules(tools.__path__) if not found.name.startswith("_"))
+    sorted(found.name for found in pkgutil.iter_modules([_FOLDER]) if not found.name.startswith("_"))
 )
-"""The modules that hold tools, by name."""
+"""The modules that hold tools, by name: files of the package's own folder, wherever else its path leads."""
 
 
 def tools_of(module: str) -> tuple[Tool, ...]:
