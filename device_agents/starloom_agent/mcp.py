@@ -19,7 +19,7 @@ import msgspec
 
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import result_schema
-from starloom_agent.toolkit.running.mcp import McpAnswer, ServerFault, Told, talking, tool_of
+from starloom_agent.tools.mcp import McpAnswer, ServerFault, Told, talking, tool_of
 from starloom_protocol.tool_results import SCHEMA_CHARS_MAX
 from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability

@@ -309,6 +309,7 @@ DIALS = {
     "backend/starloom/cli/",
     "backend/starloom/edge/relay.py",
     "backend/starloom/edge/serving.py",
+    "backend/starloom/edge/websocket_server.py",
     "backend/starloom/jobs/",
     "backend/starloom/lab/",
     "backend/starloom/planner/model/",

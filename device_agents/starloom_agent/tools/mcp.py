@@ -280,3 +280,7 @@ def _file(context: ToolContext, part: Mapping[str, Any], number: int) -> Stored:
     path = context.workdir / f"part-{number}"
     path.write_bytes(data)
     return context.put(path, name=f"{number}.{media.rpartition('/')[2][:20]}", media=media)
+
+
+TOOLS: tuple[Tool, ...] = ()
+"""None of its own: each tool is made from the data of a server (`tool_of`)."""
