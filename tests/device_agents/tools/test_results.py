@@ -31,11 +31,12 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 _CALLED: Final = re.compile(r'\bcall\(\s*"([a-z]+(?:\.[a-z]+)?)"')
 OFFER_BYTES_MOST: Final = 80 * 1024
 """The offer of all tools at connect, most of it the schemas of arguments; those of results would be 37 KiB more."""
-ROOT = Path(__file__).parents[1]
 
 
 def test_every_tool_is_carried_out_by_a_test() -> None:
-    files = (path for folder in ("tools", "toolkit") for path in (ROOT / folder).rglob("test_*.py"))
+    files = (
+        path for folder in ("tools", "toolkit") for path in (ROOT / "tests/device_agents" / folder).rglob("test_*.py")
+    )
     called = {name for path in files for name in _CALLED.findall(path.read_text(encoding="utf-8"))}
     assert set(TOOLS) - called == set()
 
