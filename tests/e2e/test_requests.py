@@ -37,7 +37,8 @@ def test_words_are_previewed_and_launched(page: Page, stack: Stack, screens: Scr
 
 def test_launching_what_was_shown_asks_nothing_again(page: Page, stack: Stack, width: str) -> None:
     """The preview's hash says that this very plan is approved, also when it began as words."""
-    page.goto("/new?q=copy%20the%20folder%20Pictures%20from%20demo-phone%20to%20demo-server")
+    # To a folder of its own: the proof of a photo backup counts what else lies in the folder that it fills.
+    page.goto("/new?q=copy%20Pictures%20from%20demo-phone%20to%20Elsewhere%20on%20demo-server")
     expect(page.get_by_text("What will run")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Launch")).click()
     page.wait_for_url(re.compile(r"/constellations/"))
