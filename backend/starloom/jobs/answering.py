@@ -14,13 +14,14 @@ from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse
+from starloom.planner.cards import card_of
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.port import ModelFault
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Answer, Attempt, Device, GroupRecord, Head, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.values import MISSING, parse
-from starloom_protocol.vocabulary import TaskState
+from starloom_protocol.vocabulary import Sharing, TaskState
 
 VALUE_BYTES_MOST: Final = 1024 * 1024
 """The largest value that is read for its evidence; a larger one is shown by its file alone."""
@@ -73,23 +74,23 @@ class AnswerJobs:
             now_s=self._models.now_s,
             worker=self._worker,
         )
-        results = [await self._result(seen, task) for task in seen.tasks()]
+        results = [await self._result(seen, task, owned.sharing) for task in seen.tasks()]
         model = self._models.recorded(owned, purse)
         return await AnswerTalk(model, seen.head.request, seen.sentence, results).write()
 
-    async def _result(self, seen: _Ended, task: str) -> ResultSeen:
+    async def _result(self, seen: _Ended, task: str, sharing: Sharing) -> ResultSeen:
         attempt = seen.attempt(task)
-        value = await _value_of(attempt, self._models.artifacts)
-        spec, record = seen.specs[task], seen.records[task]
-        return ResultSeen(
-            task=task,
-            tool=spec.tool or "a question to a person",
+        now_ms = round(self._models.now_s() * 1000)
+        card = card_of(
+            seen.specs[task],
+            seen.records[task],
+            attempt,
             device=seen.device_name(attempt),
-            state=str(record.state),
-            title=seen.titles.get(task, ""),
-            value=value,
-            detail=attempt.detail if attempt is not None and record.state is TaskState.FAILED else "",
+            now_ms=now_ms,
+            sharing=sharing,
         )
+        value = MISSING if card.head is None else await _value_of(attempt, self._models.artifacts)
+        return ResultSeen(card, value, seen.titles.get(task, ""))
 
 
 async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:

@@ -30,6 +30,7 @@ from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Head, Job, Question, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.model_records import ModelCall, ModelDay
+from starloom_protocol.vocabulary import Sharing
 
 _log = logging.getLogger(__name__)
 _ASKED = "planner"
@@ -37,11 +38,12 @@ _ASKED = "planner"
 
 @dataclass(frozen=True)
 class Owned:
-    """The owner's model with its name and its budget."""
+    """The owner's model with its name and its budget; `sharing` says which part of a result it may be shown."""
 
     model: Model
     name: str
     budget: Budget
+    sharing: Sharing
 
 
 class ModelJobs:
@@ -75,7 +77,8 @@ class ModelJobs:
         if endpoint is None:
             return None
         _log.info("the model %s at %s is asked", endpoint.model, endpoint.host)
-        return Owned(self._connect(endpoint), endpoint.model, budget_from(told))
+        sharing = Sharing.HEADS if endpoint.local else Sharing.CARDS
+        return Owned(self._connect(endpoint), endpoint.model, budget_from(told), sharing)
 
     def recorded(self, owned: Owned, purse: Purse) -> Model:
         """Return the model for one job: each call is paid for by `purse`, and its texts are kept."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starloom.planner.cards import Card
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.evidence import Checked, Evidence, checked
 from starloom.planner.model.port import Model, ModelFault, Turn
@@ -21,11 +22,8 @@ from starloom_protocol.values import MISSING, canonical, point, pointer_fault
 REPAIRS: Final = 1
 WORDS_MOST: Final = 120
 CITES_MOST: Final = 40
-HEAD_BYTES_MOST: Final = 2048
 RESULTS_BYTES_MOST: Final = 14 * 1024
 """About 4,000 tokens: a small model reads them within the hold of an answer."""
-FAILED_TOLD_MOST: Final = 10
-DETAIL_CHARS_MOST: Final = 400
 
 ABOUT: Final = """\
 You write the answer to a person's request, from the results of tasks that ran on their devices.
@@ -46,15 +44,14 @@ Answer with one JSON object and nothing else:
 
 @dataclass(frozen=True)
 class ResultSeen:
-    """One ended task as the writer of the answer sees it; `value` is MISSING where it gave none that can be read."""
+    """One ended task: the card that the model is shown, and the whole `value` that its cites are held against.
 
-    task: str
-    tool: str
-    device: str
-    state: str
-    title: str = ""
+    `value` is MISSING where the task gave none, or none that may be shown. `title` is that of the plan's result.
+    """
+
+    card: Card
     value: Any = MISSING
-    detail: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class AnswerTalk:
         self._model = model
         self._request = request
         self._sentence = sentence
-        self._results = {result.task: result for result in results}
+        self._results = {result.card.task: result for result in results}
         self._repairs = REPAIRS
         self.parts = answer_parts(request, sentence, results)
         self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
@@ -116,17 +113,18 @@ class AnswerTalk:
             if pointer_fault(pointer) or point(result.value, pointer) is MISSING:
                 faults.append(f'cites[{number - 1}]: {task} has nothing at this pointer; its whole value is ""')
                 pointer = ""
-            kept.append(Cite(pointer=pointer, task=result.task))
+            kept.append(Cite(pointer=pointer, task=result.card.task))
         return kept, faults
 
     def _judged(self, text: str, cites: Sequence[Cite]) -> Checked:
         evidence = Evidence()
         evidence.add_text(self._request)
         evidence.add_text(self._sentence)
-        evidence.numbers |= {float(len(cites)), float(len({self._results[cite.task].device for cite in cites}))}
+        evidence.numbers |= {float(len(cites)), float(len({self._results[cite.task].card.device for cite in cites}))}
         for cite in cites:
             result = self._results[cite.task]
-            evidence.add_text(f"{result.task} {result.device} {result.tool} {result.title} {result.detail}")
+            card = result.card
+            evidence.add_text(f"{card.task} {card.device} {card.tool} {result.title} {card.message}")
             if result.value is not MISSING:
                 evidence.add(point(result.value, cite.pointer))
         return checked(text, evidence)
@@ -167,36 +165,19 @@ def answer_parts(request: str, sentence: str, results: Sequence[ResultSeen]) -> 
 
 
 def _result_lines(results: Sequence[ResultSeen]) -> list[str]:
-    """Return a line a task with the head of its value, as many as there is room for, and what was left out."""
+    """Return a line a task, as many as there is room for, and how many were left out."""
     lines: list[str] = []
     room = RESULTS_BYTES_MOST
-    failed = 0
     left_out = 0
     for result in results:
-        told: dict[str, Any] = {
-            "device": result.device,
-            "state": result.state,
-            "task": result.task,
-            "tool": result.tool,
-        }
-        if result.title:
-            told["title"] = result.title
-        if result.detail and failed < FAILED_TOLD_MOST:
-            told["said"] = result.detail[:DETAIL_CHARS_MOST]
-            failed += 1
-        if result.value is not MISSING:
-            text = canonical(result.value)
-            size = min(HEAD_BYTES_MOST, max(room - 400, 0))
-            if len(text) <= size:
-                told["value"] = result.value
-            elif size:
-                told |= {"head": text[:size], "left_out_bytes": len(text) - size}
-        line = canonical(told)
-        if len(line) > room:
+        told = result.card.document()
+        line = canonical({**told, "title": result.title} if result.title else told)
+        size = len(line.encode()) + 1
+        if size > room:
             left_out += 1
             continue
         lines.append(line)
-        room -= len(line) + 1
+        room -= size
     if left_out:
         lines.append(canonical({"left_out_tasks": left_out}))
-    return lines or [canonical({"none": True})]
+    return lines or [canonical({"tasks": 0})]
