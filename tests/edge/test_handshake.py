@@ -12,8 +12,8 @@ import uvicorn
 from fastapi import FastAPI, WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 
-from starloom.edge.handshake import Gone, Socket
 from starloom.edge.serving import server_config
+from starloom.edge.sockets import Gone, Socket
 from starloom.lab.ports import free_port
 
 TEXT = "x" * 10_000

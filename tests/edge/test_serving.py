@@ -15,8 +15,8 @@ from websockets.frames import Frame, Opcode
 
 from starloom.edge import connections
 from starloom.edge.connections import Places
-from starloom.edge.handshake import HOLD
 from starloom.edge.serving import Listener, server_config
+from starloom.edge.sockets import HOLD
 from starloom.lab.ports import free_port
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
 

@@ -27,10 +27,10 @@ from starloom.blobs.logs import AttemptLogs
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import HOLD, Ended, Taker
 from starloom.edge.hub import Hub, Planner
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
+from starloom.edge.sockets import HOLD, Ended, Taker
 from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
 from starloom.edge.vitals import VitalLines
 from starloom.engine.loop import Engine

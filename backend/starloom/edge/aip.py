@@ -21,11 +21,12 @@ from starloom.access.refusals import Refused as Turned
 from starloom.core.state import inputs
 from starloom.edge.agent_version import VERSION, is_older
 from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import HOLD, Alarm, Gone, Handshake, Proved, Proving, Refused, Socket
+from starloom.edge.handshake import Alarm, Handshake, Proved, Refused
 from starloom.edge.links import Link, Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.problems import Problem
 from starloom.edge.shield import refuse_socket
+from starloom.edge.sockets import HOLD, Gone, Proving, Socket
 from starloom.edge.vitals import ASK_EVERY_S, VitalLines
 from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded

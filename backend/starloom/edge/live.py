@@ -25,7 +25,7 @@ from starloom.access.tickets import Tickets
 from starloom.access.view import AccessView
 from starloom.edge.fanout import Fanout
 from starloom.edge.gone import words_of
-from starloom.edge.handshake import Gone, Proving, Socket
+from starloom.edge.sockets import Gone, Proving, Socket
 from starloom.store.port import ReadPort, Unavailable
 from starloom_protocol import feed
 from starloom_protocol.version import PROTOCOL_VERSIONS

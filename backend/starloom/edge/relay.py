@@ -18,10 +18,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from starloom.access.guard import V1
-from starloom.edge.handshake import Gone, Socket
 from starloom.edge.peers import POSITION_HEADER, RELAY_HEADER, Peers, essence, target_of
 from starloom.edge.problems import Problem
 from starloom.edge.shield import refuse_socket
+from starloom.edge.sockets import Gone, Socket
 from starloom.edge.standing import Standing
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
 from starloom_protocol.vocabulary import Code

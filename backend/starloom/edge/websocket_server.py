@@ -25,7 +25,7 @@ from websockets.protocol import Protocol, Side, State
 from websockets.server import ServerProtocol
 
 from starloom.edge.connections import Connections, Places
-from starloom.edge.handshake import HOLD, Ended, Taker
+from starloom.edge.sockets import HOLD, Ended, Taker
 
 CLOSE_WITHIN_S: Final = 10.0
 _log = logging.getLogger("uvicorn.error")
