@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -22,17 +23,28 @@ from starloom.access.guard import ROUTES, V1, Door, Row
 from starloom.access.limits import Limits
 from starloom.access.view import BEARER, SESSION, AccessView
 from starloom.edge.calling import Handler, directly
-from starloom.edge.links import Link
 from starloom.edge.problems import Problem, answer_to
 from starloom.edge.strict_json import StrictRequest
 from starloom.edge.typed_here import TypedHere
-from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
+from starloom_protocol.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code, PrincipalKind
 
 CSRF_HEADER = "x-starloom-csrf"
 ACTING_HEADER = "x-starloom-acting"
 """The header of a caller that acts for an assistant, which narrows its rights; nothing in a message widens them."""
 _SAFE = frozenset({"GET", "HEAD"})
+
+
+class Connected(Protocol):
+    """The connection of a device that has proved its key."""
+
+    @property
+    def device(self) -> str: ...
+
+    @property
+    def channel(self) -> ChannelKeys | None:
+        """The keys of the connection; None for a device of version 2, which has none."""
+        ...
 
 
 class Admission:
@@ -42,7 +54,7 @@ class Admission:
         self,
         access: AccessView,
         limits: Limits,
-        link_of: Callable[[str], Link | None],
+        link_of: Callable[[str], Connected | None],
         cookie_name: Callable[[Request], str],
         here: TypedHere,
         rows: Mapping[tuple[str, str], Row] | None = None,
