@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from starloom.edge import aip, links
-from starloom.edge.agent_version import VERSION
+from starloom.settings import VERSION
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer
 from starloom_protocol.session import ProtocolFault

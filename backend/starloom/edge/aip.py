@@ -19,7 +19,6 @@ from starloom.access.limits import Limits
 from starloom.access.refusals import Refusals
 from starloom.access.refusals import Refused as Turned
 from starloom.core.state import inputs
-from starloom.edge.agent_version import VERSION, is_older
 from starloom.edge.fanout import Fanout
 from starloom.edge.handshake import Alarm, Handshake, Proved, Refused
 from starloom.edge.links import Link, Links
@@ -30,11 +29,13 @@ from starloom.edge.sockets import HOLD, Gone, Proving, Socket
 from starloom.edge.vitals import ASK_EVERY_S, VitalLines
 from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded
+from starloom.settings import VERSION
 from starloom.store.port import Unavailable
 from starloom_protocol import frames as f
 from starloom_protocol.channel import ChannelKeys
 from starloom_protocol.feed import Beside
 from starloom_protocol.session import ProtocolFault, Session, Side, State
+from starloom_protocol.version import is_older
 from starloom_protocol.vocabulary import CODES, Code
 
 HANDSHAKES_MAX = 512

@@ -22,7 +22,6 @@ from starloom.edge.forks import taken_back
 from starloom.edge.hub import Hub
 from starloom.edge.problems import accepted, problem_of_faults
 from starloom.edge.replies import Repeats, asked_once, json_reply
-from starloom.edge.submit import known_devices, known_tools
 from starloom_protocol.edits import EditOperation
 from starloom_protocol.plan import check_edit
 from starloom_protocol.values import canonical
@@ -61,7 +60,7 @@ class Controls:
             if undone is not None:
                 return await self._take_back(request, constellation, undone, body.reason)
             large = len(await request.body()) > LARGE_BYTES
-            devices, tools, signatures = known_devices(hub), known_tools(hub), hub.fleet.signatures()
+            devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
             faults, operations = await hub.computing.run(
                 request,
                 large,

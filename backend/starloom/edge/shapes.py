@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.edge.agent_version import VERSION, is_older
+from starloom.settings import VERSION
 from starloom_protocol.entities import (
     Answer,
     Attempt,
@@ -34,6 +34,7 @@ from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.presentation import presentation
 from starloom_protocol.tool_results import returned_by
 from starloom_protocol.values import parse
+from starloom_protocol.version import is_older
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
 
 

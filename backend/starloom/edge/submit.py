@@ -36,17 +36,6 @@ WAIT_MAX_S = 300.0
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
 
 
-def known_devices(hub: Hub) -> Sequence[str]:
-    """Return the names and ids of devices that a plan may use."""
-    devices = [device for device in hub.fleet.devices.values() if not device.revoked]
-    return [name for device in devices for name in (device.name, device.id)]
-
-
-def known_tools(hub: Hub) -> Mapping[str, Repeatability] | None:
-    """Return the tools that the fleet offers; None while no device has offered any, so nothing is judged."""
-    return hub.fleet.repeatabilities() or None
-
-
 class Submit:
     """`POST /constellations` and its preview."""
 
@@ -179,7 +168,7 @@ class Submit:
         hub = self._hub
         if body.plan is not None:
             document = body.plan
-            devices, tools, signatures = known_devices(hub), known_tools(hub), hub.fleet.signatures()
+            devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
             return await hub.computing.run(
                 request, size > LARGE_BYTES, lambda: _lowered(document, body.params, devices, tools, signatures)
             )

@@ -177,6 +177,15 @@ class FleetView:
             }
         return self._repeatabilities
 
+    def known_tools(self) -> Mapping[str, Repeatability] | None:
+        """Return `repeatabilities`; None while no device has offered any tool, so that no plan is judged by it."""
+        return self.repeatabilities() or None
+
+    def names(self) -> list[str]:
+        """Return the names and ids of devices that a plan may use."""
+        devices = [device for device in self.devices.values() if not device.revoked]
+        return [name for device in devices for name in (device.name, device.id)]
+
     def signatures(self) -> Mapping[str, Signature]:
         """Return the signature of every offered tool; kept like `tools`."""
         if self._signatures is None:
