@@ -361,7 +361,7 @@ def _make_hub(
         received=succession.seat.received,
         refusals=parts.refusals,
         settings=settings,
-        standing=neighbours,
+        ownership=neighbours,
         tickets=Tickets(time.monotonic),
         vault=parts.vault,
         vitals=vitals,

@@ -216,9 +216,9 @@ def _wrapped(app: FastAPI, aip: AipEndpoint, hub: Hub) -> Relay | None:
     """Put the layers around the application, the innermost first; return the relay, which must be cut later."""
     app.add_middleware(_Devices, aip=aip)
     relay: Relay | None = None
-    if hub.standing is not None and hub.peers is not None:
+    if hub.ownership is not None and hub.peers is not None:
         # Starlette makes layers late; this one must be known, so that it can be cut.
-        relay = Relay(app.router, hub.standing, hub.peers, hub.settings.port)
+        relay = Relay(app.router, hub.ownership, hub.peers, hub.settings.port)
         app.add_middleware(_Through, relay=relay)
     app.add_middleware(CutShort, ending=lambda: hub.fanout.ending)
     app.add_middleware(Shield, reach=hub.reach, peers=hub.peers)

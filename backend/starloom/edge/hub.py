@@ -27,7 +27,7 @@ from starloom.edge.listeners.local_network import Lan, NoLan
 from starloom.edge.live.endpoint import next_frame
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.views import FleetView, Headlines, QuestionsView
-from starloom.edge.peers.ownership import Standing
+from starloom.edge.peers.ownership import Ownership
 from starloom.edge.web.computing import Computing
 from starloom.edge.web.hub_seals import Peers
 from starloom.engine.giving import Given
@@ -115,6 +115,6 @@ class Hub:
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None
     places: Places = field(default_factory=Places)
-    standing: Standing | None = None
+    ownership: Ownership | None = None
     program: str = NAME
     refusals: Refusals = field(default_factory=Refusals)

@@ -28,7 +28,7 @@ TARGET = b"/api/v1/constellations"
 
 
 class Place:
-    """`Standing` as a test wants it."""
+    """`Ownership` as a test wants it."""
 
     def __init__(self, owner_url: str | None = None, *, owns: bool = False) -> None:
         self.owns = owns

@@ -1,6 +1,6 @@
 """The other hubs of the shard: the address of the owner, and the messages beside the log between the hubs.
 
-Answers `Standing` for the edge. Announces this hub's own card every `CARD_EVERY_MS`; follows the owner of the log.
+Answers `Ownership` for the edge. Announces this hub's own card every `CARD_EVERY_MS`; follows the owner of the log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _beside = msgspec.json.Decoder(list[Beside])
 
 
 class Neighbours:
-    """`Standing`, kept up to date by `run`; `changed` is called at once when this hub begins or ceases to own."""
+    """`Ownership`, kept up to date by `run`; `changed` is called at once when this hub begins or ceases to own."""
 
     def __init__(
         self, hubs: HubsPort, succession: Succession, peers: Peers, fanout: Fanout, clock: Clock, own_url: str
@@ -48,7 +48,7 @@ class Neighbours:
         self._hearing: asyncio.Task[None] | None = None
         self.moved: list[Callable[[], None]] = []
 
-    # -- Standing
+    # -- Ownership
 
     @property
     def owns(self) -> bool:

@@ -1,11 +1,11 @@
-"""The standing of this hub among the hubs of a shard, for the edge: the owner, and how much of the log it has seen."""
+"""The ownership of the shard, as a hub of it knows it: the owner, and how much of the log this hub has seen."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 
-class Standing(Protocol):
+class Ownership(Protocol):
     """The owner of the shard, as this hub knows it."""
 
     @property

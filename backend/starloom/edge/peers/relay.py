@@ -18,7 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from starloom.access.guard import V1
-from starloom.edge.peers.ownership import Standing
+from starloom.edge.peers.ownership import Ownership
 from starloom.edge.web.hub_seals import POSITION_HEADER, RELAY_HEADER, Peers, essence, target_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.shield import refuse_socket
@@ -86,9 +86,9 @@ def belongs_here(method: str, path: str) -> bool:
 class Relay:
     """Wraps the application, inside the shield."""
 
-    def __init__(self, app: ASGIApp, standing: Standing, peers: Peers, port: int) -> None:
+    def __init__(self, app: ASGIApp, ownership: Ownership, peers: Peers, port: int) -> None:
         self.app = app
-        self._standing = standing
+        self._ownership = ownership
         self._peers = peers
         self._port = port
         self._client: httpx.AsyncClient | None = None
@@ -99,17 +99,17 @@ class Relay:
             await self.app(scope, receive, send)
             return
         relayed = scope["state"].get("relayed") is not None
-        if self._standing.owns:
+        if self._ownership.owns:
             await self.app(scope, receive, self._with_position(send) if relayed else send)
             return
         socket = scope["type"] == "websocket"
         path: str = scope["path"]
         here = path == V1 + "/live" if socket else belongs_here(scope["method"], path)
-        url = self._standing.owner_url
+        url = self._ownership.owner_url
         if not socket and not here and url is None and scope["method"] in ("GET", "HEAD") and path.startswith(V1):
             here = True  # what is known here is better than nothing
         problem = None
-        if here and self._standing.stale and path not in _PLAIN and path.startswith(V1):
+        if here and self._ownership.stale and path not in _PLAIN and path.startswith(V1):
             problem = _STALE
         elif not here and (url is None or relayed):
             problem = Problem(Code.OVERLOADED, "no hub owns the shard at this moment", retry_after_s=1)
@@ -182,7 +182,7 @@ class Relay:
         if answer and int(answer[0]["status"]) < 500:
             for message in answer:
                 await send(message)
-        elif self._standing.stale:
+        elif self._ownership.stale:
             await _refuse(_STALE, scope, receive, send)
         else:
             await self.app(scope, receive, send)
@@ -233,14 +233,14 @@ class Relay:
             return
         try:
             async with asyncio.timeout(CAUGHT_UP_WITHIN_S):
-                await self._standing.caught_up(int(pos))
+                await self._ownership.caught_up(int(pos))
         except TimeoutError:
-            _log.warning("event=relay_behind pos=%s here=%d", pos, self._standing.pos)
+            _log.warning("event=relay_behind pos=%s here=%d", pos, self._ownership.pos)
 
     def _with_position(self, send: Send) -> Send:
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":
-                position = (POSITION_HEADER.encode(), str(self._standing.pos).encode())
+                position = (POSITION_HEADER.encode(), str(self._ownership.pos).encode())
                 message["headers"] = [*message.get("headers", []), position]
             await send(message)
 

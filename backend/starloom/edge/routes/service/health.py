@@ -34,8 +34,8 @@ class Service:
 
     async def healthz(self) -> Response:
         """Show that the process answers, and whether this hub owns the shard or stands by."""
-        standing = self._hub.standing
-        return json_reply({"status": "ok", "role": "owner" if standing is None or standing.owns else "standby"})
+        ownership = self._hub.ownership
+        return json_reply({"status": "ok", "role": "owner" if ownership is None or ownership.owns else "standby"})
 
     async def readyz(self) -> Response:
         """Show whether the hub is ready for work, and if not, the part that it waits for."""
