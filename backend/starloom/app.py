@@ -41,22 +41,23 @@ from starloom.blobs.logs import AttemptLogs
 from starloom.clock import HubClock, follow_dates
 from starloom.core.clock.retention import HistoryLimits
 from starloom.descriptors import raise_descriptors
-from starloom.edge import first_run, keys
+from starloom.edge import first_run
+from starloom.edge.agents import hub_keys
+from starloom.edge.agents.attempt_logs import LogWriter
+from starloom.edge.agents.links import Links
+from starloom.edge.agents.vital_lines import VitalLines
 from starloom.edge.app import Edge, Files, build
-from starloom.edge.connections import Connections, Places, bounds_for
-from starloom.edge.fanout import Fanout
 from starloom.edge.hub import Hub
-from starloom.edge.lan import LanListener, LanPlace
-from starloom.edge.links import Links
-from starloom.edge.logs import LogWriter
-from starloom.edge.neighbours import Neighbours
-from starloom.edge.own_sockets import OwnSockets
-from starloom.edge.peers import Peers, secret_of
-from starloom.edge.retained import Retained
-from starloom.edge.service import Gauge
-from starloom.edge.serving import Listener, server_config
-from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
-from starloom.edge.vitals import VitalLines
+from starloom.edge.listeners.connections import Connections, Places, bounds_for
+from starloom.edge.listeners.local_network import LanListener, LanPlace
+from starloom.edge.listeners.own_sockets import OwnSockets
+from starloom.edge.listeners.serving import Listener, server_config
+from starloom.edge.live.artifact_references import Retained
+from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, fill_views
+from starloom.edge.peers.neighbours import Neighbours
+from starloom.edge.routes.service.health import Gauge
+from starloom.edge.web.hub_seals import Peers, secret_of
 from starloom.engine.finished import Keeping
 from starloom.engine.giving import Given
 from starloom.engine.loop import Engine
@@ -120,7 +121,7 @@ class _Parts:
     vault: Vault
     jobs: CelerySender
     hub_id: str
-    key: keys.HubKey
+    key: hub_keys.HubKey
     access: AccessView
     fleet: FleetView
     others: Others
@@ -212,7 +213,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         vault=Vault(sealer, store.ciphertexts, clock.now_ms),
         jobs=jobs,
         hub_id=first_run.hub_id(home),
-        key=keys.load_or_make(shared / HUB_KEY_FILE),
+        key=hub_keys.load_or_make(shared / HUB_KEY_FILE),
         access=AccessView(clock.now_ms),
         fleet=fleet,
         others=Others(headlines=Headlines(store), questions=QuestionsView()),
@@ -360,7 +361,7 @@ def _make_hub(
         received=succession.seat.received,
         refusals=parts.refusals,
         settings=settings,
-        standing=neighbours,
+        ownership=neighbours,
         tickets=Tickets(time.monotonic),
         vault=parts.vault,
         vitals=vitals,

@@ -11,6 +11,7 @@ import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -18,6 +19,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+VERSION = version("starloom")
+"""The release of this hub; it hands out the agent of the same release."""
 PREFIX = "STARLOOM_"
 FILE_NAME = "starloom.toml"
 OTHER_VARIABLES = frozenset({"AGENT_HOME", "CONFIG", "FENCE", "TOKEN", "URL"})

@@ -47,6 +47,12 @@ def release_numbers(release: str) -> tuple[int, ...]:
     return tuple(map(int, parts)) if all(part.isdecimal() and len(part) <= 6 for part in parts) else ()
 
 
+def is_older(agent: str, hub: str) -> bool:
+    """Whether an agent's release is a number below the hub's; anything that is no number is left alone."""
+    numbers = [release_numbers(agent), release_numbers(hub)]
+    return all(numbers) and numbers[0] < numbers[1]
+
+
 def negotiate(offered: Sequence[int], supported: Sequence[int] = PROTOCOL_VERSIONS) -> int:
     """Return the highest version that the agent offers and the hub supports.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from starloom.edge.live import FRAME_S
+from starloom.edge.live.endpoint import FRAME_S
 from tests.bench.graphs import Graph, plan, task_id
 from tests.bench.hub_client import BenchFailed, Conflict, HubClient, Seen
 from tests.bench.machine import Busy

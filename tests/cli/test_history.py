@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from starloom.cli.commands import build
-from starloom.edge.activity import _line
+from starloom.edge.routes.people.activity import _line
 from starloom.store.audit import kept_of
 from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.history import past_of

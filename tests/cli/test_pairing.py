@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from starloom.edge.join_lines import qr
+from starloom.edge.routes.fleet.join_lines import qr
 from tests.cli.test_commands import StubHub, starloom
 
 MADE: dict[str, Any] = {

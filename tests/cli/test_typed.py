@@ -18,7 +18,7 @@ from fastapi import Request
 from starloom.cli.agents import computer_name
 from starloom.cli.discovery import hub_option
 from starloom.cli.typed import program, typed
-from starloom.edge.typed_here import TypedHere
+from starloom.edge.web.own_command import TypedHere
 from starloom.program import on_device, written
 from tests.installation import READY_WITHIN_S, Installation
 from tests.waiting import SLOWER, until

@@ -12,10 +12,10 @@ from starlette.routing import WebSocketRoute
 
 from starloom.access.callers import Caller, Means
 from starloom.access.guard import FRAMES, ROUTES, Door, Row
-from starloom.edge.admission import Admission
-from starloom.edge.aip import Connection
-from starloom.edge.problems import Problem
-from starloom.edge.typed_here import TypedHere
+from starloom.edge.agents.aip import Connection
+from starloom.edge.web.admission import Admission
+from starloom.edge.web.own_command import TypedHere
+from starloom.edge.web.problems import Problem
 from starloom_protocol.codec import AGENT_FRAMES
 from starloom_protocol.frames import Hello, Prove
 from starloom_protocol.vocabulary import Role

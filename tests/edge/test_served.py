@@ -18,9 +18,9 @@ from websockets.typing import Origin
 
 from starloom import app as hub_app
 from starloom.edge import first_run
-from starloom.edge.connections import Places
-from starloom.edge.own_sockets import OwnSockets
-from starloom.edge.serving import Listener, server_config
+from starloom.edge.listeners.connections import Places
+from starloom.edge.listeners.own_sockets import OwnSockets
+from starloom.edge.listeners.serving import Listener, server_config
 from starloom.engine.succession import Succession
 from starloom.lab.ports import free_port
 from starloom.settings import Settings

@@ -24,15 +24,16 @@ from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import FileBlobs
 from starloom.blobs.logs import AttemptLogs
-from starloom.edge import first_run, keys
+from starloom.edge import first_run
+from starloom.edge.agents import hub_keys
+from starloom.edge.agents.attempt_logs import LogWriter
+from starloom.edge.agents.links import Links
+from starloom.edge.agents.vital_lines import VitalLines
 from starloom.edge.app import Edge, Files, build
-from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import HOLD, Ended, Taker
 from starloom.edge.hub import Hub, Planner
-from starloom.edge.links import Links
-from starloom.edge.logs import LogWriter
-from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
-from starloom.edge.vitals import VitalLines
+from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, fill_views
+from starloom.edge.web.sockets import HOLD, Ended, Taker
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
 from starloom.planner.brief import Brief, brief
@@ -199,7 +200,7 @@ class Agent:
         self.report = 0
         self.versions = [3]
         self.welcome: f.Welcome | None = None
-        self.share = keys.KeyShare()
+        self.share = hub_keys.KeyShare()
         self.said: f.Hello | None = None
         self.channel: ChannelKeys | None = None
         self.session = Session(Side.AGENT)
@@ -229,7 +230,7 @@ class Agent:
             assert self.said is not None
             said = transcript(self.said, challenge)
             hub = base64.b64decode(challenge.hub)
-            assert keys.verifies(hub, challenge.signature, hub_proof(said)), "the hub did not prove its key"
+            assert hub_keys.verifies(hub, challenge.signature, hub_proof(said)), "the hub did not prove its key"
             secret = self.share.secret_with(challenge.key_share)
             assert secret is not None
             self.channel = channel_keys(secret, said)
@@ -240,7 +241,7 @@ class Agent:
     async def dial(self, world: World) -> None:
         """Open a socket and a fresh session."""
         self.session = Session(Side.AGENT)
-        self.share = keys.KeyShare()
+        self.share = hub_keys.KeyShare()
         self.channel = None
         self.inbox = []
         self.ws = await world.socket("/aip/v1").open()
@@ -468,7 +469,7 @@ async def a_world(
             fleet=fleet,
             headlines=others.headlines,
             inbox=engine.inbox,
-            key=keys.load_or_make(tmp_path / "keys" / "hub.key"),
+            key=hub_keys.load_or_make(tmp_path / "keys" / "hub.key"),
             limits=Limits(clock.monotonic_s),
             links=links,
             logs=logs,

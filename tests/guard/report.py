@@ -35,7 +35,7 @@ from tests.guard.threats import OWN, THREATS, Threat
 from tests.spans import seconds
 
 ROOT = Path(__file__).parents[2]
-MATRICES = ("tests/guard/test_matrix.py", "tests/edge/test_guard.py", "tests/edge/test_shield.py")
+MATRICES = ("tests/guard/test_matrix.py", "tests/edge/test_guard.py", "tests/edge/web/test_shield.py")
 CANARY = "tests/recipes/test_secrets.py"
 RSS_GROWTH_MOST = 96 * 1024 * 1024
 TESTS_S_MOST = 1800

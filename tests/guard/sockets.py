@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.edge import keys
+from starloom.edge.agents import hub_keys
 from starloom_protocol import frames as f
 from starloom_protocol.session import Session, Side
 from tests.edge.world import Agent, World, an_offer, chain, settle
@@ -39,7 +39,7 @@ class Attacker(Agent):
     async def dial(self, world: World) -> None:
         self.dials += 1
         self.session = Session(Side.AGENT)
-        self.share = keys.KeyShare()
+        self.share = hub_keys.KeyShare()
         self.channel = None
         self.inbox = []
         ws = world.socket("/aip/v1")

@@ -13,7 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from starloom.cli.client import Client
-from starloom.edge import keys
+from starloom.edge.agents import hub_keys
 from starloom_protocol import frames as f
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.session import Session, Side
@@ -62,7 +62,7 @@ class RealAgent(Agent):
 
     async def dial(self, world: Any) -> None:
         self.session = Session(Side.AGENT)
-        self.share, self.channel = keys.KeyShare(), None
+        self.share, self.channel = hub_keys.KeyShare(), None
         self.inbox = []
         url = self._url.replace("http", "ws", 1) + "/aip/v1"
         self.ws = Line(await connect(url, max_size=2**22, proxy=None))  # type: ignore[assignment]

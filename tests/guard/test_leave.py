@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom.edge.keys import verifies
+from starloom.edge.agents.hub_keys import verifies
 from starloom_protocol.signed_requests import LEAVE, answer_bytes
 from tests.edge.world import World, settle
 from tests.guard.signed import asked, lies

@@ -15,7 +15,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from starloom.edge import aip, keys
+from starloom.edge.agents import aip, hub_keys
 from starloom_protocol import frames as f
 from starloom_protocol.session import Session, Side
 from tests.edge.test_served import served
@@ -53,7 +53,7 @@ class Remote(Agent):
 
     async def dial(self, world: World) -> None:
         self.session, self.inbox = Session(Side.AGENT), []
-        self.share, self.channel = keys.KeyShare(), None
+        self.share, self.channel = hub_keys.KeyShare(), None
         url = f"ws://127.0.0.1:{world.hub.settings.port}/aip/v1"
         self.ws = Line(await connect(url, proxy=None, compression=None))  # type: ignore[assignment]
 

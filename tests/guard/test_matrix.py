@@ -11,8 +11,8 @@ from starloom.access.guard import ROUTES, Door
 from starloom_protocol.codec import AGENT_FRAMES, HUB_FRAMES, tag_of
 from starloom_protocol.session import TABLE, ProtocolFault, Side, State
 from starloom_protocol.vocabulary import Role
+from tests.edge.routes.people.test_sessions import link_of
 from tests.edge.test_guard import concrete
-from tests.edge.test_sessions import link_of
 from tests.edge.world import World
 from tests.guard.frames import FAMILY, session_at
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from starloom.edge.connections import Bounds, Places
+from starloom.edge.listeners.connections import Bounds, Places
 from tests.edge.test_served import served
 from tests.edge.world import World
 from tests.guard.test_lockout import over_tcp

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from starloom.access.guard import ROUTES
-from starloom.edge import aip
+from starloom.edge.agents import aip
 from starloom_protocol import frames as f
 from starloom_protocol.codec import Side, decode
 from starloom_protocol.entities import Offer
@@ -307,9 +307,9 @@ def test_e1_hostile_words_stay_one_argument() -> None:
 DIALS = {
     "backend/starloom/app.py",
     "backend/starloom/cli/",
-    "backend/starloom/edge/relay.py",
-    "backend/starloom/edge/serving.py",
-    "backend/starloom/edge/websocket_server.py",
+    "backend/starloom/edge/peers/relay.py",
+    "backend/starloom/edge/listeners/serving.py",
+    "backend/starloom/edge/listeners/websocket_server.py",
     "backend/starloom/jobs/",
     "backend/starloom/lab/",
     "backend/starloom/planner/model/",

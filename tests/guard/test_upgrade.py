@@ -16,7 +16,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import starloom_agent
-from starloom.edge.keys import verifies
+from starloom.edge.agents.hub_keys import verifies
 from starloom_agent.home import AgentHome, Joined
 from starloom_agent.joining import JoinRefused
 from starloom_agent.runtime import Agent as RealAgent

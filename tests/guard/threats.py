@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_AIP = "tests/edge/test_aip.py::"
+_AIP = "tests/edge/agents/test_aip.py::"
 _PLANNING = "tests/planner/model/test_planning.py::"
 _RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
@@ -46,7 +46,7 @@ THREATS = (
         "S3",
         "DNS rebinding, 0.0.0.0",
         "list of hosts, a token always",
-        ("tests/edge/test_shield.py::test_a_foreign_host_is_refused_everywhere",),
+        ("tests/edge/web/test_shield.py::test_a_foreign_host_is_refused_everywhere",),
     ),
     Threat(
         "S4",
@@ -62,9 +62,9 @@ THREATS = (
         "codes of enrollment guessed or replayed",
         "80 bits, one use or as many as asked for, ten minutes or an end of a week at the most, limits",
         (
-            "tests/edge/test_joining.py::test_a_code_is_good_for_one_device_and_ten_minutes",
-            "tests/edge/test_joining.py::test_a_code_for_several_devices_lets_in_as_many_and_no_more",
-            "tests/edge/test_joining.py::test_a_code_for_several_devices_ends_by_time_and_by_its_owner",
+            "tests/edge/routes/fleet/test_joining.py::test_a_code_is_good_for_one_device_and_ten_minutes",
+            "tests/edge/routes/fleet/test_joining.py::test_a_code_for_several_devices_lets_in_as_many_and_no_more",
+            "tests/edge/routes/fleet/test_joining.py::test_a_code_for_several_devices_ends_by_time_and_by_its_owner",
         ),
     ),
     Threat(
@@ -119,7 +119,7 @@ THREATS = (
         "bound to the connection",
         (
             _AIP + "test_a_proof_of_another_connection_is_of_no_use",
-            "tests/edge/test_artifacts.py::test_the_token_of_a_session_ends_with_it",
+            "tests/edge/routes/work/test_artifacts.py::test_the_token_of_a_session_ends_with_it",
         ),
     ),
     Threat("D1", "a flood of frames", "limits", part="20 attackers in this process; the honest p99 is not measured"),
@@ -190,9 +190,9 @@ THREATS = (
         "a device offers more than its join code allowed",
         "the hub cuts each offer down to the code's profile and says so",
         (
-            "tests/edge/test_profile_limit.py::test_an_offer_beyond_the_join_code_is_cut_down",
-            "tests/edge/test_profile_limit.py::test_a_cut_offer_stands_in_the_log_with_its_device",
-            "tests/edge/test_profile_limit.py::test_work_beyond_the_join_code_is_not_given",
+            "tests/edge/agents/test_profile_limit.py::test_an_offer_beyond_the_join_code_is_cut_down",
+            "tests/edge/agents/test_profile_limit.py::test_a_cut_offer_stands_in_the_log_with_its_device",
+            "tests/edge/agents/test_profile_limit.py::test_work_beyond_the_join_code_is_not_given",
         ),
         part="what a tool may do is the device's own word: a device that calls a tool harmless is believed",
     ),
@@ -223,9 +223,9 @@ THREATS = (
         "a device gives itself the labels that plans select by",
         "labels asked for at joining are shown and given by the person who approves; no offer or later request counts",
         (
-            "tests/edge/test_joined_labels.py::test_t48_a_device_gives_itself_no_labels",
-            "tests/edge/test_joined_labels.py::test_t48_a_second_request_changes_no_labels",
-            "tests/edge/test_joined_labels.py::test_t48_the_place_of_a_device_keeps_its_labels",
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_a_device_gives_itself_no_labels",
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_a_second_request_changes_no_labels",
+            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_the_place_of_a_device_keeps_its_labels",
         ),
     ),
     Threat(
@@ -233,9 +233,9 @@ THREATS = (
         "a device fetches what no attempt of it names",
         "rights by attempt; an upload of known bytes has to show all of them",
         (
-            "tests/edge/test_artifact_rights.py::test_a_known_hash_alone_opens_no_artifact",
-            "tests/edge/test_artifact_rights.py::test_an_upload_of_other_bytes_gives_no_right",
-            "tests/edge/test_artifact_rights.py::test_open_attempts_keep_their_inputs_over_a_restart",
+            "tests/edge/agents/test_artifact_rights.py::test_a_known_hash_alone_opens_no_artifact",
+            "tests/edge/agents/test_artifact_rights.py::test_an_upload_of_other_bytes_gives_no_right",
+            "tests/edge/agents/test_artifact_rights.py::test_open_attempts_keep_their_inputs_over_a_restart",
         ),
         part="a hash that a device returns and a later task on it reads counts as named",
     ),
@@ -270,7 +270,7 @@ THREATS = (
             "tests/cli/test_own_socket.py::test_a_socket_of_another_user_is_told_nothing",
             "tests/cli/test_tunnels.py::test_a_tunnel_ends_in_tls_with_the_hubs_key",
             "tests/device_agents/test_dialling.py::test_a_socket_of_another_user_is_not_spoken_to",
-            "tests/edge/test_own_sockets.py::test_another_user_is_cut_off_before_it_is_heard",
+            "tests/edge/listeners/test_own_sockets.py::test_another_user_is_cut_off_before_it_is_heard",
         ),
         part="the other user is made up here: the tests run as one",
     ),
@@ -419,7 +419,7 @@ THREATS = (
             _ANSWERS + "test_t51_a_hostile_file_does_nothing_where_it_is_looked_at",
             _ANSWERS + "test_t51_the_same_files_act_where_nothing_holds_them",
             _ANSWERS + "test_t51_what_waits_for_a_press_is_among_the_attacks",
-            "tests/edge/test_artifacts.py::test_a_person_uploads_and_downloads",
+            "tests/edge/routes/work/test_artifacts.py::test_a_person_uploads_and_downloads",
         ),
         part="a PDF is shown by the browser's own viewer, which no sandbox holds; a link pressed in a file in a "
         "tab of its own leads where it says",
@@ -434,7 +434,7 @@ THREATS = (
             _FIGURES + "test_t52_what_is_no_figure_ends_the_connection",
             _FIGURES + "test_t52_a_flood_takes_no_memory_no_event_and_touches_no_other_device",
             _FIGURES + "test_t52_pongs_that_nobody_asked_for_are_no_latency",
-            "tests/edge/test_vitals.py::test_of_too_many_devices_those_heard_last_are_kept",
+            "tests/edge/agents/test_vital_lines.py::test_of_too_many_devices_those_heard_last_are_kept",
         ),
         part="a device may tell a wrong figure that could be, or answer late; its own line is wrong then",
     ),

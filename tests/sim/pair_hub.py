@@ -1,7 +1,7 @@
 """One hub of two: the shipped `Succession`, `Neighbours` and `Fanout` as a process of its own, and an edge of frames.
 
-The edge does what `edge/aip.py` and `edge/relay.py` do, on messages instead of sockets: it lets devices in where the
-shard is owned and passes everything else on to the owner, once, until another hub is.
+The edge does what `edge/agents/aip.py` and `edge/peers/relay.py` do, on messages instead of sockets: it lets devices
+in where the shard is owned and passes everything else on to the owner, once, until another hub is.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import msgspec
 
 from starloom.core.state import inputs as i
 from starloom.core.state.inputs import AnyInput
-from starloom.edge.fanout import Fanout
-from starloom.edge.neighbours import Neighbours
-from starloom.edge.peers import Peers
+from starloom.edge.live.fanout import Fanout
+from starloom.edge.peers.neighbours import Neighbours
+from starloom.edge.web.hub_seals import Peers
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded, Reply
 from starloom.engine.remote import RemoteInbox

@@ -15,44 +15,45 @@ from starloom.access.guard import V1
 from starloom.access.refusals import Refused
 from starloom.access.secrets import new_id
 from starloom.core.state import inputs
-from starloom.edge import problems, sessions
-from starloom.edge.activity import Activity
-from starloom.edge.admission import Admission, guarded_route
-from starloom.edge.aip import AipEndpoint, AipParts, AipTimings
-from starloom.edge.approvals import Approvals
-from starloom.edge.artifacts import Artifacts
-from starloom.edge.brief import BriefRoutes
-from starloom.edge.constellations import Constellations
-from starloom.edge.controls import Controls
-from starloom.edge.events import EventRoutes
-from starloom.edge.fleet import FleetRoutes
-from starloom.edge.forks import Forks
-from starloom.edge.gone import PrunedAnswers
-from starloom.edge.handshake import Handshake
+from starloom.edge.agents.aip import AipEndpoint, AipParts, AipTimings
+from starloom.edge.agents.handshake import Handshake
 from starloom.edge.hub import Hub
-from starloom.edge.joining import Joining
-from starloom.edge.lab import LabRoutes
-from starloom.edge.lan_routes import LanRoutes
-from starloom.edge.live import LiveEndpoint, LiveParts
-from starloom.edge.model import ModelRoutes
-from starloom.edge.owner_asks import OwnerAsks
-from starloom.edge.page import Page
-from starloom.edge.recipes import Recipes
-from starloom.edge.relay import Relay
-from starloom.edge.replies import Repeats
-from starloom.edge.schedules import Schedules
-from starloom.edge.secrets import Secrets
-from starloom.edge.service import Gauge, Service
-from starloom.edge.sessions import Sessions
-from starloom.edge.shield import Shield
-from starloom.edge.signed import Signed
-from starloom.edge.stopping import CutShort
-from starloom.edge.submit import Submit
-from starloom.edge.tab import Tab
-from starloom.edge.typed_here import TypedHere
-from starloom.edge.vital_routes import VitalRoutes
-from starloom.edge.wheels import Wheels
-from starloom.edge.why import WhyRoute
+from starloom.edge.live.endpoint import LiveEndpoint, LiveParts
+from starloom.edge.live.pruned import PrunedAnswers
+from starloom.edge.peers.relay import Relay
+from starloom.edge.routes.fleet.agent_wheels import Wheels
+from starloom.edge.routes.fleet.browser_agent import Tab
+from starloom.edge.routes.fleet.device_requests import Signed
+from starloom.edge.routes.fleet.devices import FleetRoutes
+from starloom.edge.routes.fleet.joining import Joining
+from starloom.edge.routes.fleet.owner_questions import OwnerAsks
+from starloom.edge.routes.fleet.vitals import VitalRoutes
+from starloom.edge.routes.people import sessions
+from starloom.edge.routes.people.activity import Activity
+from starloom.edge.routes.people.approvals import Approvals
+from starloom.edge.routes.people.secrets import Secrets
+from starloom.edge.routes.people.sessions import Sessions
+from starloom.edge.routes.requests.brief import BriefRoutes
+from starloom.edge.routes.requests.model import ModelRoutes
+from starloom.edge.routes.requests.recipes import Recipes
+from starloom.edge.routes.requests.schedules import Schedules
+from starloom.edge.routes.requests.submission import Submit
+from starloom.edge.routes.service.health import Gauge, Service
+from starloom.edge.routes.service.lab import LabRoutes
+from starloom.edge.routes.service.local_network import LanRoutes
+from starloom.edge.routes.service.page import Page
+from starloom.edge.routes.work.artifacts import Artifacts
+from starloom.edge.routes.work.constellations import Constellations
+from starloom.edge.routes.work.controls import Controls
+from starloom.edge.routes.work.events import EventRoutes
+from starloom.edge.routes.work.forks import Forks
+from starloom.edge.routes.work.why import WhyRoute
+from starloom.edge.web import problems
+from starloom.edge.web.admission import Admission, guarded_route
+from starloom.edge.web.cut_requests import CutShort
+from starloom.edge.web.own_command import TypedHere
+from starloom.edge.web.replies import Repeats
+from starloom.edge.web.shield import Shield
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +216,9 @@ def _wrapped(app: FastAPI, aip: AipEndpoint, hub: Hub) -> Relay | None:
     """Put the layers around the application, the innermost first; return the relay, which must be cut later."""
     app.add_middleware(_Devices, aip=aip)
     relay: Relay | None = None
-    if hub.standing is not None and hub.peers is not None:
+    if hub.ownership is not None and hub.peers is not None:
         # Starlette makes layers late; this one must be known, so that it can be cut.
-        relay = Relay(app.router, hub.standing, hub.peers, hub.settings.port)
+        relay = Relay(app.router, hub.ownership, hub.peers, hub.settings.port)
         app.add_middleware(_Through, relay=relay)
     app.add_middleware(CutShort, ending=lambda: hub.fanout.ending)
     app.add_middleware(Shield, reach=hub.reach, peers=hub.peers)

@@ -18,8 +18,8 @@ from starloom.access import issue
 from starloom.access.secrets import new_id
 from starloom.access.view import BEARER, AccessView
 from starloom.core.state import inputs
-from starloom.edge.own_sockets import OwnPlaces
-from starloom.edge.problems import accepted
+from starloom.edge.listeners.own_sockets import OwnPlaces
+from starloom.edge.web.problems import accepted
 from starloom.engine.ports import Inbox
 from starloom.store.dump import RESTORED_FILE
 from starloom_protocol.vocabulary import Role

@@ -18,18 +18,18 @@ from starloom.access.view import AccessView
 from starloom.blobs.artifacts import Blobs
 from starloom.blobs.logs import AttemptLogs
 from starloom.core.placement.queue_position import Position
-from starloom.edge.computing import Computing
-from starloom.edge.connections import Places
-from starloom.edge.fanout import Fanout
-from starloom.edge.keys import HubKey
-from starloom.edge.lan import Lan, NoLan
-from starloom.edge.links import Links
-from starloom.edge.live import next_frame
-from starloom.edge.logs import LogWriter
-from starloom.edge.peers import Peers
-from starloom.edge.standing import Standing
-from starloom.edge.views import FleetView, Headlines, QuestionsView
-from starloom.edge.vitals import VitalLines
+from starloom.edge.agents.attempt_logs import LogWriter
+from starloom.edge.agents.hub_keys import HubKey
+from starloom.edge.agents.links import Links
+from starloom.edge.agents.vital_lines import VitalLines
+from starloom.edge.listeners.connections import Places
+from starloom.edge.listeners.local_network import Lan, NoLan
+from starloom.edge.live.endpoint import next_frame
+from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.views import FleetView, Headlines, QuestionsView
+from starloom.edge.peers.ownership import Ownership
+from starloom.edge.web.computing import Computing
+from starloom.edge.web.hub_seals import Peers
 from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox
 from starloom.planner.brief import Brief
@@ -115,6 +115,6 @@ class Hub:
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None
     places: Places = field(default_factory=Places)
-    standing: Standing | None = None
+    ownership: Ownership | None = None
     program: str = NAME
     refusals: Refusals = field(default_factory=Refusals)

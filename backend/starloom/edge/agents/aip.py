@@ -1,0 +1,494 @@
+"""The AIP socket: moves frames between a proved device and the engine. Decides nothing about tasks.
+
+The sender of a frame is the device that proved itself on this connection, never a field of the frame. Reports become
+inputs, `alive` is answered at once from memory, logs and progress travel beside the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from starloom.access.limits import Limits
+from starloom.access.refusals import Refusals
+from starloom.access.refusals import Refused as Turned
+from starloom.core.state import inputs
+from starloom.edge.agents.attempt_logs import LogWriter
+from starloom.edge.agents.handshake import Alarm, Handshake, Proved, Refused
+from starloom.edge.agents.links import Link, Links
+from starloom.edge.agents.vital_lines import ASK_EVERY_S, VitalLines
+from starloom.edge.live.fanout import Fanout
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.shield import refuse_socket
+from starloom.edge.web.sockets import HOLD, Gone, Proving, Socket
+from starloom.engine.giving import Given
+from starloom.engine.ports import Inbox, Overloaded
+from starloom.settings import VERSION
+from starloom.store.port import Unavailable
+from starloom_protocol import frames as f
+from starloom_protocol.channel import ChannelKeys
+from starloom_protocol.feed import Beside
+from starloom_protocol.session import ProtocolFault, Session, Side, State
+from starloom_protocol.version import is_older
+from starloom_protocol.vocabulary import CODES, Code
+
+HANDSHAKES_MAX = 512
+"""Handshakes at once, each of about 30 KiB; of a large fleet, which comes back together, a quarter of its devices."""
+SCOPE = "device"
+_log = logging.getLogger(__name__)
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+@dataclass(frozen=True, slots=True)
+class AipTimings:
+    """Durations that a welcome tells the agent, and how long a handshake may take."""
+
+    alive_interval_s: float
+    handshake_s: float
+    lease_grace_s: float
+    lease_ttl_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class AipParts:
+    """The parts that the endpoint works with."""
+
+    fanout: Fanout
+    given: Given
+    handshake: Handshake
+    inbox: Inbox
+    limits: Limits
+    links: Links
+    logs: LogWriter
+    monotonic_s: Callable[[], float]
+    now_ms: Callable[[], int]
+    received: Callable[[str], int]
+    refusals: Refusals
+    timings: AipTimings
+    vitals: VitalLines
+    faults: dict[str, int] = field(default_factory=dict)
+
+    def count(self, what: str) -> None:
+        """Count a fault of a peer, by its code or reason."""
+        self.faults[what] = self.faults.get(what, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The other end of a connection; a device once it is proved."""
+
+    address: str
+    device: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.device})" if self.device else "unproved"
+
+
+class AipEndpoint:
+    """The ASGI application behind `/aip/v1`."""
+
+    def __init__(self, parts: AipParts) -> None:
+        self._parts = parts
+        self._proving = Proving()
+        self._parting: set[asyncio.Task[None]] = set()
+        self.draining = False
+        self.faults = parts.faults
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        address = scope["client"][0] if scope.get("client") else ""
+        if self.draining:
+            await refuse_socket(scope, send, Problem(Code.OVERLOADED, "the hub is stopping", retry_after_s=2))
+            return
+        await send({"type": "websocket.accept"})
+        socket, aip = Socket(receive, send, scope.get("extensions", {}).get(HOLD)), Session(Side.HUB)
+        who: Peer = Peer(address)
+        try:
+            proved = await self._prove(socket, aip, address)
+            who = Peer(address, proved.device.id, proved.device.name)
+            await Connection(self, self._parts, socket, aip, who, proved.channel).serve(proved.hello)
+        except (Gone, TimeoutError, Refused, ProtocolFault) as error:
+            await self._part(socket, aip, who, error)
+
+    def end(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
+        """End a connection that has no call any more; None: it was to end, and the peer knows."""
+        if isinstance(error, Gone) and socket.closed:
+            return
+        parting = asyncio.get_running_loop().create_task(self._part(socket, aip, who, error))
+        self._parting.add(parting)
+        parting.add_done_callback(self._parting.discard)
+
+    async def _part(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
+        """Count why a connection ends, let its peer know, and close it."""
+        code, reason = 1000, ""
+        match error:
+            case None:
+                pass
+            case Gone():
+                reason = str(error)
+            case TimeoutError():
+                within_s = self._parts.timings.handshake_s
+                code, reason = 1008, f"no proof within {within_s:g} s, or before too many others came"
+                self._failed("handshake_timeout", who)
+            case Refused():
+                self._failed(error.frame.code, who, error.frame.reason)
+                code, reason = 1008, error.frame.reason
+                await self._last_word(socket, aip, error.frame)
+            case ProtocolFault():
+                if self._failed(error.code, who, error.reason):
+                    if isinstance(error, Alarm):
+                        _log.error("alarm: a device at %s: %s", who.address, error)
+                    else:
+                        text = str(error)[:300]
+                        _log.warning("event=aip_refused from=%s who=%s reason=%r", who.address, who, text)
+                code, reason = 1008, error.reason
+                await self._last_word(socket, aip, error)
+            case _:
+                _log.error("the connection of %s failed", who, exc_info=error)
+                code, reason = 1011, "the hub failed"
+        await socket.close(code, reason)
+
+    def _failed(self, code: str, who: Peer, reason: str = "") -> bool:
+        """Count a failure; return whether it was noted, which those of a flood are not."""
+        self._parts.count(str(code))
+        if self._parts.limits.failed("handshake", who.address):
+            return False
+        if reason:
+            name = who.name if who.device else reason[:100]
+            turned = Turned(
+                self._parts.now_ms(), "connect", who.address, str(code), reason, who=name, device=who.device
+            )
+            self._parts.refusals.note(turned)
+        return True
+
+    async def _prove(self, socket: Socket, aip: Session, address: str) -> Proved:
+        most = max(HANDSHAKES_MAX, self._parts.handshake.devices // 4)
+        async with self._proving.begun(address, self._parts.timings.handshake_s, most):
+            return await self._parts.handshake.run(socket, aip)
+
+    async def _last_word(self, socket: Socket, aip: Session, last: f.Refuse | ProtocolFault) -> None:
+        try:
+            if isinstance(last, ProtocolFault):
+                await socket.write(aip.farewell(last).decode())
+            elif aip.state is not State.CLOSED:
+                await socket.write(aip.send([last]).decode())
+        except (ProtocolFault, Gone) as error:
+            _log.debug("the peer could not be told why: %s", error)
+
+
+class Connection:
+    """One proved connection from its welcome to its end."""
+
+    __slots__ = ("_aip", "_ask_at", "_asked", "_count", "_endpoint", "_link", "_over", "_parts", "_socket", "_who")
+
+    def __init__(
+        self,
+        endpoint: AipEndpoint,
+        parts: AipParts,
+        socket: Socket,
+        aip: Session,
+        who: Peer,
+        channel: ChannelKeys | None,
+    ) -> None:
+        self._endpoint = endpoint
+        self._parts = parts
+        self._socket = socket
+        self._aip = aip
+        self._who = who
+        self._link = Link(who.device, aip, socket, channel)
+        self._over = False
+        self._count = 0
+        self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
+        self._ask_at = 0.0
+
+    @property
+    def _device(self) -> str:
+        return self._who.device
+
+    @property
+    def _by(self) -> str:
+        return f"device:{self._who.device}"
+
+    async def serve(self, hello: f.Hello) -> None:
+        """Welcome the device and exchange frames until either side ends, or until the server alone holds the socket.
+
+        Raises:
+            Gone, Refused, ProtocolFault: as the reasons why it is not welcomed.
+        """
+        try:
+            self._parts.links.add(self._link)
+            await self._welcome(hello)
+            self._link.serve(self._end)
+            await self._socket.hand_over(self._take, self._gone)
+        except BaseException:
+            self._leave()
+            raise
+
+    async def _welcome(self, hello: f.Hello) -> None:
+        link, timings = self._link, self._parts.timings
+        connected = inputs.DeviceConnected(
+            by=self._by,
+            device=self._device,
+            id=self._id("connected"),
+            instance=hello.instance,
+            ledger=hello.ledger,
+            scope=SCOPE,
+            version=hello.version,
+        )
+        try:
+            reply = await self._parts.inbox.ask(connected)
+        except (Overloaded, Unavailable) as error:
+            fix = CODES[Code.OVERLOADED].hint
+            raise Refused(f.Refuse(code=Code.OVERLOADED, fix=fix, reason=str(error), retry_after_s=2.0)) from error
+        if reply.faults:
+            raise ProtocolFault(reply.faults[0].code, reply.faults[0].reason)
+        value = reply.value
+        link.session = int(value["session"])
+        entries = msgspec.convert(value["entries"], list[f.PlanEntry])
+        self._parts.links.resume(link, entries)
+        welcome = f.Welcome(
+            alive_interval_s=timings.alive_interval_s,
+            device_name=value["name"],
+            http_token=link.http_token,
+            hub_time_ms=self._parts.now_ms(),
+            lease_grace_s=timings.lease_grace_s,
+            lease_ttl_s=timings.lease_ttl_s,
+            received=min(self._parts.received(self._device), hello.next_report - 1),
+            session=link.session,
+        )
+        # The welcome travels alone: the agent still reads with the small limit of an unproved hub.
+        await self._socket.write(self._aip.send([welcome]).decode())
+        newer = [f.UpdateAvailable(version=VERSION)] if is_older(hello.version, VERSION) else []
+        link.open([f.ResumePlan(entries=entries), *newer])
+        _log.info("device %s (%s) connected, session %d", value["name"], self._device, link.session)
+
+    def _take(self, message: str | bytes) -> None:
+        """Handle a message in its turn; messages after one that ended the connection are ignored."""
+        if self._over:
+            return
+        try:
+            self._hear(message)
+        except Exception as error:
+            self._end(error)
+
+    def _gone(self, reason: str) -> None:
+        self._end(Gone(reason))
+
+    def _end(self, error: Exception | None) -> None:
+        if not self._over:
+            self._leave()
+            self._endpoint.end(self._socket, self._aip, self._who, error)
+
+    def _leave(self) -> None:
+        """Be a link no more, once."""
+        if self._over:
+            return
+        self._over = True
+        self._link.stop()
+        self._parts.links.remove(self._link)
+        if self._link.session:
+            self._disconnected()
+
+    def _hear(self, message: str | bytes) -> None:
+        for frame in self._aip.receive(message):
+            self.takes[type(frame)](self, frame)
+
+    def _disconnected(self) -> None:
+        link = self._link
+        reason = link.closed_because or self._aip.closed_because or "the connection ended"
+        _log.info("device %s disconnected, session %d: %s", self._device, link.session, reason)
+        self._parts.inbox.post(
+            inputs.DeviceDisconnected(
+                by=self._by,
+                device=self._device,
+                id=self._id("disconnected"),
+                reason=reason,
+                scope=SCOPE,
+                session=link.session,
+            )
+        )
+
+    def _id(self, what: str = "") -> str:
+        self._count += 1
+        return f"{self._who.device}/{self._link.http_token[:8]}/{self._count}{what}"
+
+    # -- reports
+
+    def _started(self, frame: f.Started) -> None:
+        self._parts.inbox.post(
+            inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
+        )
+
+    def _result(self, frame: f.ResultFrame) -> None:
+        frame = self._parts.given.result(frame)
+        self._parts.inbox.post(
+            inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
+        )
+
+    def _receipt(self, frame: f.Receipt) -> None:
+        self._parts.inbox.post(
+            inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
+        )
+
+    # -- what the device says of itself
+
+    def _offer(self, frame: f.OfferFrame) -> None:
+        self._parts.inbox.post(
+            inputs.OfferReceived(
+                by=self._by,
+                device=self._device,
+                id=self._id(),
+                offer=frame.offer,
+                os=frame.os,
+                profile=frame.profile,
+                scope=SCOPE,
+                session=self._link.session,
+            )
+        )
+
+    def _condition(self, frame: f.ConditionFrame) -> None:
+        self._parts.inbox.post(
+            inputs.ConditionReceived(
+                by=self._by,
+                device=self._device,
+                facts=frame.facts,
+                id=self._id(),
+                scope=SCOPE,
+                session=self._link.session,
+            )
+        )
+
+    def _asks(self, frame: f.AsksFrame) -> None:
+        self._parts.inbox.post(
+            inputs.AsksReceived(
+                answers=frame.answers,
+                by=self._by,
+                device=self._device,
+                id=self._id(),
+                open=frame.open,
+                scope=SCOPE,
+                session=self._link.session,
+            )
+        )
+
+    def _ledger(self, frame: f.LedgerReport) -> None:
+        for entry in frame.entries:
+            self._parts.inbox.post(
+                inputs.LedgerReported(
+                    at=entry.at, by=self._by, device=self._device, id=self._id(), scope=SCOPE, state=entry.state
+                )
+            )
+
+    def _facts(self, frame: f.FactsFrame) -> None:
+        frame = self._parts.given.facts(frame)
+        self._parts.inbox.post(
+            inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
+        )
+
+    def _alive(self, frame: f.Alive) -> None:
+        self._link.running = len(frame.running)
+        for at in frame.running:
+            # What still runs may still write its log, however much its device was given since.
+            self._parts.links.has(self._device, (at.constellation, at.task, at.attempt))
+        renew = self._parts.inbox.alive(self._device, frame.running, frame.sent_ms)
+        idle_s = self._parts.links.idle_s
+        if idle_s > self._parts.timings.alive_interval_s:
+            renew = msgspec.structs.replace(renew, idle_s=idle_s)
+        said = [renew, *self._latency_question()]
+        if renew.granted or renew.gone:
+            self._parts.inbox.when_proved(self._device, lambda: self._link.push(said))
+        else:
+            # It renews nothing and ends nothing, so it needs no proof that the shard is still ours.
+            self._link.say(said)
+
+    # -- beside the log
+
+    def _vitals(self, frame: f.VitalsFrame) -> None:
+        for _ in range(self._parts.vitals.take(self._device, frame)):
+            self._parts.count("vital_out_of_range")
+
+    def _log_chunk(self, frame: f.LogChunk) -> None:
+        frame = self._parts.given.log_chunk(frame)
+        at = frame.at
+        if not self._has(at):
+            return
+        self._parts.logs.append(at.constellation, at.task, at.attempt, frame.offset, frame.text)
+        value = {"offset": frame.offset, "stream": frame.stream, "text": frame.text}
+        self._beside("log", at, value)
+
+    def _progress(self, frame: f.Progress) -> None:
+        frame = self._parts.given.progress(frame)
+        at = frame.at
+        if not self._has(at):
+            return
+        value = {"done_bytes": frame.done_bytes, "fraction_1000": frame.fraction_1000, "note": frame.note[:200]}
+        self._beside("progress", at, value)
+
+    def _has(self, at: f.LeaseRef) -> bool:
+        """Whether this device was given the attempt; a late word on one of before the hub's start counts as not."""
+        if self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+            return True
+        self._parts.count("not_its_attempt")
+        return False
+
+    def _beside(self, kind: str, at: f.LeaseRef, value: dict[str, Any]) -> None:
+        raw = msgspec.Raw(_encode(value))
+        self._parts.fanout.beside(
+            Beside(about=at.task, attempt=at.attempt, kind=kind, stream=at.constellation, value=raw)
+        )
+
+    # -- the connection itself
+
+    def _ping(self, frame: f.Ping) -> None:
+        self._link.push([f.Pong(at_ms=frame.at_ms)])
+
+    def _latency_question(self) -> list[f.Ping]:
+        """Return a ping every `ASK_EVERY_S`, sent with a renewal, to measure the latency."""
+        now_s = self._parts.monotonic_s()
+        if now_s < self._ask_at:
+            return []
+        self._ask_at = now_s + ASK_EVERY_S
+        self._asked = (self._parts.now_ms(), now_s)
+        return [f.Ping(at_ms=self._asked[0])]
+
+    def _pong(self, frame: f.Pong) -> None:
+        """Take the answer to a ping for the chart of latency; the presence of a device depends on `alive` alone."""
+        asked, self._asked = self._asked, None
+        if asked is not None and frame.at_ms == asked[0]:
+            self._parts.vitals.answered(self._device, self._parts.monotonic_s() - asked[1])
+
+    def _bye(self, frame: f.Bye) -> None:
+        self._link.closed_because = f"the agent said goodbye: {frame.reason[:200]}"
+        raise Gone(self._link.closed_because)
+
+    def _error(self, frame: f.ErrorFrame) -> None:
+        _log.warning("device %s reports a fault of this hub: %s %s", self._device, frame.code, frame.reason[:500])
+        self._link.closed_because = f"the agent reported {frame.code}: {frame.reason[:200]}"
+        raise Gone(self._link.closed_because)
+
+    takes: ClassVar[Mapping[type[f.Frame], Callable[[Any, Any], None]]] = {
+        f.OfferFrame: _offer,
+        f.Alive: _alive,
+        f.Started: _started,
+        f.ResultFrame: _result,
+        f.Receipt: _receipt,
+        f.LogChunk: _log_chunk,
+        f.Progress: _progress,
+        f.ConditionFrame: _condition,
+        f.VitalsFrame: _vitals,
+        f.AsksFrame: _asks,
+        f.LedgerReport: _ledger,
+        f.FactsFrame: _facts,
+        f.Bye: _bye,
+        f.Ping: _ping,
+        f.Pong: _pong,
+        f.ErrorFrame: _error,
+    }
+    """The handler of each frame; one table for all connections, because there are thousands of them."""

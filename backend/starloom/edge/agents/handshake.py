@@ -1,0 +1,141 @@
+"""The handshake of an AIP connection: hello, challenge, proof. Finds out which device this is, or refuses it.
+
+The hub proves its own key first, by its signature over the messages of both sides; from there on messages are sealed.
+
+Identity is the proved key; the device is looked up only after the proof, so that nobody can ask about devices without
+their key.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from starloom.edge.agents import hub_keys
+from starloom.edge.web.sockets import Socket
+from starloom_protocol import frames as f
+from starloom_protocol.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
+from starloom_protocol.entities import Device, Enrollment
+from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes
+from starloom_protocol.version import HUB_PROVES_SINCE
+from starloom_protocol.vocabulary import Code
+
+_F = TypeVar("_F", bound=f.Frame)
+
+
+class Refused(Exception):
+    """The hub refuses this agent for now; the frame has the reason and the time of the next try."""
+
+    def __init__(self, frame: f.Refuse) -> None:
+        super().__init__(f"{frame.code}: {frame.reason}")
+        self.frame = frame
+
+
+class Alarm(ProtocolFault):
+    """A deliberately false proof: a key that is not the one of the device it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A device whose key was proved on this connection."""
+
+    device: Device
+    hello: f.Hello
+    channel: ChannelKeys | None
+    """The keys of the connection; None for a device of version 2, which has none."""
+
+
+class Handshake:
+    """Judges one connection after the other; holds the hub's key and what it knows of devices."""
+
+    def __init__(
+        self, hub_key: hub_keys.HubKey, devices: Mapping[str, Device], enrollments: Mapping[str, Enrollment]
+    ) -> None:
+        self._hub_key = hub_key
+        self._devices = devices
+        self._enrollments = enrollments
+
+    @property
+    def devices(self) -> int:
+        """How many devices this hub knows."""
+        return len(self._devices)
+
+    async def run(self, socket: Socket, aip: Session) -> Proved:
+        """Return the device; the session then waits for the welcome.
+
+        Raises:
+            ProtocolFault: for anything illegal, a wrong proof, or a device that does not belong here.
+            Refused: if the device may come back later.
+            Gone: if the peer went away.
+        """
+        hello = await _next(socket, aip, f.Hello)
+        challenge = f.Challenge(hub=self._hub_key.text, nonce=secrets.token_urlsafe(32), version=aip.version)
+        if aip.version >= HUB_PROVES_SINCE:
+            proof, channel = await self._prove(socket, aip, hello, challenge)
+        else:
+            await socket.write(aip.send([challenge]).decode())
+            proof, channel = _proof_of_2(hello, challenge), None
+        prove = await _next(socket, aip, f.Prove)
+        key = hub_keys.public_key(hello.key)
+        if key is None or not hub_keys.verifies(key, prove.signature, proof):
+            raise ProtocolFault(Code.BAD_SIGNATURE, "the signature does not prove the key that was named")
+        if device_id(key) != hello.device:
+            raise Alarm(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
+        return Proved(self._belongs(hello), hello, channel)
+
+    async def _prove(
+        self, socket: Socket, aip: Session, hello: f.Hello, challenge: f.Challenge
+    ) -> tuple[bytes, ChannelKeys]:
+        """Sign the handshake and seal the session; return what the device must sign, and the keys.
+
+        Raises:
+            ProtocolFault: the device's key share is none.
+            Gone: if the peer went away.
+        """
+        share = hub_keys.KeyShare()
+        secret = share.secret_with(hello.key_share)
+        if secret is None:
+            raise ProtocolFault(Code.PROTOCOL_ERROR, "`hello.key_share` is not an X25519 public key in base64")
+        challenge = msgspec.structs.replace(challenge, key_share=share.text)
+        said = transcript(hello, challenge)
+        signature = self._hub_key.sign(hub_proof(said))
+        await socket.write(aip.send([msgspec.structs.replace(challenge, signature=signature)]).decode())
+        channel = channel_keys(secret, said)
+        aip.secure(channel)
+        return device_proof(said, signature), channel
+
+    def _belongs(self, hello: f.Hello) -> Device:
+        known = self._devices.get(hello.device)
+        if known is not None and known.revoked:
+            gone = "has left this hub" if known.left else "was revoked on this hub"
+            raise ProtocolFault(Code.DEVICE_REVOKED, f"{known.name} {gone}")
+        if known is not None and known.key == hello.key:
+            return known
+        if known is not None:
+            raise Alarm(Code.BAD_SIGNATURE, f"{known.name} joined with another key")
+        for enrollment in self._enrollments.values():
+            if enrollment.device == hello.device and enrollment.state == "asking":
+                fix = f"Compare the words ({enrollment.words}) and approve it in Fleet."
+                reason = f"{enrollment.name} waits for approval"
+                raise Refused(f.Refuse(code=Code.NOT_APPROVED, fix=fix, reason=reason, retry_after_s=3.0))
+        raise ProtocolFault(Code.UNKNOWN_KEY, f"device {hello.device} has not joined this hub")
+
+
+def _proof_of_2(hello: f.Hello, challenge: f.Challenge) -> bytes:
+    return proof_bytes(
+        hub=challenge.hub, nonce=challenge.nonce, device=hello.device, key=hello.key, version=challenge.version
+    )
+
+
+async def _next(socket: Socket, aip: Session, kind: type[_F]) -> _F:
+    while True:
+        received = aip.receive(await socket.read())
+        if len(received) == 1 and isinstance(received[0], kind):
+            return received[0]
+        if received:
+            reason = f"before authentication one `{kind.__struct_config__.tag}` is expected"
+            raise ProtocolFault(Code.PROTOCOL_ERROR, reason)

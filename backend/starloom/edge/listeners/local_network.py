@@ -1,0 +1,271 @@
+"""The second listener, for phones and computers of the same network: HTTPS on one address, opened by the owner.
+
+It follows the machine: another address or a certificate near its end means a new leaf with the same key. The allowed
+Host and Origin grow by exactly this listener while it is open. Whether it was opened is kept in a file of the home.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from starlette.types import ASGIApp
+
+from starloom.access.authority import Authority, Leaf, NotPrivate
+from starloom.access.reach import Reach
+from starloom.edge.listeners.connections import Places
+from starloom.edge.listeners.serving import SecondListener, server_config
+from starloom.edge.web.problems import Problem
+from starloom_protocol.vocabulary import Code
+
+FOLLOW_EVERY_S = 10.0
+OPENED_FILE = Path("keys") / "lan" / "opened"
+FOLDER = Path("keys") / "lan"
+WARNING = (
+    "The browser says once that the connection is not private, because this hub made its certificate itself. "
+    "Open the details, compare the address, and go on."
+)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LanState:
+    """The state of the listener. Without a `leaf` it is closed; `fault` says why it could not be opened or moved."""
+
+    wanted: bool = False
+    url: str = ""
+    leaf: Leaf | None = None
+    fault: str = ""
+
+
+class Lan(Protocol):
+    """The interface of the listener for routes."""
+
+    @property
+    def state(self) -> LanState: ...
+
+    @property
+    def authority_file(self) -> Path | None: ...
+
+    async def open(self) -> LanState:
+        """Open it, and again at every start; does nothing when it is open.
+
+        Raises:
+            Problem: it cannot be opened; it stays closed.
+        """
+        ...
+
+    async def close(self) -> LanState:
+        """Close it and cut its connections."""
+        ...
+
+
+class NoLan:
+    """A hub that has no such listener to open."""
+
+    state = LanState()
+    authority_file: Path | None = None
+
+    async def open(self) -> LanState:
+        raise Problem(Code.CONFLICT, "this hub cannot listen in the local network", hint="Start it with `starloom up`.")
+
+    async def close(self) -> LanState:
+        return self.state
+
+
+def own_address() -> str:
+    """Return this machine's address in its network: the one from which it would reach another; no packet is sent.
+
+    Raises:
+        OSError: it is in no network.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # an address of documentation, which is nobody's
+        return str(probe.getsockname()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class LanPlace:
+    """Where to listen. `host` "" means the machine's own address, looked up when it opens and followed."""
+
+    home: Path
+    host: str
+    port: int
+    drain_s: float
+
+
+class LanListener:
+    """The listener of one hub process; `attach` gives it the application."""
+
+    def __init__(
+        self,
+        place: LanPlace,
+        reach: Reach,
+        now_ms: Callable[[], int],
+        *,
+        address: Callable[[], str] = own_address,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        places: Places | None = None,
+    ) -> None:
+        self._place = place
+        self._reach = reach
+        self._authority = Authority(place.home / FOLDER, now_ms)
+        self._address = address
+        self._sleep = sleep
+        self._places = places
+        self._app: ASGIApp | None = None
+        self._server: SecondListener | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+        self._state = LanState(wanted=(place.home / OPENED_FILE).exists())
+
+    @property
+    def state(self) -> LanState:
+        return self._state
+
+    @property
+    def authority_file(self) -> Path | None:
+        path = self._authority.certificate_file
+        return path if path.exists() else None
+
+    async def attach(self, app: ASGIApp, *, wanted: bool) -> None:
+        """Take the application, open if it is `wanted` or was opened before; a fault is kept, not raised."""
+        self._app = app
+        if wanted or self._state.wanted:
+            try:
+                await self.open()
+            except Problem as problem:
+                _log.warning("event=lan_closed reason=%s", problem.reason)
+        self._following = asyncio.create_task(self._follow(), name="lan")
+
+    async def stop(self) -> None:
+        """Close it for the end of the process; it is opened again at the next start."""
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+        async with self._turn:
+            await self._shut()
+
+    async def open(self) -> LanState:
+        async with self._turn:
+            if self._state.leaf is None:
+                try:
+                    await self._listen()
+                except Problem as problem:
+                    self._state = LanState(wanted=self._state.wanted, fault=problem.reason)
+                    raise
+            path = self._place.home / OPENED_FILE
+            await asyncio.to_thread(path.touch, 0o600)
+            return self._state
+
+    async def close(self) -> LanState:
+        async with self._turn:
+            await self._shut()
+            await asyncio.to_thread((self._place.home / OPENED_FILE).unlink, missing_ok=True)
+            self._state = LanState()
+            return self._state
+
+    async def _follow(self) -> None:
+        """Move with the machine's address, and renew the certificate."""
+        while True:
+            await self._sleep(FOLLOW_EVERY_S)
+            async with self._turn:
+                if self._state.wanted:
+                    try:
+                        await self._refresh()
+                    except (Problem, OSError) as error:
+                        reason = error.reason if isinstance(error, Problem) else str(error)
+                        if self._state.leaf is not None or self._state.fault != reason:
+                            _log.warning("event=lan_closed reason=%s", reason)
+                        await self._shut()
+                        self._state = LanState(wanted=True, fault=reason)
+
+    async def _refresh(self) -> None:
+        host = self._host()
+        before = self._state.leaf
+        if before is None or self._url(host) != self._state.url:
+            await self._shut()
+            await self._listen()
+            return
+        leaf = await asyncio.to_thread(self._authority.leaf, host)
+        if leaf != before and self._server is not None and self._server.config.ssl is not None:
+            # Connections that are open keep the old one; the key is the same.
+            self._server.config.ssl.load_cert_chain(leaf.chain, leaf.key)
+            self._state = LanState(True, self._state.url, leaf)
+            _log.info("event=lan_renewed expires_ms=%d", leaf.expires_ms)
+
+    def _host(self) -> str:
+        try:
+            return self._place.host or self._address()
+        except OSError as error:
+            raise Problem(
+                Code.CONFLICT, f"this computer is in no network ({error.strerror or error})", hint="Connect it first."
+            ) from error
+
+    def _url(self, host: str) -> str:
+        return f"https://[{host}]:{self._place.port}" if ":" in host else f"https://{host}:{self._place.port}"
+
+    async def _listen(self) -> None:
+        app, host, port = self._app, self._host(), self._place.port
+        if app is None:
+            raise Problem(Code.OVERLOADED, "the hub is still starting", retry_after_s=1)
+        try:
+            leaf = await asyncio.to_thread(self._authority.leaf, host)
+        except NotPrivate as error:
+            raise Problem(
+                Code.CONFLICT,
+                f"{error}, so the hub's own certificate may not be used there",
+                hint="Use a certificate of your own or a proxy: docs/reach.md.",
+            ) from error
+        except (OSError, ValueError) as error:
+            raise Problem(Code.CONFLICT, f"the certificate cannot be made: {error}") from error
+        bound = self._bind(host, port)
+        config = server_config(
+            app,
+            host=host,
+            port=port,
+            drain_s=self._place.drain_s,
+            certificate=leaf.chain,
+            key=leaf.key,
+            places=self._places,
+        )
+        self._server = SecondListener(config)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[bound]), name="lan-server")
+        url = self._url(host)
+        self._reach.admit(url)
+        self._state = LanState(True, url, leaf)
+        _log.info("event=lan_open url=%s", url)
+
+    def _bind(self, host: str, port: int) -> socket.socket:
+        family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind((host, port))
+        except OSError as error:
+            bound.close()
+            raise Problem(
+                Code.CONFLICT,
+                f"port {port} of {host} cannot be listened on: {error.strerror}",
+                hint="Set STARLOOM_LAN_PORT to a free one and start the hub again.",
+            ) from error
+        bound.setblocking(False)
+        return bound
+
+    async def _shut(self) -> None:
+        if self._state.url:
+            self._reach.withdraw(self._state.url)
+        if self._server is not None and self._serving is not None:
+            self._server.should_exit = True
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._serving
+        self._server = self._serving = None
+        self._state = LanState(wanted=self._state.wanted)

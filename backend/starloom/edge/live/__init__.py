@@ -1,0 +1,10 @@
+"""The live socket of pages and the read models of the edge, fed by committed events. Posts no input.
+
+endpoint              tickets, subscriptions, snapshots and events of one page
+fanout                each committed event to read models, waiting requests and live sockets
+views                 read models: the fleet, open questions, headlines
+entity_json           entities as JSON of the REST API
+plan_versions         the plan of a constellation at a version, and the difference of two
+pruned                answers about constellations that left the history
+artifact_references   the entities that still name artifacts
+"""

@@ -1,0 +1,449 @@
+"""The live socket of the page: a ticket, then subscriptions; snapshots, events in order, and messages beside the log.
+
+An event is encoded once for all viewers and only joined into messages here: the first at once, then together those of
+one screen frame. The queue of a client is bounded; above the bound the client gets a resync message, and a client that
+does not take even that is cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
+from starlette.types import Receive, Scope, Send
+
+from starloom.access.callers import Caller
+from starloom.access.callers import Scope as TokenScope
+from starloom.access.tickets import Tickets
+from starloom.access.view import AccessView
+from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.pruned import words_of
+from starloom.edge.web.sockets import Gone, Proving, Socket
+from starloom.store.port import ReadPort, Unavailable
+from starloom_protocol import feed
+from starloom_protocol.version import PROTOCOL_VERSIONS
+from starloom_protocol.vocabulary import CODES, Code
+
+EVENTS_MAX = 2_048
+BYTES_MAX = 1024 * 1024
+BESIDE_MAX = 256
+EVENTS_A_MESSAGE = 256
+CATCH_UP_MAX = 2_000
+SUBSCRIPTIONS_MAX = 64
+TICKET_WITHIN_S = 5.0
+TICKETLESS_MAX = 512
+REQUEST_BYTES_MAX = 4 * 1024
+SOCKETS_PER_TOKEN_MAX = 256
+"""Open pages of one sign-in, which a team may share on all its screens; a client that opens them in a loop ends here.
+Each costs about 40 KiB while it stands still, and at most `BYTES_MAX` while its page does not read."""
+THREAD_ABOVE_ENTITIES = 2_000
+SNAPSHOT_PART_BYTES = 256 * 1024
+"""A page parses so much within a few milliseconds; a snapshot of 5,000 tasks has ten times as much."""
+FRAME_S = 0.016
+"""The shortest time between two pictures of a screen (dashboard.md)."""
+_log = logging.getLogger(__name__)
+_requests = msgspec.json.Decoder(feed.LiveRequest)
+_encode = msgspec.json.Encoder().encode
+
+
+async def next_frame() -> None:
+    """Wait until a page would draw again."""
+    await asyncio.sleep(FRAME_S)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveParts:
+    """The parts that the endpoint works with; `drawn` returns when a page has drawn the last message."""
+
+    access: AccessView
+    drawn: Callable[[], Awaitable[None]]
+    fanout: Fanout
+    now_ms: Callable[[], int]
+    reads: ReadPort
+    tickets: Tickets
+
+
+class Snapshots:
+    """The snapshot of the fleet as it stands, made once for all pages that ask for it before it changes.
+
+    A fleet of 10,000 devices takes several megabytes, and every page begins with it. Holds one stream only.
+    """
+
+    def __init__(self, reads: ReadPort, fanout: Fanout) -> None:
+        self._reads = reads
+        self._fanout = fanout
+        self._kept: dict[bool, tuple[int, tuple[bytes, ...]]] = {}  # by whether it is in parts
+        self._of = 0  # which beginning of the log it is of
+        self._changes = 0
+        self._making = asyncio.Lock()
+        fanout.listeners.append(self._hear)
+
+    def _hear(self, event: feed.Event) -> None:
+        if event.stream == feed.FLEET:
+            self._changes += 1
+            self._kept = {}
+
+    async def fleet(self, *, parts: bool) -> tuple[int, tuple[bytes, ...]]:
+        """Return the number of the last event in it, and its messages.
+
+        Raises:
+            Unavailable: the store does not answer.
+        """
+        async with self._making:
+            if self._of != self._fanout.begun:
+                self._kept = {}
+            if parts in self._kept:
+                return self._kept[parts]
+            begun, changes = self._fanout.begun, self._changes
+            seq, entities = await self._reads.entities(feed.FLEET) or (0, {})
+            made = (seq, await _made(feed.FLEET, seq, entities, parts=parts))
+            if changes == self._changes:
+                self._kept[parts], self._of = made, begun
+            return made
+
+
+@dataclass(slots=True)
+class _Stream:
+    """One subscription: events wait in `early` until the snapshot or the catch-up is queued."""
+
+    seq: int = -1
+    loading: bool = True
+    early: list[tuple[int, bytes]] = field(default_factory=list)
+
+
+class LiveEndpoint:
+    """The ASGI application behind `/api/v1/live`."""
+
+    def __init__(self, parts: LiveParts) -> None:
+        self._parts = parts
+        self._proving = Proving()
+        self._snapshots = Snapshots(parts.reads, parts.fanout)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        socket = Socket(receive, send)
+        code, reason = 1000, ""
+        try:
+            caller = await self._admit(socket, scope["client"][0] if scope.get("client") else "")
+            client = LiveClient(self._parts, socket, caller, self._snapshots)
+            await client.serve()
+        except Gone:
+            pass
+        except Refused as refusal:
+            code, reason = 1008, refusal.reason
+            frame = feed.LiveRefuse(code=refusal.code, fix=CODES[refusal.code].hint, reason=refusal.reason)
+            with contextlib.suppress(Gone):
+                await socket.write(_encode(frame).decode())
+        await socket.close(code, reason)
+
+    async def _admit(self, socket: Socket, address: str) -> Caller:
+        try:
+            async with self._proving.begun(address, TICKET_WITHIN_S, TICKETLESS_MAX):
+                request = read_request(await socket.read())
+        except TimeoutError as error:
+            raise Refused(Code.NOT_SIGNED_IN, f"no ticket within {TICKET_WITHIN_S:g} s") from error
+        if not isinstance(request, feed.Ticket):
+            raise Refused(Code.NOT_SIGNED_IN, "the first frame must be a ticket")
+        caller = self._parts.tickets.redeem(request.ticket)
+        if caller is None or not self._parts.access.good(caller.token):
+            raise Refused(Code.NOT_SIGNED_IN, "the ticket is unknown, used or too old")
+        if not caller.has_scope(TokenScope.READ):
+            raise Refused(Code.FORBIDDEN, f"the token does not have the scope {TokenScope.READ}")
+        open_sockets = sum(1 for viewer in self._parts.fanout.viewers() if viewer.token == caller.token)
+        if open_sockets >= SOCKETS_PER_TOKEN_MAX:
+            raise Refused(Code.RATE_LIMITED, f"{SOCKETS_PER_TOKEN_MAX} live sockets are open with this token")
+        return caller
+
+
+class Refused(Exception):
+    """The client is refused or cut; it receives the reason."""
+
+    def __init__(self, code: Code, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+def read_request(data: str | bytes) -> feed.LiveRequest:
+    """Return a client's frame.
+
+    Raises:
+        Refused: if it is none.
+    """
+    if len(data) > REQUEST_BYTES_MAX:
+        raise Refused(Code.TOO_LARGE, f"a frame of the page has at most {REQUEST_BYTES_MAX} bytes")
+    try:
+        request: feed.LiveRequest = _requests.decode(data)
+    except msgspec.MsgspecError as error:
+        raise Refused(Code.PROTOCOL_ERROR, f"not a frame of the live stream: {error}") from error
+    return request
+
+
+class LiveClient:
+    """One page: its subscriptions and what waits to be sent to it."""
+
+    def __init__(self, parts: LiveParts, socket: Socket, caller: Caller, snapshots: Snapshots) -> None:
+        self._parts = parts
+        self._snapshots = snapshots
+        self._socket = socket
+        self._caller = caller
+        self._streams: dict[str, _Stream] = {}
+        # A message ready to go, or (stream, event) to be joined with its neighbours.
+        self._queue: list[bytes | tuple[str, bytes]] = []
+        self._bytes = 0
+        self._events = 0
+        self._overflowed = False
+        self._progress: OrderedDict[tuple[str, str, int], bytes] = OrderedDict()
+        self._lines: list[bytes] = []
+        self._wake = asyncio.Event()
+        self._cut: Refused | None = None
+        self._loads: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def token(self) -> str:
+        return self._caller.token
+
+    async def serve(self) -> None:
+        """Talk until either side ends.
+
+        Raises:
+            Gone, Refused: as the reason of the end.
+        """
+        ready = feed.LiveReady(now_ms=self._parts.now_ms(), protocol=PROTOCOL_VERSIONS[-1])
+        await self._socket.write(_encode(ready).decode())
+        self._parts.fanout.join(self)
+        tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            self._parts.fanout.leave(self)
+            tasks += self._loads.values()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -- from the client
+
+    async def _read(self) -> None:
+        while True:
+            request = read_request(await self._socket.read())
+            match request:
+                case feed.Subscribe():
+                    self._subscribe(request)
+                case feed.Unsubscribe():
+                    self._unsubscribe(request.stream)
+                case feed.LivePing():
+                    self._put(_encode(feed.LivePong(at_ms=request.at_ms, now_ms=self._parts.now_ms())))
+                case feed.Ticket():
+                    raise Refused(Code.PROTOCOL_ERROR, "a ticket is the first frame only")
+
+    def _subscribe(self, request: feed.Subscribe) -> None:
+        name = request.stream
+        if name == feed.ACCESS:
+            raise Refused(Code.FORBIDDEN, "the stream access is never streamed")
+        if name not in self._streams and len(self._streams) >= SUBSCRIPTIONS_MAX:
+            raise Refused(Code.RATE_LIMITED, f"at most {SUBSCRIPTIONS_MAX} streams on one socket")
+        self._unsubscribe(name)
+        stream = self._streams[name] = _Stream()
+        self._parts.fanout.subscribe(self, name)
+        load = asyncio.create_task(self._load(stream, request), name=f"live-load-{name}")
+        self._loads[name] = load
+        load.add_done_callback(lambda done: self._loaded(name, done))
+
+    def _unsubscribe(self, name: str) -> None:
+        load = self._loads.pop(name, None)
+        if load is not None:
+            load.cancel()
+        if self._streams.pop(name, None) is not None:
+            self._parts.fanout.unsubscribe(self, name)
+            self._queue = [item for item in self._queue if isinstance(item, bytes) or item[0] != name]
+            self._recount()
+
+    def _loaded(self, name: str, done: asyncio.Task[None]) -> None:
+        if self._loads.get(name) is done:
+            del self._loads[name]
+        if not done.cancelled() and done.exception() is not None:
+            _log.error("a live subscription to %s failed", name, exc_info=done.exception())
+            self.cut(Code.INTERNAL, "the subscription failed; see the hub's log")
+
+    async def _load(self, stream: _Stream, request: feed.Subscribe) -> None:
+        """Queue the events that the client lacks, or a snapshot, or a resync message."""
+        name, after_seq, parts = request.stream, request.after_seq, request.parts
+        try:
+            if after_seq >= 0:
+                missed = await self._parts.reads.events(name, after_seq, CATCH_UP_MAX + 1)
+                last = feed.decode_event(missed[-1]).seq if missed else after_seq
+                whole = last == after_seq + len(missed) if missed else await self._reaches(name, last)
+                if len(missed) > CATCH_UP_MAX or not whole:
+                    self._resync(name, f"event {after_seq} is too far from the present of this stream")
+                    return
+                for start in range(0, len(missed), EVENTS_A_MESSAGE):
+                    self._put(_join(missed[start : start + EVENTS_A_MESSAGE]))
+                self._go_live(name, stream, last)
+                return
+            if name == feed.FLEET:
+                seq, messages = await self._snapshots.fleet(parts=parts)
+                self._put(*messages)
+                self._go_live(name, stream, seq)
+                return
+            found = await self._parts.reads.entities(name)
+            gone = await self._parts.reads.gone(name) if found is None else None
+        except Unavailable as error:
+            self._resync(name, f"the store does not answer: {error}")
+            return
+        if found is None:
+            self._resync(name, "there is no such stream" if gone is None else words_of(name, gone))
+            return
+        seq, entities = found
+        self._put(*await _made(name, seq, entities, parts=parts))
+        self._go_live(name, stream, seq)
+
+    async def _reaches(self, name: str, last: int) -> bool:
+        """Return whether the stream has come at least as far as the client says that it is."""
+        if last == 0:
+            return True
+        return bool(await self._parts.reads.events(name, last - 1, 1))
+
+    def _go_live(self, name: str, stream: _Stream, seq: int) -> None:
+        stream.seq = seq
+        stream.loading = False
+        early, stream.early = stream.early, []
+        for number, raw in early:
+            self.take_event(name, number, raw)
+
+    # -- from the hub; these only queue
+
+    def take_event(self, stream: str, seq: int, raw: bytes) -> None:
+        known = self._streams.get(stream)
+        if known is None:
+            return
+        if known.loading:
+            known.early.append((seq, raw))
+            if len(known.early) > CATCH_UP_MAX:
+                self._resync(stream, "the stream moves faster than it could be read")
+            return
+        if seq <= known.seq:
+            return
+        if seq != known.seq + 1:
+            self._resync(stream, f"event {known.seq + 1} is missing")
+            return
+        known.seq = seq
+        self._queue.append((stream, raw))
+        self._bytes += len(raw)
+        self._events += 1
+        self._check_bounds()
+        self._wake.set()
+
+    def take_beside(self, item: feed.Beside, raw: bytes) -> None:
+        known = self._streams.get(item.stream)
+        if known is None or known.loading:
+            return
+        if item.kind == "log":
+            if len(self._lines) < BESIDE_MAX:
+                self._lines.append(raw)
+        else:
+            self._progress[item.stream, item.about, item.attempt] = raw
+            if len(self._progress) > BESIDE_MAX:
+                self._progress.popitem(last=False)
+        self._wake.set()
+
+    def cut(self, code: str, reason: str) -> None:
+        if self._cut is None:
+            self._cut = Refused(Code(code), reason)
+        self._wake.set()
+
+    def _put(self, *messages: bytes) -> None:
+        self._queue.extend(messages)
+        self._wake.set()
+
+    def _resync(self, name: str, reason: str) -> None:
+        self._unsubscribe(name)
+        self._put(_encode(feed.Resync(reason=reason, stream=name)))
+
+    def _recount(self) -> None:
+        waiting = [item[1] for item in self._queue if isinstance(item, tuple)]
+        self._events = len(waiting)
+        self._bytes = sum(len(raw) for raw in waiting)
+
+    def _check_bounds(self) -> None:
+        if self._events <= EVENTS_MAX and self._bytes <= BYTES_MAX:
+            return
+        if self._overflowed:
+            self.cut(Code.OVERLOADED, "this page takes the stream too slowly; connect again for a snapshot")
+            return
+        self._overflowed = True
+        self._lines.clear()
+        self._progress.clear()
+        for name in list(self._streams):
+            self._resync(name, "this page takes the stream too slowly")
+
+    # -- to the client
+
+    async def _write(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._cut is not None:
+                raise self._cut
+            queue, self._queue, self._events, self._bytes = self._queue, [], 0, 0
+            for message in _messages(queue):
+                await self._socket.write(message.decode())
+            # Bounds count again from here: all that made them overflow is out.
+            self._overflowed = False
+            beside = [*self._lines, *self._progress.values()]
+            if beside:
+                self._lines = []
+                self._progress.clear()
+                await self._socket.write((b'{"t":"beside","items":[' + b",".join(beside) + b"]}").decode())
+            await self._parts.drawn()
+
+
+def _messages(queue: list[bytes | tuple[str, bytes]]) -> list[bytes]:
+    """Join neighbouring events into one message; order stays."""
+    messages: list[bytes] = []
+    run: list[bytes] = []
+    for item in queue:
+        if isinstance(item, tuple):
+            run.append(item[1])
+            continue
+        if run:
+            messages.append(_join(run))
+            run = []
+        messages.append(item)
+    if run:
+        messages.append(_join(run))
+    return messages
+
+
+def _join(events: list[bytes]) -> bytes:
+    return b'{"t":"events","events":[' + b",".join(events) + b"]}"
+
+
+async def _made(stream: str, seq: int, entities: dict[str, bytes], *, parts: bool) -> tuple[bytes, ...]:
+    most = SNAPSHOT_PART_BYTES if parts else sys.maxsize
+    if len(entities) > THREAD_ABOVE_ENTITIES:
+        return await asyncio.to_thread(_snapshot, stream, seq, entities, most)
+    return _snapshot(stream, seq, entities, most)
+
+
+def _snapshot(stream: str, seq: int, entities: dict[str, bytes], most: int) -> tuple[bytes, ...]:
+    parts: list[dict[str, msgspec.Raw]] = [{}]
+    size = 0
+    for key, raw in entities.items():
+        if size + len(raw) > most and parts[-1]:
+            parts.append({})
+            size = 0
+        parts[-1][key] = msgspec.Raw(raw)
+        size += len(raw)
+    frame = feed.Snapshot(entities={}, hash=feed.state_hash(entities), seq=seq, stream=stream, part=0, parts=len(parts))
+    return tuple(_encode(replace(frame, entities=part, part=at)) for at, part in enumerate(parts))

@@ -1,0 +1,446 @@
+"""The shapes of entities in the REST API: plain JSON values with RFC 3339 times. Pure; reads no store.
+
+Entities themselves keep hub time in milliseconds; only the log and the live stream show them raw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from starloom.settings import VERSION
+from starloom_protocol.entities import (
+    Answer,
+    Attempt,
+    Dependency,
+    Device,
+    Enrollment,
+    GroupRecord,
+    Head,
+    Offer,
+    Question,
+    Record,
+    TaskRecord,
+    TaskSpec,
+    Token,
+    Version,
+    decode_entity,
+    dependency_id,
+)
+from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.presentation import presentation
+from starloom_protocol.tool_results import returned_by
+from starloom_protocol.values import parse
+from starloom_protocol.version import is_older
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
+
+
+def iso(at_ms: int) -> str | None:
+    """Return RFC 3339 text of hub time; 0 is no time."""
+    if not at_ms:
+        return None
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def plain(record: Record) -> dict[str, Any]:
+    """Return a record as JSON values."""
+    found: dict[str, Any] = msgspec.to_builtins(record)
+    return found
+
+
+def value_of(text: str | None) -> Any:
+    """Return the JSON value of canonical text, null for none."""
+    return None if text is None else parse(text)
+
+
+class Constellation:
+    """A constellation's entities, decoded and sorted by kind."""
+
+    def __init__(self, identity: str, seq: int, entities: Mapping[str, bytes]) -> None:
+        self.id = identity
+        self.seq = seq
+        self.tables: dict[str, dict[str, Record]] = {}
+        for key, raw in entities.items():
+            kind, _, name = key.partition("/")
+            self.tables.setdefault(kind, {})[name] = decode_entity(key, raw)
+
+    def table(self, kind: str) -> dict[str, Any]:
+        return self.tables.get(kind, {})
+
+    @property
+    def head(self) -> Head:
+        head: Head = self.table("head")[""]
+        return head
+
+    @property
+    def answer(self) -> Answer | None:
+        return self.table("answer").get("")
+
+    def attempts_of(self, task: str) -> list[tuple[int, Attempt]]:
+        """Return (number, attempt) of a task in order."""
+        numbered = []
+        for key, attempt in self.table("attempt").items():
+            name, _, number = key.rpartition("/")
+            if name == task:
+                numbered.append((int(number), attempt))
+        return sorted(numbered)
+
+
+def row(head: Head, answer: Answer | None) -> dict[str, Any]:
+    """Return a line of the list of constellations."""
+    return {
+        "id": head.id,
+        "name": head.name,
+        "request": head.request,
+        "recipe": head.recipe,
+        "schedule": head.schedule,
+        "state": head.state,
+        "version": head.version,
+        "attention": list(head.attention),
+        "labels": head.labels,
+        "author": head.author,
+        "created_at": iso(head.created_ms),
+        "ended_at": iso(head.ended_ms),
+        "sentence": answer.sentence if answer else "",
+    }
+
+
+def snapshot(found: Constellation, devices: Mapping[str, Device]) -> dict[str, Any]:
+    """Return a whole constellation: `{id, name, request, state, version, seq, answer, tasks, ...}`."""
+    head = found.head
+    tasks = [task_shape(found, name, devices) for name in found.table("spec")]
+    return {
+        **row(head, found.answer),
+        "seq": found.seq,
+        "origin": plain(head.origin) if head.origin else None,
+        "undone_from": head.undone_from,
+        "params": value_of(head.params),
+        "policy": plain(head.policy),
+        "plan_hash": head.plan_hash,
+        "fault": plain(head.fault) if head.fault else None,
+        "answer": answer_shape(found.answer, devices),
+        "tasks": tasks,
+        "dependencies": [dependency_shape(dep) for dep in found.table("dep").values()],
+        "waiting": [_waiting(task) for task in tasks if task["reason"] and task["state"] in ("waiting", "ready")],
+        "questions": [question_shape(found.id, question) for question in found.table("question").values()],
+        "metrics": metrics(found),
+    }
+
+
+def _waiting(task: Mapping[str, Any]) -> dict[str, Any]:
+    return {"task": task["id"], "state": task["state"], "reason": task["reason"], "word": task["word"]}
+
+
+def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -> dict[str, Any]:
+    """Return a task with its spec, where it stands, and how that is shown."""
+    spec: TaskSpec = found.table("spec")[name]
+    record: TaskRecord | None = found.table("task").get(name)
+    group: GroupRecord | None = found.table("group").get(name)
+    shape: dict[str, Any] = {
+        "id": name,
+        "kind": "group" if spec.for_each or spec.nested else ("question" if spec.person else "task"),
+        "tool": spec.tool,
+        "group": spec.group,
+        "family": spec.family,
+        "key": spec.key,
+        "state": None,
+        "reason": None,
+        "word": "",
+        "glyph": None,
+        "tone": None,
+        "round": 1,
+        "attempt": 0,
+        "device": None,
+        "device_name": None,
+        "code": None,
+        "cause": None,
+        "checked": False,
+        "since": None,
+        "attempts": [],
+        "reused_from": None,
+        "spec": plain(spec),
+    }
+    if record is not None:
+        last: Attempt | None = found.table("attempt").get(f"{name}/{record.attempt}")
+        if last is not None and last.origin is not None and last.round == record.round:
+            shape["reused_from"] = last.origin
+        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+        shape |= {
+            "state": record.state,
+            "reason": record.reason,
+            "word": shown.word,
+            "glyph": shown.glyph,
+            "tone": shown.tone,
+            "round": record.round,
+            "attempt": record.attempt,
+            "device": record.device,
+            "device_name": name_of(record.device, devices),
+            "code": record.code,
+            "cause": record.cause,
+            "checked": record.checked,
+            "since": iso(record.since_ms),
+            "attempts": [attempt_shape(number, item, devices) for number, item in found.attempts_of(name)],
+        }
+    elif group is not None:
+        shape |= {
+            "state": group.state,
+            "reason": group.reason,
+            "word": str(group.state).capitalize(),
+            "round": group.round,
+            "code": group.code,
+            "cause": group.cause,
+            "count": group.count,
+            "since": iso(group.since_ms),
+        }
+    return shape
+
+
+def name_of(device: str | None, devices: Mapping[str, Device]) -> str | None:
+    """Return a device's name; its id when it is no longer known."""
+    if device is None:
+        return None
+    known = devices.get(device)
+    return known.name if known else device
+
+
+def attempt_shape(number: int, attempt: Attempt, devices: Mapping[str, Device]) -> dict[str, Any]:
+    return {
+        "number": number,
+        "round": attempt.round,
+        "device": attempt.device,
+        "device_name": name_of(attempt.device, devices),
+        "others": attempt.others,
+        "why": attempt.why,
+        "end": attempt.end,
+        "effect": attempt.effect,
+        "code": attempt.code,
+        "detail": attempt.detail,
+        "value": value_of(attempt.value),
+        "artifact": attempt.artifact,
+        "bytes": attempt.bytes,
+        "tail": attempt.tail,
+        "leased_at": iso(attempt.leased_ms),
+        "started_at": iso(attempt.started_ms),
+        "ended_at": iso(attempt.ended_ms),
+        "incarnation": attempt.incarnation,
+        "origin": attempt.origin,
+    }
+
+
+def dependency_shape(dependency: Dependency) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        "id": dependency_id(dependency),
+        "from": dependency.source,
+        "to": dependency.target,
+        "when": dependency.gate,
+        "input": dependency.input,
+        "optional": dependency.optional,
+        "changed_in": dependency.changed_in,
+    }
+    if dependency.condition is not None:
+        condition = dependency.condition
+        shape["condition"] = {"output": condition.output, "op": condition.op, "value": value_of(condition.value)}
+    return shape
+
+
+def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> dict[str, Any]:
+    """Return the answer of a constellation; an absent answer is of state none."""
+    if answer is None:
+        return {"state": "none", "sentence": "", "items": []}
+    items = [
+        {
+            "title": item.title,
+            "show": item.show,
+            "value": value_of(item.value),
+            "artifact": item.artifact,
+            "bytes": item.bytes,
+            "media": item.media,
+            "checked": item.checked,
+            "from": {
+                "task": item.task,
+                "attempt": item.attempt,
+                "device": item.device,
+                "device_name": name_of(item.device, devices),
+            },
+        }
+        for item in answer.items
+    ]
+    return {"state": answer.state, "sentence": answer.sentence, "items": items}
+
+
+def question_shape(constellation: str, question: Question) -> dict[str, Any]:
+    return {
+        "id": f"{constellation}:{question.id}",
+        "constellation": constellation,
+        "question": question.id,
+        "kind": question.kind,
+        "task": question.task,
+        "text": question.text,
+        "choices": [plain(choice) for choice in question.choices],
+        "effects": list(question.effects),
+        "wider": list(question.wider),
+        "operations": parse(question.operations) if question.operations else [],
+        "action": question.action,
+        "version": question.version,
+        "opened_at": iso(question.opened_ms),
+        "expires_at": iso(question.expires_ms),
+        "answer": question.answer,
+        "answered_by": question.answered_by,
+        "answered_at": iso(question.answered_ms),
+        "reason": question.reason,
+        "calls": [{**plain(call), "args": value_of(call.args)} for call in question.calls],
+        "once_because": question.once_because,
+    }
+
+
+def version_shape(version: Version) -> dict[str, Any]:
+    return {
+        "number": version.number,
+        "author": version.author,
+        "trigger": version.trigger,
+        "reason": version.reason,
+        "at": iso(version.at_ms),
+        "added": version.added,
+        "changed": version.changed,
+        "removed": version.removed,
+        "operations": value_of(version.operations),
+    }
+
+
+def metrics(found: Constellation) -> dict[str, Any]:
+    """Return counts by state, and wall time beside the tasks' times added up."""
+    states: dict[str, int] = {}
+    for record in found.table("task").values():
+        states[record.state] = states.get(record.state, 0) + 1
+    attempts: Iterable[Attempt] = found.table("attempt").values()
+    task_ms, count = 0, 0
+    for attempt in attempts:
+        count += 1
+        if attempt.ended_ms:
+            task_ms += max(0, attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
+    head = found.head
+    return {
+        "tasks": len(found.table("task")),
+        "final": sum(count for state, count in states.items() if TaskState(state) in FINAL_TASK_STATES),
+        "states": states,
+        "attempts": count,
+        "task_ms": task_ms,
+        "wall_ms": (head.ended_ms - head.created_ms) if head.ended_ms else None,
+        "held": sum(1 for record in found.table("task").values() if record.reason is Reason.HELD),
+    }
+
+
+def device_shape(device: Device, offer: Offer | None, running: int = 0, health: Health | None = None) -> dict[str, Any]:
+    return {
+        "id": device.id,
+        "name": device.name,
+        "os": device.os,
+        "labels": device.labels,
+        "profile": device.profile,
+        "profile_most": device.profile_most,
+        "over": device.over,
+        "link": device.link,
+        "link_since": iso(device.link_since_ms),
+        "load": _load(device, offer, running),
+        "draining": device.draining,
+        "drain_reason": device.drain_reason,
+        "drain_until": iso(device.drain_due_ms),
+        "quarantined": device.quarantined,
+        "aside": device.aside,
+        "remembers": device.remembers,
+        "health": {"state": health.state, "faults": health.faults} if health else {"state": "ok", "faults": 0},
+        "revoked": device.revoked,
+        "left": device.left,
+        "demo": device.demo,
+        "joined_at": iso(device.joined_ms),
+        "version": device.version,
+        "older_than": VERSION if is_older(device.version, VERSION) else "",
+        "session": device.session,
+        "condition": device.condition,
+        "facts": offer.facts if offer else {},
+        "grants": offer.grants if offer else [],
+        "slots": offer.slots if offer else 0,
+        "running": running,
+        "tools": sorted(tool.name for tool in offer.tools if not tool.unavailable) if offer else [],
+    }
+
+
+def stop_shape(row: Stopping, device: Device | None) -> dict[str, Any]:
+    """Return the part of one device in the last stop-all, and whether it confirmed."""
+    return {
+        "id": row.device,
+        "name": device.name if device else row.device,
+        "link": "revoked" if device is None or device.revoked else device.link,
+        "link_since": iso(device.link_since_ms) if device else None,
+        "asked": row.asked,
+        "left": row.attempts,
+        "confirmed_at": iso(row.confirmed_ms),
+    }
+
+
+def _load(device: Device, offer: Offer | None, running: int) -> str:
+    if device.quarantined:
+        return "quarantined"
+    if device.draining:
+        return "draining"
+    return "busy" if offer is not None and running >= offer.slots else "free"
+
+
+def tools_shape(offer: Offer | None) -> list[dict[str, Any]]:
+    """Return a device's tools with their schemas and why one is unavailable."""
+    return [
+        {
+            "name": tool.name,
+            "title": tool.title,
+            "effects": list(tool.effects),
+            "repeatability": tool.repeatability,
+            "grant": tool.grant,
+            "self_verified": tool.self_verified,
+            "unavailable": tool.unavailable,
+            "args": value_of(tool.args),
+            "returns": value_of(returned_by(tool) or "null"),
+        }
+        for tool in (offer.tools if offer else [])
+    ]
+
+
+def enrollment_shape(enrollment: Enrollment) -> dict[str, Any]:
+    return {
+        "id": enrollment.id,
+        "state": enrollment.state,
+        "label": enrollment.label,
+        "labels": enrollment.labels,
+        "name": enrollment.name,
+        "os": enrollment.os,
+        "device": enrollment.device,
+        "words": enrollment.words,
+        "profile_most": enrollment.profile_most,
+        "replaces": enrollment.replaces,
+        "preapproved": enrollment.preapproved,
+        "demo": enrollment.demo,
+        "owner": enrollment.owner,
+        "reason": enrollment.reason,
+        "devices": enrollment.devices,
+        "used": enrollment.used,
+        "code_of": enrollment.code_of,
+        "created_at": iso(enrollment.created_ms),
+        "expires_at": iso(enrollment.expires_ms),
+    }
+
+
+def token_shape(token: Token, last_used_ms: int) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "kind": token.kind,
+        "label": token.label,
+        "role": token.role,
+        "scopes": token.scopes,
+        "principal": token.principal,
+        "created_at": iso(token.created_ms),
+        "expires_at": iso(token.expires_ms),
+        "revoked_at": iso(token.revoked_ms),
+        "last_used_at": iso(last_used_ms),
+    }

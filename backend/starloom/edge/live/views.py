@@ -1,0 +1,417 @@
+"""Read models of the edge: the fleet, open questions, and a headline of each constellation. Fed by events only.
+
+They hold committed state for quick answers; everything else is read through the store's `ReadPort`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starloom.access.view import AccessView
+from starloom.core.state.tool_sets import ToolSets
+from starloom.edge.live.fanout import Fanout
+from starloom.store.port import ReadPort
+from starloom_protocol.approval_records import Standing
+from starloom_protocol.ask_records import DeviceAsks
+from starloom_protocol.entities import (
+    Answer,
+    Device,
+    Enrollment,
+    Head,
+    Offer,
+    Question,
+    RecipeVersion,
+    ToolOffer,
+    decode_entity,
+)
+from starloom_protocol.feed import ACCESS, FLEET, Event
+from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.lab_records import LabFault
+from starloom_protocol.plan import Signature, signature_of
+from starloom_protocol.schedule_records import Schedule, ScheduledPlan
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, Repeatability, most_careful
+
+HEADLINES_MAX = 5_000
+HEADLINES_BYTES_MAX = 8 * 1024 * 1024
+ANSWERED_MAX = 50
+_PAGE = 200
+
+
+class FleetView:
+    """Devices, offers, enrollments, schedules and standing allowances by id, as committed."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.devices: dict[str, Device] = {}
+        self.offers: dict[str, Offer] = {}
+        self.on_revoked: list[Callable[[Device], None]] = []
+        self.enrollments: dict[str, Enrollment] = {}
+        self.recipes: dict[str, RecipeVersion] = {}
+        self.schedules: dict[str, Schedule] = {}
+        self.scheduled_plans: dict[str, ScheduledPlan] = {}
+        self.standing: dict[str, Standing] = {}
+        self.health: dict[str, Health] = {}
+        self.stopping: dict[str, Stopping] = {}
+        self.asks: dict[str, DeviceAsks] = {}
+        self.lab_faults: dict[str, LabFault] = {}
+        self._tables: dict[str, dict[str, Any]] = {
+            "device": self.devices,
+            "offer": self.offers,
+            "enrollment": self.enrollments,
+            "recipe": self.recipes,
+            "schedule": self.schedules,
+            "scheduled_plan": self.scheduled_plans,
+            "standing": self.standing,
+            "health": self.health,
+            "stopping": self.stopping,
+            "asks": self.asks,
+            "lab_fault": self.lab_faults,
+        }
+        self._by_code: dict[str, str] = {}
+        self._pairings: dict[tuple[str, str], str] = {}
+        self._tool_sets = ToolSets()
+        self._tools: dict[str, dict[str, ToolOffer]] | None = None
+        self._repeatabilities: dict[str, Repeatability] | None = None
+        self._signatures: dict[str, Signature] | None = None
+
+    def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
+        """Take the whole stream as committed."""
+        self.seq = seq
+        self._tools = self._repeatabilities = self._signatures = None
+        self._tool_sets.clear()
+        for table in self._tables.values():
+            table.clear()
+        self._by_code.clear()
+        self._pairings.clear()
+        for key, raw in entities.items():
+            self._put(key, raw)
+
+    def apply(self, event: Event) -> None:
+        """Take one event of the stream `fleet`."""
+        if event.stream != FLEET or event.seq <= self.seq:
+            return
+        self.seq = event.seq
+        for key, raw in event.puts.items():
+            self._put(key, None if raw is None else bytes(raw))
+
+    def _put(self, key: str, raw: bytes | None) -> None:
+        kind, _, identity = key.partition("/")
+        if kind == "offer":
+            self._offers_changed(self.offers.get(identity))
+        record: Any = None if raw is None else decode_entity(key, raw)
+        if kind == "enrollment":
+            self._index_enrollment(identity, record)
+        table = self._tables.get(kind)
+        if table is None:
+            return
+        before = table.get(identity)
+        if isinstance(record, Offer):
+            record = self._tool_sets.share(record)
+            self._tool_sets.take(record.tools)
+        if record is None:
+            table.pop(identity, None)
+        else:
+            table[identity] = record
+        if kind == "device":
+            self._device_changed(before, record)
+
+    def _device_changed(self, before: Device | None, now: Device | None) -> None:
+        if before is None or now is None or before.revoked != now.revoked:
+            self._offers_changed()
+        if now is not None and now.revoked and before is not None and not before.revoked:
+            for hear in self.on_revoked:
+                hear(now)
+
+    def _index_enrollment(self, identity: str, now: Enrollment | None) -> None:
+        """Find an enrollment by its code, and one that stands for a device by the code it used."""
+        gone = self.enrollments.get(identity) if now is None else None
+        if gone is not None:
+            if self._by_code.get(gone.code_hash) == identity:
+                del self._by_code[gone.code_hash]
+            if gone.code_of:
+                self._pairings.pop((gone.code_of, gone.device or ""), None)
+        elif now is not None and now.code_of:
+            self._pairings[now.code_of, now.device or ""] = identity
+        elif now is not None:
+            self._by_code[now.code_hash] = identity
+
+    def _offers_changed(self, gone: Offer | None = None) -> None:
+        self._tools = self._repeatabilities = self._signatures = None
+        if gone is not None:
+            self._tool_sets.leave(gone.tools)
+
+    def enrollment_of(self, code_hash: str) -> Enrollment | None:
+        """Return the enrollment of a code's hash."""
+        identity = self._by_code.get(code_hash)
+        return self.enrollments.get(identity) if identity else None
+
+    def pairing_of(self, enrollment: Enrollment, device: str) -> Enrollment:
+        """Return where the pairing of a device with a code stands: the code's own, or of a code for several its own."""
+        return self.enrollments.get(self._pairings.get((enrollment.id, device), ""), enrollment)
+
+    def device(self, text: str) -> Device | None:
+        """Return a device by id, or by its name: of several the one that is still in the fleet, else the latest."""
+        if text in self.devices:
+            return self.devices[text]
+        named = [device for device in self.devices.values() if device.name == text]
+        return min(named, key=lambda device: (device.revoked, -device.joined_ms), default=None)
+
+    def tools(self) -> Mapping[str, Mapping[str, ToolOffer]]:
+        """Return the offered tools: tool -> device -> offer, for devices that still belong here.
+
+        Every plan and edit asks for it; it is rebuilt only when a device or its offer has changed.
+        """
+        if self._tools is None:
+            self._tools = self._table_of_tools()
+        return self._tools
+
+    def repeatabilities(self) -> Mapping[str, Repeatability]:
+        """Return every offered tool with the most careful repeatability that a device states; kept like `tools`."""
+        if self._repeatabilities is None:
+            self._repeatabilities = {
+                tool: most_careful(offer.repeatability for offer in offers)
+                for tool, offers in self._different().items()
+            }
+        return self._repeatabilities
+
+    def known_tools(self) -> Mapping[str, Repeatability] | None:
+        """Return `repeatabilities`; None while no device has offered any tool, so that no plan is judged by it."""
+        return self.repeatabilities() or None
+
+    def names(self) -> list[str]:
+        """Return the names and ids of devices that a plan may use."""
+        devices = [device for device in self.devices.values() if not device.revoked]
+        return [name for device in devices for name in (device.name, device.id)]
+
+    def signatures(self) -> Mapping[str, Signature]:
+        """Return the signature of every offered tool; kept like `tools`."""
+        if self._signatures is None:
+            self._signatures = {tool: signature_of(offers) for tool, offers in self._different().items()}
+        return self._signatures
+
+    def _different(self) -> dict[str, list[ToolOffer]]:
+        """Return the different offers of each tool by the devices that belong here; equal offers appear once."""
+        here = (offer for device, offer in self.offers.items() if self._belongs(device))
+        found: dict[str, list[ToolOffer]] = {}
+        for tools in {id(offer.tools): offer.tools for offer in here}.values():
+            for tool in tools:
+                found.setdefault(tool.name, []).append(tool)
+        return found
+
+    def _belongs(self, device: str) -> bool:
+        known = self.devices.get(device)
+        return known is not None and not known.revoked
+
+    def _table_of_tools(self) -> dict[str, dict[str, ToolOffer]]:
+        table: dict[str, dict[str, ToolOffer]] = {}
+        for device, offer in self.offers.items():
+            if not self._belongs(device):
+                continue
+            for tool in offer.tools:
+                table.setdefault(tool.name, {})[device] = tool
+        return table
+
+
+class QuestionsView:
+    """Open questions of all constellations: (constellation, question id) -> question; and those lately `answered`."""
+
+    def __init__(self) -> None:
+        self.open: dict[tuple[str, str], Question] = {}
+        self.answered: dict[tuple[str, str], Question] = {}
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.open.clear()
+        self.answered.clear()
+
+    def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
+        """Take the questions of one constellation as committed."""
+        for key, raw in entities.items():
+            if key.startswith("question/"):
+                self._put(stream, key, raw)
+
+    def apply(self, event: Event) -> None:
+        if event.stream in (FLEET, ACCESS):
+            return
+        for key, raw in event.puts.items():
+            if key.startswith("question/"):
+                self._put(event.stream, key, None if raw is None else bytes(raw))
+            elif key == "head" and raw is not None and self.open:
+                self._drop_if_final(event.stream, bytes(raw))
+
+    def _put(self, stream: str, key: str, raw: bytes | None) -> None:
+        where = (stream, key.partition("/")[2])
+        record = None if raw is None else decode_entity(key, raw)
+        if isinstance(record, Question) and record.answer is None:
+            self.open[where] = record
+            return
+        self.open.pop(where, None)
+        if isinstance(record, Question) and record.answer:
+            self.answered.pop(where, None)
+            self.answered[where] = record
+            if len(self.answered) > ANSWERED_MAX:
+                del self.answered[next(iter(self.answered))]
+
+    def _drop_if_final(self, stream: str, raw: bytes) -> None:
+        if not any(where[0] == stream for where in self.open):
+            return
+        head = decode_entity("head", raw)
+        if isinstance(head, Head) and head.state in FINAL_CONSTELLATION_STATES:
+            for where in [where for where in self.open if where[0] == stream]:
+                del self.open[where]
+
+
+class Headlines:
+    """Head and answer of constellations, the most recently changed ones; misses are read from the store.
+
+    Bounded by number and by the bytes of what they were decoded from.
+    """
+
+    def __init__(self, reads: ReadPort, *, bytes_max: int = HEADLINES_BYTES_MAX) -> None:
+        self._reads = reads
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._passed = 0  # heads of constellations that are not known here
+        self._known: OrderedDict[str, _Headline] = OrderedDict()
+
+    def forget(self, streams: Iterable[str]) -> None:
+        """Drop constellations that were pruned from the history."""
+        for stream in streams:
+            known = self._known.pop(stream, None)
+            self._bytes -= known.size if known is not None else 0
+        self._passed += 1
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._known.clear()
+        self._bytes = 0
+        self._passed += 1
+
+    def apply(self, event: Event) -> None:
+        if event.stream in (FLEET, ACCESS) or not ("head" in event.puts or "answer" in event.puts):
+            return
+        known = self._known.get(event.stream)
+        head, answer = event.puts.get("head"), event.puts.get("answer")
+        if known is None and event.seq > 1 and (head is None or "answer" not in event.puts):
+            # The other of the two is unknown here, so the reader loads both.
+            self._passed += 1
+        elif head is not None:
+            made = _headline(bytes(head), bytes(answer) if answer is not None else None)
+            if "answer" not in event.puts and known is not None:
+                made = replace(known, head=made.head, head_bytes=made.head_bytes)
+            self._keep(event.stream, made)
+        elif known is not None:
+            record = None if answer is None else _answer(bytes(answer))
+            self._keep(event.stream, replace(known, answer=record, answer_bytes=len(answer or b"")))
+
+    def _keep(self, stream: str, made: _Headline) -> None:
+        old = self._known.pop(stream, None)
+        self._known[stream] = made
+        self._bytes += made.size - (old.size if old is not None else 0)
+        while len(self._known) > HEADLINES_MAX or (self._bytes > self._bytes_max and len(self._known) > 1):
+            _, gone = self._known.popitem(last=False)
+            self._bytes -= gone.size
+
+    async def of(self, stream: str) -> tuple[Head, Answer | None] | None:
+        """Return head and answer of a constellation, or None if there is no such one."""
+        found = self._known.get(stream)
+        if found is None:
+            passed = self._passed
+            read = await self._reads.headline(stream)
+            found = self._known.get(stream)
+            if found is None and read is not None:
+                found = _headline(*read)
+                if passed == self._passed:
+                    self._keep(stream, found)
+        return (found.head, found.answer) if found is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Headline:
+    head: Head
+    answer: Answer | None
+    head_bytes: int
+    answer_bytes: int
+
+    @property
+    def size(self) -> int:
+        return self.head_bytes + self.answer_bytes
+
+
+def _headline(head: bytes, answer: bytes | None) -> _Headline:
+    record = decode_entity("head", head)
+    if not isinstance(record, Head):
+        raise TypeError("the head of a constellation is of another kind")
+    made = _answer(answer) if answer is not None else None
+    return _Headline(record, made, len(head), len(answer or b""))
+
+
+def _answer(raw: bytes) -> Answer:
+    record = decode_entity("answer", raw)
+    if not isinstance(record, Answer):
+        raise TypeError("the answer of a constellation is of another kind")
+    return record
+
+
+async def live_constellations(reads: ReadPort) -> list[str]:
+    """Return the ids of all constellations that are not final."""
+    found: list[str] = []
+    for state in ConstellationState:
+        if state in FINAL_CONSTELLATION_STATES:
+            continue
+        before: tuple[int, str] | None = None
+        while True:
+            rows = await reads.constellations(state=state, text=None, device=None, before=before, limit=_PAGE)
+            found += [row.id for row in rows]
+            if len(rows) < _PAGE:
+                break
+            before = (rows[-1].created_ms, rows[-1].id)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The read models that need no whole stream."""
+
+    headlines: Headlines
+    questions: QuestionsView
+
+
+async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: Others) -> None:
+    """Load the read models from committed state and subscribe them; no event in between is missed.
+
+    It may be called again after the log went back: then the models are reset.
+    """
+    hear = (access.apply, fleet.apply, others.questions.apply, others.headlines.apply)
+    for apply in hear:
+        if apply in fanout.listeners:
+            fanout.listeners.remove(apply)
+    others.questions.reset()
+    others.headlines.reset()
+    early: list[Event] = []
+
+    def note(event: Event) -> None:
+        early.append(event)
+
+    fanout.listeners.append(note)
+    wanted = [ACCESS, FLEET, *await live_constellations(reads)]
+    read = await reads.live_entities(wanted)
+    for stream in wanted:
+        # One that has left Redis since it was listed.
+        if stream not in read and (found := await reads.entities(stream)) is not None:
+            read[stream] = found
+    # No await from here on: what was published while reading is in `early`, what comes next goes to the models.
+    fanout.listeners.remove(note)
+    access.reset(read.get(ACCESS, (0, {}))[1])
+    fleet.reset(*read.get(FLEET, (0, {})))
+    for stream, (_, entities) in read.items():
+        if stream not in (ACCESS, FLEET):
+            others.questions.take(stream, entities)
+    for event in early:
+        if event.seq > read.get(event.stream, (0, {}))[0]:
+            for apply in hear:
+                apply(event)
+    fanout.listeners.extend(hear)

@@ -1,0 +1,148 @@
+"""The other hubs of the shard: the address of the owner, and the messages beside the log between the hubs.
+
+Answers `Ownership` for the edge. Announces this hub's own card every `CARD_EVERY_MS`; follows the owner of the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from starloom.edge.live.fanout import Fanout
+from starloom.edge.web.hub_seals import Peers
+from starloom.engine.ports import Clock
+from starloom.engine.succession import Succession
+from starloom.store.port import HubsPort, Unavailable
+from starloom_protocol.feed import Beside
+
+CARD_EVERY_MS = 1_000
+CARD_TTL_MS = 10_000
+STALE_MS = 5_000
+CARRY_EVERY_MS = 100
+CARRY_MOST = 512
+ALONE_MS = 2_000
+_log = logging.getLogger(__name__)
+_beside = msgspec.json.Decoder(list[Beside])
+
+
+class Neighbours:
+    """`Ownership`, kept up to date by `run`; `changed` is called at once when this hub begins or ceases to own."""
+
+    def __init__(
+        self, hubs: HubsPort, succession: Succession, peers: Peers, fanout: Fanout, clock: Clock, own_url: str
+    ) -> None:
+        self._hubs = hubs
+        self._succession = succession
+        self._peers = peers
+        self._fanout = fanout
+        self._clock = clock
+        self._own_url = own_url
+        self._owner = ""
+        self._owner_url: str | None = None
+        self._carried: deque[bytes] = deque(maxlen=CARRY_MOST)
+        self._hearing: asyncio.Task[None] | None = None
+        self.moved: list[Callable[[], None]] = []
+
+    # -- Ownership
+
+    @property
+    def owns(self) -> bool:
+        return self._succession.engine is not None
+
+    @property
+    def owner_url(self) -> str | None:
+        known = self._succession.holder
+        return self._owner_url if known and known == self._owner else None
+
+    @property
+    def stale(self) -> bool:
+        return not self.owns and self._clock.now_ms() - self._succession.follower.heard_ms > STALE_MS
+
+    @property
+    def pos(self) -> int:
+        return self._fanout.pos if self.owns else self._succession.follower.pos
+
+    async def caught_up(self, pos: int) -> None:
+        if not self.owns:
+            await self._succession.follower.until(pos)
+
+    # -- keeping up
+
+    async def run(self) -> None:
+        """Announce the address of this hub and learn that of the owner, until cancelled."""
+        while True:
+            try:
+                await self._hubs.announce(self._peers.hub, self._peers.card(self._own_url), CARD_TTL_MS)
+                await self._learn()
+            except Unavailable as error:
+                _log.warning("event=neighbours_unavailable reason=%s", error)
+            for _ in range(4):
+                await self._clock.wait(CARD_EVERY_MS // 4)
+                if not self.owns and (self._succession.holder or self._owner) != self._owner:
+                    break
+
+    async def _learn(self) -> None:
+        holder = self._succession.holder
+        if self.owns or not holder:
+            return
+        raw = await self._hubs.card(holder)
+        url = self._peers.read_card(raw, holder) if raw is not None else None
+        if raw is not None and url is None:
+            _log.error("alarm: the card of hub %s was not written by a hub that has this shard's key", holder)
+        if url == self._own_url:
+            url = None  # an owner that has ended: this hub listens in its place, and nobody answers for the lease
+        moved = holder != self._owner
+        self._owner, self._owner_url = holder, url
+        if moved:
+            for tell in self.moved:
+                tell()
+
+    async def changed(self) -> None:
+        """Note that this hub has begun or ceased to own the shard."""
+        self._owner, self._owner_url = "", None
+        for tell in self.moved:
+            tell()
+        await self._hear_no_more()
+        if not self.owns:
+            self._hearing = asyncio.create_task(self._hear(), name="hear-beside")
+
+    async def close(self) -> None:
+        await self._hear_no_more()
+
+    # -- beside the log
+
+    async def carry(self) -> None:
+        """Send messages beside the log to the following hubs, until cancelled; without any, retry every `ALONE_MS`."""
+        while True:
+            if not self.owns:
+                self._fanout.carry = None
+                await self._clock.wait(ALONE_MS)
+                continue
+            items = [self._carried.popleft() for _ in range(len(self._carried))]
+            heard = 0
+            if items or self._fanout.carry is None:
+                with contextlib.suppress(Unavailable):
+                    heard = await self._hubs.say_beside(b"[" + b",".join(items) + b"]")
+                self._fanout.carry = self._carried.append if heard else None
+            await self._clock.wait(CARRY_EVERY_MS if self._fanout.carry is not None else ALONE_MS)
+
+    async def _hear(self) -> None:
+        while True:
+            try:
+                async for raw in self._hubs.hear_beside():
+                    for item in _beside.decode(raw):
+                        self._fanout.beside(item)
+            except (Unavailable, msgspec.MsgspecError) as error:
+                _log.warning("event=beside_unheard reason=%s", error)
+            await self._clock.wait(CARD_EVERY_MS)
+
+    async def _hear_no_more(self) -> None:
+        task, self._hearing = self._hearing, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,342 @@
+"""The relay of a hub that does not own the shard: commands, agents' sockets and artifact bytes go to the owner.
+
+Reads and live streams are served here from the log; the owner knows a little more than the log about devices and
+pairings, so it is asked first, for at most `READ_WITHIN_S`. Nothing is decided or kept: a command is sent once, and if
+the owner is lost meanwhile, the caller gets an error and repeats the command with the same key. Every passed
+connection ends when another hub becomes the owner, so that a device connects to the new one at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from starloom.access.guard import V1
+from starloom.edge.peers.ownership import Ownership
+from starloom.edge.web.hub_seals import POSITION_HEADER, RELAY_HEADER, Peers, essence, target_of
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.shield import refuse_socket
+from starloom.edge.web.sockets import Gone, Socket
+from starloom_protocol.codec import MESSAGE_BYTES_MAX
+from starloom_protocol.vocabulary import Code
+
+if TYPE_CHECKING:
+    import httpx  # below in functions: most hubs never pass anything on, and it is slow to import
+
+PASSED_MOST = 2_000
+CONNECT_WITHIN_S = 2.0
+CAUGHT_UP_WITHIN_S = 2.0
+READ_WITHIN_S = 1.0
+"""The longest wait for the owner when the log here can answer instead."""
+SOCKETS_MOST = 20_000
+_log = logging.getLogger(__name__)
+_HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+        b"expect",
+        RELAY_HEADER.encode(),
+    }
+)
+_FORWARDED = frozenset({b"x-request-id", b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"forwarded"})
+_HANDSHAKE = frozenset(
+    {
+        b"host",
+        b"origin",
+        b"content-length",
+        b"sec-websocket-key",
+        b"sec-websocket-version",
+        b"sec-websocket-extensions",
+        b"sec-websocket-protocol",
+    }
+)
+_SAID_HERE = frozenset({b"x-request-id", b"strict-transport-security", POSITION_HEADER.encode(), b"date", b"server"})
+_HERE = frozenset({("POST", V1 + "/live/tickets"), ("POST", V1 + "/lan/open"), ("POST", V1 + "/lan/close")})
+_KNOWN_BETTER = (V1 + "/enrollments", V1 + "/devices", V1 + "/vitals")
+"""The owner alone holds in memory the load of a device, its figures, and refused callers; the rest is in the log."""
+_AT_OWNER = ("/aip/", V1 + "/lab/", *_KNOWN_BETTER)
+_STALE = Problem(Code.STORE_UNAVAILABLE, "this hub has not heard from the log lately", retry_after_s=1)
+_PLAIN = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+def answers_alone(method: str, path: str) -> bool:
+    """Return whether the owner knows better, and the log here well enough."""
+    return method in ("GET", "HEAD") and path.startswith(_KNOWN_BETTER)
+
+
+def belongs_here(method: str, path: str) -> bool:
+    """Return whether a hub that does not own the shard answers a request itself."""
+    if path.startswith(_AT_OWNER):
+        return False
+    return method in ("GET", "HEAD") or (method, path) in _HERE
+
+
+class Relay:
+    """Wraps the application, inside the shield."""
+
+    def __init__(self, app: ASGIApp, ownership: Ownership, peers: Peers, port: int) -> None:
+        self.app = app
+        self._ownership = ownership
+        self._peers = peers
+        self._port = port
+        self._client: httpx.AsyncClient | None = None
+        self._passing: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        relayed = scope["state"].get("relayed") is not None
+        if self._ownership.owns:
+            await self.app(scope, receive, self._with_position(send) if relayed else send)
+            return
+        socket = scope["type"] == "websocket"
+        path: str = scope["path"]
+        here = path == V1 + "/live" if socket else belongs_here(scope["method"], path)
+        url = self._ownership.owner_url
+        if not socket and not here and url is None and scope["method"] in ("GET", "HEAD") and path.startswith(V1):
+            here = True  # what is known here is better than nothing
+        problem = None
+        if here and self._ownership.stale and path not in _PLAIN and path.startswith(V1):
+            problem = _STALE
+        elif not here and (url is None or relayed):
+            problem = Problem(Code.OVERLOADED, "no hub owns the shard at this moment", retry_after_s=1)
+        elif not here and len(self._passing) >= (SOCKETS_MOST if socket else PASSED_MOST):
+            problem = Problem(Code.OVERLOADED, f"{len(self._passing)} requests are being passed on", retry_after_s=1)
+        if problem is not None:
+            await _refuse(problem, scope, receive, send)
+        elif here or url is None:
+            await self.app(scope, receive, send)
+        elif not socket and answers_alone(scope["method"], path):
+            await self._read(scope, receive, send, url)
+        else:
+            await self._pass_on((self._socket if socket else self._request)(scope, receive, send, url))
+
+    def cut(self) -> None:
+        """End everything that is being passed on: another hub owns the shard now."""
+        for task in list(self._passing):
+            task.cancel("another hub owns the shard now")
+
+    async def close(self) -> None:
+        """End everything and close the connections to the owner."""
+        self.cut()
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def _pass_on(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._passing.add(task)
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            raise
+        finally:
+            self._passing.discard(task)
+        if not task.cancelled():
+            task.result()
+
+    def _headers(self, scope: Scope, method: str, drop: frozenset[bytes] = frozenset()) -> list[tuple[bytes, bytes]]:
+        named = {
+            name.strip().lower()
+            for key, value in scope["headers"]
+            if key == b"connection"
+            for name in value.split(b",")
+        }
+        gone = _HOP | _FORWARDED | named | drop
+        kept = [(name, value) for name, value in scope["headers"] if name not in gone]
+        what = essence(method, target_of(scope["raw_path"], scope["query_string"]), kept)
+        client = scope["client"][0] if scope.get("client") else ""
+        host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+        seal = self._peers.seal(what, client=client, host=host, port=self._port, scheme=scope["scheme"])
+        return [*kept, (RELAY_HEADER.encode(), seal.encode()), (b"x-request-id", scope["state"]["request_id"].encode())]
+
+    # -- requests
+
+    async def _read(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
+        """Give the owner's answer to a read if it comes at once, and what is known here otherwise."""
+        answer: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            answer.append(message)
+
+        try:
+            async with asyncio.timeout(READ_WITHIN_S):
+                await self._pass_on(self._request(scope, receive, keep, url))
+        except (TimeoutError, ConnectionResetError) as error:
+            _log.debug("the owner did not answer a read: %r", error)
+            answer.clear()
+        if answer and int(answer[0]["status"]) < 500:
+            for message in answer:
+                await send(message)
+        elif self._ownership.stale:
+            await _refuse(_STALE, scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
+        import httpx
+
+        begun = False
+        try:
+            response = await self._ask(scope, receive, url)
+            try:
+                await self._catch_up(response.headers.get(POSITION_HEADER))
+                headers = [pair for pair in response.headers.raw if _is_kept(pair[0])]
+                begun = True
+                await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+                async for part in response.aiter_raw():
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
+            finally:
+                await response.aclose()
+        except (httpx.HTTPError, asyncio.CancelledError) as error:
+            current = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and current is not None:
+                current.uncancel()
+            if begun:
+                raise ConnectionResetError("the owner of the shard went away in the middle of its answer") from error
+            await _refuse(_went_away(error, scope["method"]), scope, receive, send)
+
+    async def _ask(self, scope: Scope, receive: Receive, url: str) -> httpx.Response:
+        import httpx
+
+        if self._client is None:
+            # An answer may be waited for long (`wait_s`); an owner that is gone is noticed by the log, not by a clock.
+            timeout = httpx.Timeout(None, connect=CONNECT_WITHIN_S, pool=CONNECT_WITHIN_S)
+            limits = httpx.Limits(max_connections=PASSED_MOST, max_keepalive_connections=20)
+            self._client = httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=False, follow_redirects=False)
+        headers = self._headers(scope, scope["method"])
+        has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+        target = target_of(scope["raw_path"], scope["query_string"]).decode("ascii")
+        request = httpx.Request(
+            scope["method"], url + target, headers=headers, content=_body(receive) if has_body else None
+        )
+        return await self._client.send(request, stream=True)
+
+    async def _catch_up(self, pos: str | None) -> None:
+        """Wait until the owner's commit is visible here, because the caller may read it next."""
+        if pos is None or not pos.isdecimal():
+            return
+        try:
+            async with asyncio.timeout(CAUGHT_UP_WITHIN_S):
+                await self._ownership.caught_up(int(pos))
+        except TimeoutError:
+            _log.warning("event=relay_behind pos=%s here=%d", pos, self._ownership.pos)
+
+    def _with_position(self, send: Send) -> Send:
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                position = (POSITION_HEADER.encode(), str(self._ownership.pos).encode())
+                message["headers"] = [*message.get("headers", []), position]
+            await send(message)
+
+        return told
+
+    # -- sockets
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
+        await receive()
+        ws = url.replace("http", "ws", 1) + scope["path"]
+        headers = self._headers(scope, "GET", _HANDSHAKE)
+        kept = [(name.decode(), value.decode("latin-1")) for name, value in headers]
+        try:
+            upstream = await connect(
+                ws,
+                additional_headers=kept,
+                compression=None,
+                max_size=MESSAGE_BYTES_MAX + 64 * 1024,
+                open_timeout=CONNECT_WITHIN_S,
+                proxy=None,
+                user_agent_header=None,
+            )
+        except InvalidStatus as error:
+            await refuse_socket(scope, send, _refused(error))
+            return
+        except (OSError, TimeoutError, WebSocketException, asyncio.CancelledError) as error:
+            await refuse_socket(scope, send, _went_away(error, "GET"))
+            return
+        await send({"type": "websocket.accept"})
+        await _pump(Socket(receive, send), upstream)
+
+
+async def _pump(socket: Socket, upstream: ClientConnection) -> None:
+    """Carry messages both ways until either side ends, then end the other the same way."""
+
+    async def up() -> None:
+        while True:
+            await upstream.send(await socket.read())
+
+    async def down() -> None:
+        async for message in upstream:
+            await socket.write(message if isinstance(message, str) else message.decode())
+
+    code, reason = 1012, "another hub owns the shard now"
+    tasks = [asyncio.create_task(up()), asyncio.create_task(down())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        _log.debug("a passed socket was cut")
+    finally:
+        for task in tasks:
+            task.cancel()
+        for error in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(error, BaseException) and not isinstance(
+                error, (Gone, ConnectionClosed, asyncio.CancelledError)
+            ):
+                _log.error("a passed socket failed", exc_info=error)
+        if upstream.close_code is not None and upstream.close_code not in (1005, 1006):
+            code, reason = upstream.close_code, upstream.close_reason or ""
+        upstream.transport.abort() if upstream.close_code is None else None
+        await socket.close(code, reason)
+
+
+async def _body(receive: Receive) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        message: Any = await receive()
+        if message["type"] != "http.request":
+            import httpx
+
+            raise httpx.ReadError("the asker went away")
+        yield message.get("body", b"")
+        more = message.get("more_body", False)
+
+
+async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await refuse_socket(scope, send, problem)
+    else:
+        await problem.response(scope["state"]["request_id"])(scope, receive, send)
+
+
+def _went_away(error: BaseException, method: str) -> Problem:
+    detail = str(error) or type(error).__name__
+    reason, hint = f"the hub that owns the shard does not answer ({detail[:200]})", "Ask again in a moment."
+    if method not in ("GET", "HEAD"):
+        reason += "; what was asked may or may not have been done"
+        hint = "Ask again with the same Idempotency-Key."
+    return Problem(Code.HUB_UNREACHABLE, reason, hint=hint, retry_after_s=1)
+
+
+def _refused(error: InvalidStatus) -> Problem:
+    status = error.response.status_code
+    return Problem(Code.OVERLOADED, f"the hub that owns the shard refuses this socket ({status})", retry_after_s=1)
+
+
+def _is_kept(name: bytes) -> bool:
+    return name.lower() not in _HOP and name.lower() not in _SAID_HERE

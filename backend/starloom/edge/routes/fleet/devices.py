@@ -1,0 +1,248 @@
+"""Routes of the fleet: devices, capabilities, enrollments as their owner sees them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access import secrets
+from starloom.access.guard import V1
+from starloom.access.refusals import Refused
+from starloom.core.answer.why import sleeps
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import CODE_LIFE_MOST_S, DeviceControl, Enroll, PatchDevice, Reasoned
+from starloom.edge.routes.fleet.agent_wheels import Wheels
+from starloom.edge.routes.fleet.browser_agent import open_again
+from starloom.edge.routes.fleet.join_lines import ways
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.problems import Problem, accepted
+from starloom.edge.web.replies import Repeats, json_reply
+from starloom_protocol.entities import Device, Enrollment
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code, Effect
+
+Action = Literal["drain", "resume", "revoke", "seen"]
+
+
+class FleetRoutes:
+    """Everything under `/devices`, `/capabilities` and `/enrollments`."""
+
+    def __init__(self, hub: Hub, repeats: Repeats, wheels: Wheels) -> None:
+        self._hub = hub
+        self._repeats = repeats
+        self._wheels = wheels
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/devices", self.devices, methods=["GET"])
+        router.add_api_route(V1 + "/devices/{device}", self.device, methods=["GET"])
+        router.add_api_route(V1 + "/devices/{device}", self.patch, methods=["PATCH"])
+        router.add_api_route(V1 + "/devices/{device}/{action}", self.control, methods=["POST"])
+        router.add_api_route(V1 + "/capabilities", self.capabilities, methods=["GET"])
+        router.add_api_route(V1 + "/enrollments", self.enrollments, methods=["GET"])
+        router.add_api_route(V1 + "/enrollments", self.enroll, methods=["POST"])
+        router.add_api_route(V1 + "/enrollments/{enrollment}", self.enrollment, methods=["GET"])
+        router.add_api_route(V1 + "/enrollments/{enrollment}/approve", self.approve, methods=["POST"])
+        router.add_api_route(V1 + "/enrollments/{enrollment}/deny", self.deny, methods=["POST"])
+
+    def _find(self, text: str) -> Device:
+        found = self._hub.fleet.device(text)
+        if found is None:
+            names = ", ".join(sorted(device.name for device in self._hub.fleet.devices.values())) or "none yet"
+            raise Problem(
+                Code.NOT_FOUND, f"there is no device {text[:64]}; there are: {names}", hint="See `starloom devices`."
+            )
+        return found
+
+    def _device(self, device: Device) -> dict[str, object]:
+        hub = self._hub
+        fleet = hub.fleet
+        return entity_json.device_shape(
+            device, fleet.offers.get(device.id), hub.links.running(device.id), fleet.health.get(device.id)
+        )
+
+    async def devices(self) -> Response:
+        """List all devices."""
+        fleet = self._hub.fleet
+        devices = sorted(fleet.devices.values(), key=lambda device: (device.revoked, device.name))
+        items = [self._device(device) for device in devices]
+        return json_reply({"items": items, "next": None})
+
+    async def device(self, device: str) -> Response:
+        """Show a device with its tools and their schemas, and why one is not available."""
+        found = self._find(device)
+        offer = self._hub.fleet.offers.get(found.id)
+        hub = self._hub
+        again = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(found) else None
+        return json_reply({**self._device(found), "tools": entity_json.tools_shape(offer), "open": again})
+
+    async def patch(self, request: Request, device: str, body: PatchDevice) -> Response:
+        """Rename a device, or set its labels."""
+        found = self._find(device)
+        if body.name is not None:
+            await self._control(request, found.id, "rename", "", body.name)
+        if body.labels is not None:
+            await self._control(request, found.id, "label", "", canonical(body.labels))
+        found = self._hub.fleet.devices.get(found.id, found)
+        return json_reply(self._device(found))
+
+    async def control(
+        self, request: Request, device: str, action: Action, body: DeviceControl | None = None
+    ) -> Response:
+        """Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
+
+        `seen` acknowledges the work that the device remembers and this history lacks.
+        """
+        found, given = self._find(device), body or DeviceControl()
+        if given.deadline_s is not None and action != "drain":
+            raise Problem(Code.BAD_REQUEST, f"only a drain has a deadline, not {action}")
+        deadline_s = -1 if given.deadline_s is None else given.deadline_s
+        await self._control(request, found.id, action, given.reason, "", deadline_s)
+        found = self._hub.fleet.devices.get(found.id, found)
+        return json_reply(self._device(found))
+
+    async def _control(
+        self, request: Request, device: str, action: str, reason: str, value: str, deadline_s: int = -1
+    ) -> None:
+        caller = caller_of(request)
+        controlled = inputs.DeviceControlled(
+            action=action,
+            by=caller.by,
+            deadline_s=deadline_s,
+            device=device,
+            id=secrets.new_id(),
+            reason=reason,
+            scope=caller.role,
+            value=value,
+        )
+        accepted(await self._hub.inbox.ask(controlled))
+
+    async def capabilities(self) -> Response:
+        """List tools by device: the offers of each device, their effects there, and why one is unavailable now.
+
+        The effects of a tool are those it has on any device; a browser's may differ from a computer's.
+        """
+        fleet = self._hub.fleet
+        items = []
+        for tool, devices in sorted(fleet.tools().items()):
+            first = next(iter(devices.values()))
+            items.append(
+                {
+                    "tool": tool,
+                    "title": first.title,
+                    "effects": [e for e in Effect if any(e in offer.effects for offer in devices.values())],
+                    "repeatability": first.repeatability,
+                    "grant": first.grant,
+                    "devices": [
+                        {
+                            "id": identity,
+                            "name": fleet.devices[identity].name,
+                            "link": fleet.devices[identity].link,
+                            "effects": list(offer.effects),
+                            "unavailable": offer.unavailable,
+                        }
+                        for identity, offer in sorted(devices.items(), key=lambda pair: fleet.devices[pair[0]].name)
+                    ],
+                }
+            )
+        return json_reply({"items": items, "next": None})
+
+    # -- enrollments
+
+    async def enrollments(self) -> Response:
+        """List pairings, newest first."""
+        found = sorted(self._hub.fleet.enrollments.values(), key=lambda item: (-item.created_ms, item.id))
+        refused = [refused_shape(item) for item in self._hub.refusals.latest()[:50]]
+        return json_reply({"items": [self._shape(item) for item in found[:200]], "next": None, "refused": refused})
+
+    async def enroll(self, request: Request, body: Enroll) -> Response:
+        """Make a join code: good once and for ten minutes unless asked otherwise; shown this once, with its line."""
+        if body.devices > 1 and (body.replaces or body.name):
+            raise Problem(Code.BAD_REQUEST, "a code for several devices neither names one nor takes the place of one")
+        if body.ends_in_s > CODE_LIFE_MOST_S:
+            most = f"{CODE_LIFE_MOST_S // 86_400}d"
+            raise Problem(Code.BAD_REQUEST, "a join code is good for seven days at most", hint=f"Give {most} or less.")
+
+        async def make() -> Response:
+            hub, caller = self._hub, caller_of(request)
+            code, now = secrets.new_code(), hub.now_ms()
+            enrollment = Enrollment(
+                code_hash=secrets.code_hash(code),
+                created_ms=now,
+                demo=body.demo,
+                devices=body.devices,
+                expires_ms=now + (body.ends_in_s or hub.settings.enrollment_ttl_s) * 1000,
+                id="e-" + secrets.new_id(),
+                label=body.label,
+                name=body.name,
+                owner=caller.principal,
+                preapproved=body.preapproved,
+                profile_most=body.profile_most,
+                replaces=self._find(body.replaces).id if body.replaces else "",
+            )
+            opened = inputs.EnrollmentOpened(
+                by=caller.by, enrollment=enrollment, id=secrets.new_id(), scope=caller.role
+            )
+            accepted(await hub.inbox.ask(opened))
+            if body.installs or not body.preapproved:
+                self._wheels.prepare()
+            return json_reply({**self._shape(enrollment), **ways(hub.settings.outside_url, code, hub.lan.state)}, 201)
+
+        return await self._repeats.once(request, make, secret="a join code")
+
+    def _shape(self, enrollment: Enrollment) -> dict[str, object]:
+        shape = entity_json.enrollment_shape(enrollment)
+        if enrollment.state == "open" and self._hub.now_ms() >= enrollment.expires_ms:
+            shape["state"] = "expired"
+        return shape
+
+    def _find_enrollment(self, identity: str) -> Enrollment:
+        found = self._hub.fleet.enrollments.get(identity)
+        if found is None:
+            raise Problem(Code.NOT_FOUND, f"there is no enrollment {identity[:64]}")
+        return found
+
+    async def enrollment(self, enrollment: str) -> Response:
+        """Show the state of a pairing, the words to compare, and the devices refused with its code, with reasons."""
+        found = self._find_enrollment(enrollment)
+        refused = [refused_shape(item) for item in self._hub.refusals.latest(found.id)]
+        return json_reply({**self._shape(found), "refused": refused})
+
+    async def approve(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
+        """Approve a device, after you have seen that the words on both screens are the same."""
+        return await self._decide(request, enrollment, allow=True, reason=body.reason if body else "")
+
+    async def deny(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
+        """Deny a device; it receives the reason."""
+        return await self._decide(request, enrollment, allow=False, reason=body.reason if body else "")
+
+    async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> Response:
+        caller = caller_of(request)
+        found = self._find_enrollment(enrollment)
+        decided = inputs.EnrollmentDecided(
+            allow=allow,
+            by=caller.by,
+            enrollment=found.id,
+            id=secrets.new_id(),
+            reason=reason,
+            scope=caller.role,
+        )
+        accepted(await self._hub.inbox.ask(decided))
+        return json_reply(self._shape(self._find_enrollment(enrollment)))
+
+
+def refused_shape(refused: Refused) -> dict[str, object]:
+    """Return a refusal as the API gives it."""
+    return {
+        "at": entity_json.iso(refused.at_ms),
+        "door": refused.door,
+        "address": refused.address,
+        "who": refused.who,
+        "code": refused.code,
+        "reason": refused.reason,
+        "times": refused.times,
+        "enrollment": refused.enrollment,
+    }

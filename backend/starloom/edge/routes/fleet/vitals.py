@@ -1,0 +1,62 @@
+"""Routes of vital figures: the lines of devices over the last hour, and the work of devices since a moment."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.edge.agents.vital_lines import ASKED_MAX
+from starloom.edge.hub import Hub
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.replies import json_reply
+from starloom_protocol.vital_records import DeviceWork
+from starloom_protocol.vocabulary import Code, ConstellationState
+
+Devices = Annotated[
+    list[str] | None, Query(max_length=ASKED_MAX, description="ids or names; without any: the first ones by name")
+]
+
+
+class VitalRoutes:
+    """`/vitals` and `/device-work`."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/vitals", self.vitals, methods=["GET"])
+        router.add_api_route(V1 + "/device-work", self.work, methods=["GET"])
+
+    def _asked(self, devices: list[str] | None) -> list[str]:
+        """Return ids; of a fleet all that are in it, by name."""
+        fleet = self._hub.fleet
+        if not devices:
+            here = (device for device in fleet.devices.values() if not device.revoked)
+            return [device.id for device in sorted(here, key=lambda device: (device.name, device.id))]
+        found = []
+        for text in devices:
+            device = fleet.device(text)
+            if device is None:
+                raise Problem(Code.NOT_FOUND, f"there is no device {text[:64]}", hint="See `starloom devices`.")
+            found.append(device.id)
+        return found
+
+    async def vitals(self, device: Devices = None) -> Response:
+        """Show load, memory, disk, battery and latency of devices over the last hour, as this hub has heard them."""
+        return json_reply(self._hub.vitals.of(self._asked(device)))
+
+    async def work(self, since_ms: Annotated[int, Query(ge=0, le=2**53)], device: Devices = None) -> Response:
+        """Count the constellations asked for since a moment that had work on each device, by their state now."""
+        asked = self._asked(device)[:ASKED_MAX]
+        found = await self._hub.reads.device_work(asked, since_ms)
+        items = [
+            DeviceWork(
+                constellations={ConstellationState(state): count for state, count in found.get(one, {}).items()},
+                device=one,
+            )
+            for one in asked
+        ]
+        return json_reply({"items": items, "next": None})

@@ -1,0 +1,235 @@
+"""Routes of activity: the record for owners, the audit chain and copies of it, and replays of decisions.
+
+Reads the durable log only. Decides nothing: `store.chain` and `engine.redeciding` do the checks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.responses import Response, StreamingResponse
+
+from starloom.access.guard import V1
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.replies import json_reply
+from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
+from starloom.store.anchors import Pruning
+from starloom.store.chain import Kept, Walk
+from starloom.store.port import Wanted
+from starloom_protocol.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
+from starloom_protocol.feed import decode_event
+from starloom_protocol.vocabulary import Code
+
+PAGE_COMMITS = 500
+PAGE_PRUNINGS = 200
+WALKS_MOST = 3
+_A = V1 + "/audit"
+Words = Annotated[str, Query(max_length=200)]
+
+
+class Activity:
+    """Routes over the record."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._redeciding = asyncio.Lock()
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(_A, self.page, methods=["GET"])
+        router.add_api_route(_A + "/verify", self.verify, methods=["GET"])
+        router.add_api_route(_A + "/export", self.export, methods=["GET"])
+        router.add_api_route(V1 + "/constellations/{constellation}/replay", self.replay, methods=["GET"])
+
+    async def page(
+        self,
+        person: Words = "",
+        device: Words = "",
+        kind: Category | None = None,
+        constellation: Words = "",
+        q: Words = "",
+        cursor: Annotated[str | None, Query(max_length=100)] = None,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> Response:
+        """List events, newest first, by person, device, subject (`kind`), constellation or words.
+
+        `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`.
+        """
+        hub = self._hub
+        known = hub.fleet.device(device) if device else None
+        wanted = Wanted(
+            about=known.id if known else device,
+            by=f"person:{person}" if person and ":" not in person else person,
+            kinds=list(kinds_of(kind)) if kind is not None and kind is not Category.OTHER else [],
+            stream=constellation,
+            text=q,
+            without=list(EventKind if kind is Category.OTHER else HOUSEKEEPING),
+        )
+        found = await hub.reads.activity(wanted, _cursor(cursor), limit)
+        items = [self._item(pos, raw) for pos, _place, raw in found.events]
+        return json_reply({"items": items, "next": None if found.next is None else _cursor_text(found.next)})
+
+    def _item(self, pos: int, raw: bytes) -> dict[str, Any]:
+        event = decode_event(raw)
+        return {
+            "pos": pos,
+            "stream": event.stream,
+            "seq": event.seq,
+            "at": entity_json.iso(event.at_ms),
+            "by": event.by,
+            "kind": event.kind,
+            "category": category_of(event.kind),
+            "about": event.about,
+            "note": event.note,
+        }
+
+    async def verify(
+        self, anchor: Annotated[list[str] | None, Query(max_length=20, description="POS:LINK kept elsewhere")] = None
+    ) -> Response:
+        """Verify the whole chain: is every row as it was written? `anchor` is a link that was kept elsewhere."""
+        anchors = [_anchor(text) for text in anchor or []]
+        for _ in range(WALKS_MOST):
+            prunings = await self._prunings()
+            walk = Walk(anchors=anchors, prunings=prunings)
+            watermark = 0
+            async for page in self._pages():
+                await asyncio.to_thread(walk.take, page)
+                watermark = page[-1].pos
+            walk.ended(watermark)
+            if not walk.breaks or (await self._hub.reads.pruned_since(len(prunings), 1))[0] == len(prunings):
+                break
+        else:
+            raise Problem(Code.OVERLOADED, "the history was pruned while it was walked", retry_after_s=60)
+        return json_reply(
+            {
+                "pruned": _pruned_shape(prunings),
+                "unseen_anchors": walk.unseen,
+                "ok": not walk.breaks,
+                "commits": walk.commits,
+                "events": walk.events,
+                "unchained": walk.unchained,
+                "pos": walk.pos,
+                "link": walk.link.hex(),
+                "anchor": f"{walk.pos}:{walk.link.hex()}",
+                "breaks": [{"pos": found.pos, "what": found.what} for found in walk.breaks],
+            }
+        )
+
+    async def export(self) -> Response:
+        """Give the whole record as lines of JSON, with its links: it can be verified without the hub.
+
+        The prunings come first, a line each, then the commits.
+        """
+        return StreamingResponse(self._lines(), media_type="application/x-ndjson")
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        prunings = await self._prunings()
+        for pruning in prunings:
+            yield _pruning_line(pruning)
+        async for page in self._pages():
+            yield await asyncio.to_thread(_text, page)
+            if (await self._hub.reads.pruned_since(len(prunings), 1))[0] != len(prunings):
+                yield b'{"pruned_meanwhile":true}\n'
+                return
+
+    async def _prunings(self) -> list[Pruning]:
+        found: list[Pruning] = []
+        while page := await self._hub.reads.prunings(len(found), PAGE_PRUNINGS):
+            found += page
+        return found
+
+    async def _pages(self) -> AsyncIterator[list[Kept]]:
+        after = 0
+        while page := await self._hub.reads.kept(after, PAGE_COMMITS):
+            yield page
+            after = page[-1].pos
+
+    async def replay(self, constellation: str) -> Response:
+        """Fold the log of a constellation and decide every step again from its inputs; show any difference."""
+        if self._redeciding.locked():
+            raise Problem(Code.OVERLOADED, "another replay is under way", retry_after_s=5)
+        async with self._redeciding:
+            try:
+                found = await redecide(self._hub.reads, constellation)
+            except PrunedBeside as pruned:
+                raise Problem(Code.PRUNED, str(pruned)) from pruned
+            except NothingThere as nothing:
+                raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}") from nothing
+        return json_reply({"same": not found.differences, **msgspec.to_builtins(found)})
+
+
+def _pruned_shape(prunings: list[Pruning]) -> dict[str, Any]:
+    return {
+        "anchors": sum(len(pruning.anchors) for pruning in prunings),
+        "commits": sum(pruning.commits for pruning in prunings),
+        "constellations": sum(len(pruning.constellations) for pruning in prunings),
+        "first_at": entity_json.iso(prunings[0].at_ms) if prunings else None,
+        "last_at": entity_json.iso(prunings[-1].at_ms) if prunings else None,
+        "why": sorted({pruning.why for pruning in prunings}),
+    }
+
+
+def _pruning_line(pruning: Pruning) -> bytes:
+    said = {**msgspec.structs.asdict(pruning), "seal": pruning.seal.hex()}
+    said["anchors"] = [[item.first, item.last, item.before.hex(), item.link.hex()] for item in pruning.anchors]
+    said["leftovers"] = [[item.pos, item.digest.hex()] for item in pruning.leftovers]
+    return msgspec.json.encode({"pruning": said}) + b"\n"
+
+
+class _Copied(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a copy: events as the very texts that were chained, inputs by their hash."""
+
+    at_ms: int
+    chain: str | None
+    events: list[str]
+    incarnation: int
+    inputs: list[str]
+    pos: int
+    term: int
+
+
+def _text(commits: list[Kept]) -> bytes:
+    return b"".join(map(_line, commits))
+
+
+def _line(commit: Kept) -> bytes:
+    copied = _Copied(
+        at_ms=commit.at_ms,
+        chain=None if commit.chain is None else commit.chain.hex(),
+        events=[body.decode() for body in commit.events],
+        incarnation=commit.incarnation,
+        inputs=[sha256(raw).hexdigest() for raw in commit.inputs],
+        pos=commit.pos,
+        term=commit.term,
+    )
+    return msgspec.json.encode(copied) + b"\n"
+
+
+def _anchor(text: str) -> tuple[int, bytes]:
+    pos, _, link = text.partition(":")
+    try:
+        found = int(pos), bytes.fromhex(link)
+    except ValueError as error:
+        raise Problem(Code.BAD_REQUEST, "an anchor reads POS:LINK, as `verify` printed it", errors=()) from error
+    return found
+
+
+def _cursor_text(place: tuple[int, int]) -> str:
+    return base64.urlsafe_b64encode(f"{place[0]}:{place[1]}".encode()).decode().rstrip("=")
+
+
+def _cursor(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        pos, _, place = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(":")
+        return int(pos), int(place)
+    except ValueError as error:
+        raise Problem(Code.BAD_REQUEST, "cursor is not one that this hub gave") from error

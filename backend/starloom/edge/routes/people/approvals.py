@@ -1,0 +1,146 @@
+"""Routes of approvals: open questions to people, answered ones, and standing approvals.
+
+Translates and passes on: the core decides whether an answer counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import Answered, Approved, Reasoned
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.problems import Problem, accepted
+from starloom.edge.web.replies import json_reply
+from starloom_protocol.approval_records import Standing
+from starloom_protocol.entities import Question, decode_entity
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Code
+
+
+class Approvals:
+    """Routes that ask a person and take the answer."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/approvals", self.questions, methods=["GET"])
+        router.add_api_route(V1 + "/approvals/{approval}/approve", self.approve, methods=["POST"])
+        router.add_api_route(V1 + "/approvals/{approval}/deny", self.deny, methods=["POST"])
+        router.add_api_route(V1 + "/approvals/{approval}/answer", self.answer, methods=["POST"])
+        router.add_api_route(V1 + "/standing-approvals", self.standing, methods=["GET"])
+        router.add_api_route(V1 + "/standing-approvals/{standing}", self.revoke, methods=["DELETE"])
+
+    async def questions(self, state: Literal["open", "answered"] = "open") -> Response:
+        """List open questions, the oldest first: approvals and tasks for people; or those lately answered here."""
+        view = self._hub.questions
+        if state == "open":
+            found = sorted(view.open.items(), key=lambda item: (item[1].opened_ms, item[0]))
+        else:
+            found = sorted(view.answered.items(), key=lambda item: (-item[1].answered_ms, item[0]))
+        items = []
+        for (constellation, _), question in found:
+            headline = await self._hub.headlines.of(constellation)
+            name = headline[0].name if headline else ""
+            items.append({**entity_json.question_shape(constellation, question), "constellation_name": name})
+        return json_reply({"items": items, "next": None})
+
+    async def approve(self, request: Request, approval: str, body: Approved | None = None) -> Response:
+        """Allow it, this once or always."""
+        value = "always" if body and body.always else "allow"
+        return await self._answer(request, approval, value, body.reason if body else "")
+
+    async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> Response:
+        """Deny it; the reason goes into the log."""
+        return await self._answer(request, approval, "deny", body.reason if body else "")
+
+    async def answer(self, request: Request, approval: str, body: Answered) -> Response:
+        """Answer a question with one of its choices."""
+        return await self._answer(request, approval, body.value, body.reason)
+
+    async def _answer(self, request: Request, approval: str, value: str, reason: str) -> Response:
+        caller = caller_of(request)
+        constellation, question = await self._find(approval)
+        choice = _choice(question, value)
+        answered = inputs.QuestionAnswered(
+            by=caller.by,
+            constellation=constellation,
+            id=new_id(),
+            question=question.id,
+            reason=reason,
+            scope=caller.role,
+            value=choice,
+        )
+        made = accepted(await self._hub.inbox.ask(answered))
+        told = made if isinstance(made, dict) else {}
+        return json_reply({"id": f"{constellation}:{question.id}", "answer": choice, **told})
+
+    async def _find(self, approval: str) -> tuple[str, Question]:
+        """Return (constellation, question) of `CONSTELLATION:QUESTION`, or of the one open question of this id or of
+        this constellation.
+
+        One that is answered is found too: the core knows whether the same answer is said again.
+        """
+        constellation, separator, name = approval.partition(":")
+        matching = [
+            (where[0], question)
+            for where, question in self._hub.questions.open.items()
+            if (where == (constellation, name) if separator else approval in where)
+        ]
+        if not matching and separator:
+            read = await self._hub.reads.entities(constellation)
+            raw = read[1].get(f"question/{name}") if read is not None else None
+            record = decode_entity(f"question/{name}", raw) if raw is not None else None
+            if isinstance(record, Question):
+                matching = [(constellation, record)]
+        if len(matching) > 1:
+            names = ", ".join(f"{where}:{question.id}" for where, question in matching)
+            raise Problem(Code.CONFLICT, f"several questions are open for {approval}: {names}")
+        if not matching:
+            reason = f"no open question is called {approval[:128]}; it may be answered already"
+            raise Problem(Code.NOT_FOUND, reason, hint="See `starloom approvals`.")
+        return matching[0]
+
+    async def standing(self) -> Response:
+        """List the standing approvals, the newest first."""
+        found = sorted(self._hub.fleet.standing.values(), key=lambda item: (-item.at_ms, item.id))
+        return json_reply({"items": [self._standing_shape(item) for item in found], "next": None})
+
+    async def revoke(self, request: Request, standing: str) -> Response:
+        """Revoke a standing approval: its call asks again from the next plan on."""
+        revoked = inputs.StandingRevoked(by=caller_of(request).by, id=new_id(), standing=standing)
+        return json_reply(accepted(await self._hub.inbox.ask(revoked)))
+
+    def _standing_shape(self, item: Standing) -> dict[str, Any]:
+        known = self._hub.fleet.devices
+        return {
+            "id": item.id,
+            "tool": item.tool,
+            "args": parse(item.args),
+            "devices": [{"id": name, "name": known[name].name if name in known else name} for name in item.devices],
+            "effects": list(item.effects),
+            "by": item.by,
+            "at": entity_json.iso(item.at_ms),
+            "constellation": item.constellation,
+        }
+
+
+def _choice(question: Question, value: str) -> str:
+    """Return the value to answer with: `allow` and `deny` also name a person task's first and failing choice."""
+    values = [choice.value for choice in question.choices]
+    if not values or value in values:
+        return value
+    if value in ("allow", "always"):
+        return next((choice.value for choice in question.choices if not choice.fails), values[0])
+    failing = [choice.value for choice in question.choices if choice.fails]
+    if value == "deny" and failing:
+        return failing[0]
+    raise Problem(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(values)}")

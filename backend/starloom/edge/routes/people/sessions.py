@@ -1,0 +1,256 @@
+"""Signing in and out, sign-in links, tokens, and tickets for the live socket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access import issue
+from starloom.access.callers import RANK, Caller, Means, may_end, may_issue
+from starloom.access.guard import V1
+from starloom.access.secrets import SESSION_PREFIX, csrf_of, new_id, split
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import NewToken, SignInBody
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.own_command import TypedHere
+from starloom.edge.web.problems import Problem, accepted
+from starloom.edge.web.replies import Repeats, asked_once, json_reply
+from starloom_protocol.authors import PRINCIPAL_NAME, author_of
+from starloom_protocol.entities import Principal, Token
+from starloom_protocol.vocabulary import Code, PrincipalKind, Role
+
+
+def cookie_name(port: int, request: Request) -> str:
+    """Return the session cookie's name: WebKit keeps no Secure cookie on a plain loopback listener.
+
+    A cookie does not know ports, so its name does: that of the listener, which another hub may have passed on from.
+    """
+    passed = getattr(request.state, "relayed", None)
+    return "__Host-starloom" if request.url.scheme == "https" else f"starloom-{passed.port if passed else port}"
+
+
+def _address(hub: Hub, request: Request) -> str:
+    """Return the address for a link: that of the hub which was asked, where it has no name that both share."""
+    passed = getattr(request.state, "relayed", None)
+    if passed is None or hub.settings.public_url is not None:
+        return hub.settings.outside_url
+    return f"{passed.scheme}://{passed.host}"
+
+
+class Sessions:
+    """Routes of access."""
+
+    def __init__(self, hub: Hub, repeats: Repeats, here: TypedHere) -> None:
+        self._here = here
+        self._hub = hub
+        self._repeats = repeats
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/sign-in", self.sign_in, methods=["POST"])
+        router.add_api_route(V1 + "/sign-out", self.sign_out, methods=["POST"])
+        router.add_api_route(V1 + "/session", self.session, methods=["GET"])
+        router.add_api_route(V1 + "/sign-in-links", self.new_link, methods=["POST"])
+        router.add_api_route(V1 + "/tokens", self.tokens, methods=["GET"])
+        router.add_api_route(V1 + "/tokens", self.new_token, methods=["POST"])
+        router.add_api_route(V1 + "/tokens/{token}", self.revoke, methods=["DELETE"])
+        router.add_api_route(V1 + "/live/tickets", self.ticket, methods=["POST"])
+
+    async def sign_in(self, request: Request, body: SignInBody) -> Response:
+        """Exchange a one-time sign-in link for a session: sets the cookie and returns the CSRF token."""
+        hub = self._hub
+        link = hub.access.sign_in(body.id, body.secret)
+        principal = hub.access.principals.get(link.principal) if link else None
+        if link is None or principal is None:
+            raise self._bad_link(request)
+        parent = hub.access.tokens.get(link.parent) if link.parent else None
+        if link.parent and (parent is None or not hub.access.good(parent.id)):
+            raise Problem(Code.NOT_SIGNED_IN, "the token that made this sign-in link has ended")
+        label = request.headers.get("user-agent", "")[:128]
+        role = parent.role if parent else principal.role
+        made = issue.session(
+            principal.id, role, hub.now_ms(), ttl_s=hub.settings.session_ttl_s, label=label, parent=parent
+        )
+        by = author_of(principal.kind, principal.name, made.token.id)
+        used = inputs.SignInUsed(by=by, id=new_id(), scope=role, signin=link.id, token=made.token)
+        accepted(await hub.inbox.ask(used))
+        reply = json_reply(
+            {
+                "principal": {"id": principal.id, "name": principal.name},
+                "role": role,
+                "csrf": made.csrf,
+                "expires_at": entity_json.iso(made.token.expires_ms),
+            }
+        )
+        scheme = request.url.scheme
+        reply.set_cookie(
+            cookie_name(hub.settings.port, request),
+            made.text,
+            max_age=hub.settings.session_ttl_s,
+            path="/",
+            secure=scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return reply
+
+    def _bad_link(self, request: Request) -> Problem:
+        address = request.client.host if request.client else ""
+        reason, hint = "this sign-in link is unknown, used or too old", "Run `starloom open` for a fresh one."
+        wait_s = self._hub.limits.failed("sign_in", address)
+        more = self._here.more(request)
+        if not wait_s:
+            return Problem(Code.NOT_SIGNED_IN, reason, hint=hint, more=more)
+        reason += f"; so were too many others from this address: wait {wait_s:.0f} s"
+        return Problem(Code.RATE_LIMITED, reason, hint=hint, retry_after_s=wait_s, more=more)
+
+    async def sign_out(self, request: Request) -> Response:
+        """End this session or revoke this token."""
+        caller = caller_of(request)
+        await self._revoke(caller, caller.token)
+        reply = json_reply({"signed_out": True})
+        scheme = request.url.scheme
+        reply.delete_cookie(
+            cookie_name(self._hub.settings.port, request), path="/", secure=scheme == "https", httponly=True
+        )
+        return reply
+
+    async def session(self, request: Request) -> Response:
+        """Return who asks; a page also gets its CSRF token again."""
+        caller = caller_of(request)
+        token = self._hub.access.tokens[caller.token]
+        found = {
+            "principal": {"id": caller.principal, "kind": caller.kind, "name": caller.name},
+            "role": caller.role,
+            "approves": caller.approves,
+            "scopes": sorted(caller.scopes),
+            "means": caller.means,
+            "token": caller.token,
+            "expires_at": entity_json.iso(token.expires_ms),
+            "now": entity_json.iso(self._hub.now_ms()),
+            "lab": self._hub.settings.lab,
+            "program": self._hub.program,
+        }
+        if caller.means is Means.SESSION:
+            cookie = request.cookies[cookie_name(self._hub.settings.port, request)]
+            parts = split(cookie, SESSION_PREFIX)
+            found["csrf"] = csrf_of(parts[1]) if parts else ""
+        return json_reply(found)
+
+    async def new_link(self, request: Request) -> Response:
+        """Make a one-time sign-in link for oneself; its secret stands after the `#`.
+
+        Its session has the rights of the token that asks, and ends with it.
+        """
+
+        async def make() -> Response:
+            hub, caller = self._hub, caller_of(request)
+            ttl_s = hub.settings.sign_in_ttl_s
+            made = issue.link(caller.principal, hub.now_ms(), ttl_s=ttl_s, parent=caller.token)
+            opened = inputs.SignInOpened(by=caller.by, id=new_id(), scope=caller.role, signin=made.sign_in)
+            accepted(await hub.inbox.ask(opened))
+            lan = hub.lan.state
+            return json_reply(
+                {
+                    "url": _address(hub, request) + made.fragment,
+                    "lan_url": lan.url + made.fragment if lan.leaf is not None else None,
+                    "expires_at": entity_json.iso(made.sign_in.expires_ms),
+                },
+                201,
+            )
+
+        return await self._repeats.once(request, make, secret="a sign-in link")
+
+    async def tokens(self, request: Request) -> Response:
+        """List tokens and sessions; anyone but a full owner sees their own and those that come from it."""
+        caller, access = caller_of(request), self._hub.access
+        items = [
+            self._shape(token)
+            for token in sorted(access.tokens.values(), key=lambda token: (-token.created_ms, token.id))
+            if may_end(caller, token, frozenset(access.ancestors(token.id)))
+        ]
+        return json_reply({"items": items, "next": None})
+
+    def _shape(self, token: Token) -> dict[str, Any]:
+        access = self._hub.access
+        shape = entity_json.token_shape(token, access.last_used_ms.get(token.id, 0))
+        principal = access.principals.get(token.principal)
+        return {**shape, "for": {"name": principal.name, "kind": principal.kind} if principal else None}
+
+    async def new_token(self, request: Request, body: NewToken) -> Response:
+        """Make a bearer token for oneself, or for a person, program or assistant by name; its text is shown this once.
+
+        It has no more rights than the token that asks, and ends with it.
+        """
+        hub, caller = self._hub, caller_of(request)
+        refusal = may_issue(caller, body.role, frozenset(body.scopes))
+        if refusal is not None:
+            raise Problem(Code.FORBIDDEN, refusal)
+        holder = await self._holder(caller, body)
+        made = issue.bearer(
+            holder.id,
+            body.role,
+            hub.now_ms(),
+            ttl_s=body.ttl_s,
+            label=body.label,
+            scopes=sorted(set(body.scopes)),
+            parent=hub.access.tokens[caller.token],
+        )
+        added = inputs.TokenAdded(
+            by=caller.by,
+            caller=caller.token,
+            id=new_id(),
+            idempotency=await asked_once(request),
+            scope=caller.role,
+            token=made.token,
+        )
+        accepted(await hub.inbox.ask(added))
+        return json_reply({**self._shape(made.token), "token": made.text}, 201)
+
+    async def _holder(self, caller: Caller, body: NewToken) -> Principal:
+        """Return the future holder of a token: the caller, or a named one, who is noted if new.
+
+        Raises:
+            Problem: only an owner gives tokens to others; the name is of another kind, or may have less.
+        """
+        access = self._hub.access
+        if not body.holder:
+            return access.principals[caller.principal]
+        known = access.named(body.holder)
+        if known is not None and known.id == caller.principal and body.kind in (None, known.kind):
+            return known
+        if caller.role is not Role.OWNER:
+            raise Problem(Code.FORBIDDEN, "only an owner makes tokens for others", hint="Leave `for` out.")
+        kind = body.kind or (known.kind if known else PrincipalKind.PERSON)
+        if known is None:
+            if not PRINCIPAL_NAME.fullmatch(body.holder):
+                raise Problem(Code.BAD_REQUEST, "a name has letters, digits and `._@+-`, at most 64")
+            known = issue.somebody(body.holder, kind, body.role, self._hub.now_ms())
+            added = inputs.PrincipalAdded(by=caller.by, id=new_id(), principal=known, scope=caller.role)
+            accepted(await self._hub.inbox.ask(added))
+        if known.kind is not kind:
+            raise Problem(Code.CONFLICT, f"{known.name} is a {known.kind}, not a {kind}", hint="Use another name.")
+        if RANK[body.role] > RANK[known.role]:
+            reason = f"{known.name} is {known.role}, which is less than {body.role}"
+            raise Problem(Code.FORBIDDEN, reason, hint="Use another name, or a lower role.")
+        return known
+
+    async def revoke(self, request: Request, token: str) -> Response:
+        """Revoke a token or a session; open sockets of it are cut."""
+        caller, access = caller_of(request), self._hub.access
+        found = access.tokens.get(token)
+        if found is None or not may_end(caller, found, frozenset(access.ancestors(token))):
+            raise Problem(Code.NOT_FOUND, f"there is no token {token[:64]}", hint="See `starloom token ls`.")
+        await self._revoke(caller, token)
+        return json_reply({"id": token, "revoked": True})
+
+    async def _revoke(self, caller: Caller, token: str) -> None:
+        revoked = inputs.TokenRevoked(by=caller.by, id=new_id(), scope=caller.role, token=token)
+        accepted(await self._hub.inbox.ask(revoked))
+
+    async def ticket(self, request: Request) -> Response:
+        """Give a single-use ticket that opens a live socket within 30 seconds."""
+        return json_reply({"ticket": self._hub.tickets.issue(caller_of(request))}, 201)

@@ -1,0 +1,9 @@
+"""Routes that start new work, and the settings of the model that plans it.
+
+submission      a constellation by words, plan or recipe, and its preview
+brief           a request as a text for somebody's own assistant
+recipes         recipes and their versions
+schedules       schedules and their previews     schedule_json   their JSON
+first_plan      the plan of a constellation as it was submitted
+model           the settings, usage and test of the model
+"""

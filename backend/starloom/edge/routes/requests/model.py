@@ -1,0 +1,168 @@
+"""Routes of Settings > Model: the settings, the usage, the exact text that would leave this machine, and a test call.
+
+Shows no key. Settings made here are kept beside the hub's data and apply from the next use; the hub's own settings take
+precedence, and are only shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.core.rights.budgets import DAY_MS
+from starloom.edge.hub import Hub
+from starloom.edge.routes.bodies import SetModel, TriedModel
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.replies import json_reply
+from starloom.planner.fleet import FleetView
+from starloom.planner.model.connecting import connect
+from starloom.planner.model.endpoint import Endpoint, endpoint_from
+from starloom.planner.model.kept import FILE as KEPT_FILE
+from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
+from starloom.planner.model.port import ModelFault, Reply, Turn
+from starloom.planner.model.prompt import planning_parts
+from starloom.planner.model.reading import short
+from starloom.planner.model.spending import MICROS, budget_from
+from starloom.settings import Settings
+from starloom_protocol.entities import decode_entity
+from starloom_protocol.feed import FLEET
+from starloom_protocol.model_records import ModelDay
+from starloom_protocol.vocabulary import Code
+
+EXAMPLE_WORDS = "Which of my machines has the least free disk?"
+_TEST = Turn("starloom", 'This is a test. Answer {"kind": "cannot", "text": "ready"} and nothing else.')
+
+
+def _wanted(body: SetModel) -> Kept:
+    return Kept(
+        url=body.url.strip(),
+        model=body.model.strip(),
+        wire=body.wire,
+        dollars_per_day=body.dollars_per_day,
+        tokens_per_day=body.tokens_per_day,
+    )
+
+
+def model_is_set(settings: Settings) -> bool:
+    """Whether an endpoint for planning is set, in the hub's settings or on the page."""
+    return settings.llm_url is not None or (settings.model_folder / KEPT_FILE).exists()
+
+
+class ModelRoutes:
+    """`GET`, `PUT` and `DELETE /model`, `POST /model/test`."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/model", self.show, methods=["GET"])
+        router.add_api_route(V1 + "/model", self.put, methods=["PUT"])
+        router.add_api_route(V1 + "/model", self.delete, methods=["DELETE"])
+        router.add_api_route(V1 + "/model/test", self.test, methods=["POST"])
+
+    async def show(self, _request: Request) -> Response:
+        """Show the model that is set, its budget of today, and each part of a planning prompt as it is sent."""
+        hub = self._hub
+        given = hub.settings.llm_url is not None
+        fleet = FleetView.of(hub.fleet.devices, hub.fleet.offers)
+        found = await hub.reads.entities(FLEET)
+        key = f"model_day/{hub.now_ms() // DAY_MS}"
+        raw = found[1].get(key) if found else None
+        today = decode_entity(key, raw) if raw is not None else None
+        spent = today if isinstance(today, ModelDay) else ModelDay(day=0)
+        shape: dict[str, Any] = {
+            "parts": [{"title": part.title, "text": part.text} for part in planning_parts(EXAMPLE_WORDS, {}, fleet)],
+            "set": False,
+            "given": given,
+            "spent_today": {"calls": spent.calls, "dollars": spent.micros / MICROS, "tokens": spent.tokens},
+        }
+        try:
+            kept = None if given else await asyncio.to_thread(kept_in, hub.settings.model_folder)
+            told = in_force(hub.settings.llm_variables, hub.settings.model_folder)
+            endpoint, budget = endpoint_from(told), budget_from(told)
+        except ModelFault as error:
+            return json_reply({**shape, "fault": {"reason": error.fault.reason, "hint": error.fault.hint}})
+        if endpoint is None:
+            return json_reply(shape)
+        dollars = None if budget.micros_per_day is None else budget.micros_per_day / MICROS
+        return json_reply(
+            {
+                **shape,
+                "budget": {"dollars_per_day": dollars, "tokens_per_day": budget.tokens_per_day},
+                "host": endpoint.host,
+                "key": bool(endpoint.key),
+                "model": endpoint.model,
+                "set": True,
+                "url": kept.url if kept is not None else None,
+                "wire": endpoint.wire,
+            }
+        )
+
+    async def put(self, _request: Request, body: SetModel) -> Response:
+        """Set the model of this hub: it counts at the next use, without a restart. The key is never shown again."""
+        self._mine()
+        await asyncio.to_thread(self._keep, body)
+        return await self.show(_request)
+
+    async def delete(self, _request: Request) -> Response:
+        """Forget the model that was set here, and its key."""
+        self._mine()
+        await asyncio.to_thread(forget, self._hub.settings.model_folder)
+        return await self.show(_request)
+
+    def _mine(self) -> None:
+        if self._hub.settings.llm_url is not None:
+            reason = "the model is set by the hub's own settings (STARLOOM_LLM_URL, a flag or starloom.toml)"
+            raise Problem(Code.CONFLICT, reason, hint="Change it there, or take it out there to set it here.")
+
+    def _keep(self, body: SetModel) -> None:
+        folder = self._hub.settings.model_folder
+        try:
+            with tried(folder, _wanted(body), body.key) as candidate:
+                told = variables(candidate, folder)
+                endpoint_from(told)
+                budget_from(told)
+                keep(folder, candidate)
+        except ModelFault as error:
+            raise Problem(error.fault.code, error.fault.reason) from error
+
+    def _endpoint(self, body: SetModel | None) -> Endpoint | None:
+        settings = self._hub.settings
+        try:
+            if body is None:
+                return endpoint_from(in_force(settings.llm_variables, settings.model_folder))
+            with tried(settings.model_folder, _wanted(body), body.key) as candidate:
+                return endpoint_from(variables(candidate, settings.model_folder))
+        except ModelFault as error:
+            raise Problem(error.fault.code, error.fault.reason) from error
+
+    async def test(self, _request: Request, body: TriedModel | None = None) -> Response:
+        """Call the model once with a sentence that says nothing about the fleet; with a body, before it is set."""
+        wanted = body if body is not None and body.url else None
+        if wanted is not None:
+            self._mine()
+        endpoint = await asyncio.to_thread(self._endpoint, wanted)
+        if endpoint is None:
+            raise Problem(Code.MODEL_NOT_SET, "no model is set")
+        started = time.monotonic()
+        try:
+            reply = await self._ask(endpoint)
+        except ModelFault as error:
+            raise Problem(error.fault.code, error.fault.reason) from error
+        return json_reply(
+            {
+                "reply": short(reply.text),
+                "seconds": round(time.monotonic() - started, 1),
+                "tokens": reply.input_tokens + reply.output_tokens,
+            }
+        )
+
+    async def _ask(self, endpoint: Endpoint) -> Reply:
+        # Loading the libraries takes seconds, which no other caller should wait for.
+        model = await asyncio.to_thread(connect, endpoint)
+        return await model.ask("You answer with one JSON object and nothing else.", [_TEST])

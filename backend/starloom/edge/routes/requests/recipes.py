@@ -1,0 +1,191 @@
+"""Routes of recipes: list, show, check, save, versions, remove. Saving runs nothing; all faults are reported at once.
+
+Translates and passes on: the plan language gives a text its meaning, and the core decides whether it may be saved.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Annotated, Any
+
+import yaml
+from fastapi import APIRouter, Query, Request
+from pydantic import Field, StringConstraints
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core.people.saved_recipes import TEXT_CHARS_MOST
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import Body, Reason
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.computing import LARGE_BYTES
+from starloom.edge.web.problems import Problem, problem_of_faults
+from starloom.edge.web.replies import Repeats, json_reply
+from starloom.planner.library import listed, recipe_of, shown
+from starloom_protocol.entities import RecipeVersion
+from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
+from starloom_protocol.plan.lower import nodes
+from starloom_protocol.vocabulary import Approval, Code
+
+_R = V1 + "/recipes"
+_VERSION_LINE = re.compile(r"^version:.*$", re.MULTILINE)
+
+
+class Checked(Body):
+    """A recipe as text (YAML or JSON), or as a document."""
+
+    recipe: dict[str, Any] | Annotated[str, StringConstraints(max_length=TEXT_CHARS_MOST)]
+
+
+class Saved(Checked):
+    """`base_version` is the version that the caller saw; without it the name must be new here."""
+
+    base_version: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    reason: Reason = ""
+
+
+class Recipes:
+    """Routes of recipes."""
+
+    def __init__(self, hub: Hub, repeats: Repeats) -> None:
+        self._hub = hub
+        self._repeats = repeats
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(_R, self.recipes, methods=["GET"])
+        router.add_api_route(_R, self.save, methods=["POST"], status_code=201)
+        router.add_api_route(_R + "/check", self.check, methods=["POST"])
+        router.add_api_route(_R + "/{name}", self.recipe, methods=["GET"])
+        router.add_api_route(_R + "/{name}", self.remove, methods=["DELETE"])
+        router.add_api_route(_R + "/{name}/versions", self.versions, methods=["GET"])
+
+    async def recipes(self) -> Response:
+        """List the recipes: built-in ones and those saved here."""
+        return json_reply({"items": self._hub.planner.recipes(), "next": None})
+
+    async def recipe(self, name: str, version: Annotated[int | None, Query(ge=1, le=1_000_000)] = None) -> Response:
+        """Show a recipe with its document and its text as written; `version` names an older one that was saved."""
+        if version is None:
+            found = self._hub.planner.recipe(name)
+            if found is None:
+                raise self._unknown(name)
+            return json_reply(found)
+        kept = self._hub.fleet.recipes.get(f"{name}/{version}")
+        recipe = recipe_of(kept.text, kept.number) if kept else None
+        if kept is None or recipe is None:
+            numbers = ", ".join(str(one.number) for one in self._versions(name)) or "none"
+            raise Problem(Code.NOT_FOUND, f"version {version} of {name[:64]} is not kept here; kept are: {numbers}")
+        return json_reply(shown(recipe, kept.text, built_in=False))
+
+    async def versions(self, name: str) -> Response:
+        """List the versions of a recipe that are kept, newest first; a built-in one has none here."""
+        if not self._versions(name) and self._hub.planner.recipe(name) is None:
+            raise self._unknown(name)
+        items = [
+            {
+                "version": version.number,
+                "title": version.title,
+                "author": version.author,
+                "saved_at": entity_json.iso(version.at_ms),
+            }
+            for version in reversed(self._versions(name))
+        ]
+        return json_reply({"items": items, "next": None})
+
+    async def check(self, request: Request, body: Checked) -> Response:
+        """Check a recipe: list every fault, or show the recipe it would become; nothing is kept and nothing runs."""
+        recipe, _ = await self._read(request, body.recipe)
+        return json_reply(listed(recipe, built_in=False))
+
+    async def save(self, request: Request, body: Saved) -> Response:
+        """Keep a recipe: a new one, or the version after `base_version`. Runs nothing."""
+
+        async def make() -> Response:
+            recipe, text = await self._read(request, body.recipe)
+            caller, base = caller_of(request), body.base_version or 0
+            if base == 0 and not self._versions(recipe.name) and self._hub.planner.recipe(recipe.name) is not None:
+                raise Problem(
+                    Code.CONFLICT,
+                    f"{recipe.name} is the name of a built-in recipe",
+                    hint="Give yours another name.",
+                )
+            asked = inputs.RecipeSaved(
+                approves=caller.approves,
+                base_version=base,
+                by=caller.by,
+                id=new_id(),
+                name=recipe.name,
+                reason=body.reason,
+                scope=caller.role,
+                secrets=[str(value) for _, kind, value in nodes(recipe.plan, "") if kind == "secret"],
+                text=_numbered(text, base + 1),
+                title=recipe.title,
+                unapproved=_sets_approval_aside(recipe),
+            )
+            reply = await self._hub.inbox.ask(asked)
+            if reply.faults:
+                kept = self._versions(recipe.name)
+                raise problem_of_faults(reply.faults, more={"current_version": kept[-1].number} if kept else None)
+            made = recipe.model_copy(update={"version": base + 1})
+            return json_reply(listed(made, built_in=False), 201)
+
+        return await self._repeats.once(request, make)
+
+    async def remove(self, request: Request, name: str) -> Response:
+        """Remove a saved recipe with all its versions; constellations made from it go on."""
+        if not self._versions(name) and self._hub.planner.recipe(name) is not None:
+            raise Problem(Code.CONFLICT, f"{name} is built in; only recipes that were saved here can be removed")
+        caller = caller_of(request)
+        asked = inputs.RecipeRemoved(by=caller.by, id=new_id(), name=name, scope=caller.role)
+        reply = await self._hub.inbox.ask(asked)
+        if reply.faults:
+            raise problem_of_faults(reply.faults)
+        return Response(status_code=204)
+
+    def _versions(self, name: str) -> list[RecipeVersion]:
+        kept = [version for version in self._hub.fleet.recipes.values() if version.name == name]
+        return sorted(kept, key=lambda version: version.number)
+
+    def _unknown(self, name: str) -> Problem:
+        known = [str(item["name"]) for item in self._hub.planner.recipes()]
+        near = difflib.get_close_matches(name[:64], known, n=1)
+        hint = f"Did you mean `{near[0]}`?" if near else ""
+        return Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}", hint=hint)
+
+    async def _read(self, request: Request, given: dict[str, Any] | str) -> tuple[Recipe, str]:
+        """Return a recipe and its text.
+
+        Raises:
+            Problem: with every fault.
+        """
+        text = given if isinstance(given, str) else _text_of(given)
+        known = {**built_in_results(), **results_alone(self._hub.fleet.signatures())}
+        found = await self._hub.computing.run(
+            request, len(text) > LARGE_BYTES, lambda: read_recipe(text, known_signatures=known)
+        )
+        if found.recipe is None:
+            raise problem_of_faults(found.faults)
+        return found.recipe, text
+
+
+def _text_of(document: dict[str, Any]) -> str:
+    text: str = yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=110)
+    return text
+
+
+def _numbered(text: str, number: int) -> str:
+    """Write the version that the hub gives into the text, so that what is exported says which one it is."""
+    if text.lstrip().startswith("{"):
+        return text
+    return _VERSION_LINE.sub(f"version: {number}", text, count=1)
+
+
+def _sets_approval_aside(recipe: Recipe) -> bool:
+    """Return whether a recipe's policy may be `approval: never`, now or by a parameter."""
+    policy = recipe.plan.get("policy")
+    approval = policy.get("approval") if isinstance(policy, dict) else policy
+    return approval not in (None, Approval.RISKY.value, Approval.ALWAYS.value)

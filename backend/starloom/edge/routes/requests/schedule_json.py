@@ -1,0 +1,98 @@
+"""The shapes of schedules and clocks in the REST API: the next firings in the zone's own time. Pure; reads no store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from starloom.core.clock.cron import BadClock, following, in_words, zone_of
+from starloom.edge.live import entity_json
+from starloom.edge.web.problems import Problem
+from starloom_protocol.entities import Device, Fault
+from starloom_protocol.schedule_records import Schedule
+from starloom_protocol.vocabulary import Code, ScheduleState
+
+AHEAD = 5
+
+
+def clock_fault(place: str, reason: str, hint: str = "") -> Fault:
+    """Return the fault of a clock, with its place in the body."""
+    return Fault(code=Code.BAD_SCHEDULE, hint=hint, place=place, reason=reason)
+
+
+def clock_shape(cron: str, zone: str, now_ms: int) -> dict[str, Any]:
+    """Return the next five moments of a clock and its words.
+
+    Raises:
+        Problem: `bad_schedule`, with the place that cannot be meant.
+    """
+    try:
+        moments = following(cron, zone, now_ms, AHEAD)
+        return {"next": [local_time(moment, zone) for moment in moments], "in_words": in_words(cron)}
+    except BadClock as bad:
+        fault = clock_fault(bad.place, bad.reason, bad.hint)
+        raise Problem(Code.BAD_SCHEDULE, bad.reason, hint=bad.hint, errors=[fault]) from bad
+
+
+def local_time(at_ms: int, zone: str) -> str:
+    """Return RFC 3339 text in a zone's own time, so that a change of the clock is seen in its offset."""
+    return datetime.fromtimestamp(at_ms / 1000, zone_of(zone)).isoformat()
+
+
+def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> dict[str, Any]:
+    """Return a schedule as the API shows it; `next` are its next five firings in its own zone."""
+    ahead: list[int] = []
+    if schedule.state is ScheduleState.ACTIVE and schedule.due_ms:
+        ahead = [schedule.due_ms, *following(schedule.cron, schedule.zone, schedule.due_ms, AHEAD - 1)]
+    last, notice, consent = schedule.last, schedule.notice, schedule.consent
+    return {
+        "id": schedule.id,
+        "name": schedule.name,
+        "state": schedule.state,
+        "cron": schedule.cron,
+        "zone": schedule.zone,
+        "in_words": in_words(schedule.cron),
+        "next": [local_time(moment, schedule.zone) for moment in ahead],
+        "overlap": schedule.overlap,
+        "catch_up": schedule.catch_up,
+        "notify": schedule.notify,
+        "notify_device": entity_json.name_of(schedule.notify_device, devices),
+        "deadline_s": schedule.deadline_s,
+        "request": schedule.request,
+        "recipe": schedule.recipe,
+        "params": entity_json.value_of(schedule.params),
+        "running": list(schedule.running),
+        "waiting": [local_time(moment, schedule.zone) for moment in schedule.queued],
+        "fired": schedule.fired,
+        "skipped": schedule.skipped,
+        "last": None
+        if last is None
+        else {
+            "constellation": last.constellation,
+            "due_at": local_time(last.due_ms, schedule.zone),
+            "ended_at": entity_json.iso(last.ended_ms),
+            "state": last.state,
+        },
+        "notice": None
+        if notice is None
+        else {
+            "at": entity_json.iso(notice.at_ms),
+            "constellation": notice.constellation,
+            "count": notice.count,
+            "text": notice.text,
+        },
+        "stopped": entity_json.plain(schedule.stopped) if schedule.stopped else None,
+        "approved": None
+        if consent is None
+        else {
+            "at": entity_json.iso(consent.at_ms),
+            "by": consent.by,
+            "devices": [entity_json.name_of(device, devices) for device in consent.devices],
+            "effects": list(consent.effects),
+            "grants": list(consent.grants),
+            "plan_hash": consent.hash,
+        },
+        "author": schedule.author,
+        "created_at": entity_json.iso(schedule.created_ms),
+    }

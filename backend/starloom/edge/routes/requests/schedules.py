@@ -1,0 +1,324 @@
+"""Routes of schedules: list, show, preview, create, change and control. Decides nothing.
+
+A preview shows the next five firings and the plan; saving with its `plan_hash` approves every firing that reaches no
+further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+from fastapi import APIRouter, Request
+from msgspec.structs import replace
+from starlette.responses import Response
+from tzlocal import get_localzone_name
+
+from starloom.access.callers import Means
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import Asked, ClockAsked, NewSchedule, PatchSchedule, Reasoned
+from starloom.edge.routes.requests.first_plan import first_plan
+from starloom.edge.routes.requests.schedule_json import clock_fault, clock_shape, schedule_shape
+from starloom.edge.routes.requests.submission import Submit
+from starloom.edge.routes.work.constellations import Constellations
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.problems import Problem, accepted
+from starloom.edge.web.replies import Repeats, json_reply
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Fault
+from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.schedule_records import Schedule
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
+
+Action = Literal["pause", "resume", "run", "seen"]
+_S = V1 + "/schedules"
+_plan_decoder = msgspec.json.Decoder(LoweredPlan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The work of a schedule; `keep`: it runs exactly this plan."""
+
+    plan: LoweredPlan
+    keep: bool
+    request: str = ""
+    recipe: str | None = None
+    params: str = "{}"
+
+
+class Schedules:
+    """Everything under `/schedules`."""
+
+    def __init__(self, hub: Hub, repeats: Repeats, submit: Submit, constellations: Constellations) -> None:
+        self._hub = hub
+        self._repeats = repeats
+        self._submit = submit
+        self._constellations = constellations
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(_S, self.page, methods=["GET"])
+        router.add_api_route(_S, self.create, methods=["POST"], status_code=201)
+        router.add_api_route(V1 + "/schedule-preview", self.preview, methods=["POST"])
+        router.add_api_route(_S + "/{schedule}", self.show, methods=["GET"])
+        router.add_api_route(_S + "/{schedule}", self.patch, methods=["PATCH"])
+        router.add_api_route(_S + "/{schedule}", self.remove, methods=["DELETE"])
+        router.add_api_route(_S + "/{schedule}/{action}", self.control, methods=["POST"])
+
+    # -- reading
+
+    async def page(self) -> Response:
+        """List all schedules, what needs a person first, then by when they fire next."""
+        found = sorted(
+            self._hub.fleet.schedules.values(),
+            key=lambda item: (item.notice is None, item.due_ms == 0, item.due_ms, item.name),
+        )
+        return json_reply({"items": [self._shape(item) for item in found], "next": None})
+
+    async def show(self, schedule: str) -> Response:
+        """Show a schedule, its next five firings, and what was approved with it."""
+        return json_reply(self._shape(self._find(schedule)))
+
+    async def preview(self, request: Request, body: ClockAsked) -> Response:
+        """Show the next five firings of a clock, and the plan as it would run now; either may be left out."""
+        zone = body.zone or hub_zone()
+        shown: dict[str, Any] = {"next": [], "in_words": "", "zone": zone, "runs": None, "plan": None}
+        if body.cron:
+            shown |= clock_shape(body.cron, zone, self._hub.now_ms())
+        if not body.cron or any((body.request, body.plan, body.recipe, body.from_constellation)):
+            work = await self._work(request, body, len(await request.body()))
+            shown |= {
+                "runs": _runs(work),
+                "plan": self._hub.planner.preview(work.plan, words=bool(work.request), by=caller_of(request).by),
+            }
+        return json_reply(shown)
+
+    def _find(self, text: str) -> Schedule:
+        schedules = self._hub.fleet.schedules
+        found = schedules.get(text) or next((item for item in schedules.values() if item.name == text), None)
+        if found is None:
+            names = ", ".join(sorted(item.name for item in schedules.values())) or "none yet"
+            raise Problem(
+                Code.NOT_FOUND,
+                f"there is no schedule {text[:64]}; there are: {names}",
+                hint="See `starloom schedule ls`.",
+            )
+        return found
+
+    def _shape(self, schedule: Schedule) -> dict[str, Any]:
+        return schedule_shape(schedule, self._hub.fleet.devices)
+
+    # -- writing
+
+    async def create(self, request: Request, body: NewSchedule) -> Response:
+        """Create a schedule. The same body with the same Idempotency-Key makes one schedule."""
+
+        async def make() -> Response:
+            hub, caller = self._hub, caller_of(request)
+            work = await self._work(request, body, len(await request.body()))
+            if not body.cron:
+                raise _missing_clock()
+            identity = "s-" + new_id()[:12]
+            drawn = Schedule(
+                author=caller.by,
+                catch_up=body.catch_up,
+                created_ms=0,
+                cron=body.cron,
+                deadline_s=body.deadline_s,
+                id=identity,
+                name=body.name or self._free_name(work),
+                notify=body.notify,
+                notify_device=self._device(body.notify_device),
+                overlap=body.overlap,
+                owner=caller.principal,
+                params=work.params,
+                recipe=work.recipe,
+                request=work.request,
+                token=_token(request),
+                zone=body.zone or hub_zone(),
+            )
+            saved = inputs.ScheduleSaved(
+                approves=caller.approves,
+                by=caller.by,
+                id=new_id(),
+                keep_plan=work.keep,
+                plan=work.plan,
+                plan_hash=body.plan_hash,
+                schedule=drawn,
+                scope=caller.role,
+            )
+            await self._save(saved)
+            return json_reply(self._shape(hub.fleet.schedules[identity]), 201, {"Location": f"{_S}/{identity}"})
+
+        return await self._repeats.once(request, make)
+
+    async def patch(self, request: Request, schedule: str, body: PatchSchedule) -> Response:
+        """Change a schedule; fields that are not given stay. The author of the change owns it from then on."""
+        caller, found = caller_of(request), self._find(schedule)
+        given = body.model_dump(exclude_unset=True, exclude={"request", "plan", "recipe", "params", "plan_hash"})
+        work = await self._changed_work(request, found, body, len(await request.body()))
+        if "notify_device" in given:
+            given["notify_device"] = self._device(body.notify_device)
+        chosen = {name: value for name, value in given.items() if value is not None or name == "notify_device"}
+        drawn = replace(
+            found,
+            **chosen,
+            author=caller.by,
+            owner=caller.principal,
+            params=work.params,
+            recipe=work.recipe,
+            request=work.request,
+            token=_token(request),
+        )
+        saved = inputs.ScheduleSaved(
+            approves=caller.approves,
+            by=caller.by,
+            change=True,
+            id=new_id(),
+            keep_plan=work.keep,
+            plan=work.plan,
+            plan_hash=body.plan_hash,
+            schedule=drawn,
+            scope=caller.role,
+        )
+        await self._save(saved)
+        return json_reply(self._shape(self._hub.fleet.schedules[found.id]))
+
+    async def _save(self, saved: inputs.ScheduleSaved) -> None:
+        reply = await self._hub.inbox.ask(saved)
+        if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
+            # The refusal carries the plan to approve, so that one look and one more request suffice.
+            shown = self._hub.planner.preview(saved.plan, words=bool(saved.schedule.request), by=saved.by)
+            raise _refused(reply.faults, {"plan_hash": saved.plan.hash, "preview": shown})
+        accepted(reply)
+
+    async def control(self, request: Request, schedule: str, action: Action, body: Reasoned | None = None) -> Response:
+        """Pause a schedule, resume it, run it once now, or mark its notice as seen."""
+        found = self._find(schedule)
+        await self._control(request, found.id, action, body.reason if body else "")
+        return json_reply(self._shape(self._hub.fleet.schedules.get(found.id, found)))
+
+    async def remove(self, request: Request, schedule: str) -> Response:
+        """Remove a schedule; a firing that is still running is named in the answer and goes on."""
+        found = self._find(schedule)
+        value = await self._control(request, found.id, "remove", "")
+        running = value.get("running", []) if isinstance(value, dict) else []
+        return json_reply({"id": found.id, "name": found.name, "removed": True, "running": running})
+
+    async def _control(self, request: Request, schedule: str, action: str, reason: str) -> Any:
+        caller = caller_of(request)
+        controlled = inputs.ScheduleControlled(
+            action=action,
+            by=caller.by,
+            id=new_id(),
+            owner=caller.principal,
+            reason=reason,
+            schedule=schedule,
+            scope=caller.role,
+            token=_token(request),
+        )
+        return accepted(await self._hub.inbox.ask(controlled))
+
+    # -- what runs
+
+    async def _work(self, request: Request, body: ClockAsked, size: int) -> _Work:
+        if body.from_constellation is not None:
+            given = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
+            if given:
+                raise Problem(Code.BAD_REQUEST, f"from_constellation says what runs; {' and '.join(given)} came too")
+            return await self._repeated(request, body.from_constellation)
+        asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
+        return await self._asked(request, asked, size)
+
+    async def _asked(self, request: Request, body: Asked, size: int) -> _Work:
+        plan = await self._submit.lowered(request, body, size)
+        if body.plan is not None:
+            return _Work(plan=plan, keep=True, params=plan.params)
+        params = canonical(body.params)
+        return _Work(plan=plan, keep=False, request=body.request or "", recipe=body.recipe, params=params)
+
+    async def _repeated(self, request: Request, constellation: str) -> _Work:
+        found = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
+        if found is None:
+            raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
+        head = found[0]
+        if head.state not in FINAL_CONSTELLATION_STATES or not head.version:
+            state = f"{head.name or constellation} is {head.state}"
+            reason = f"{state}; what has ended can be repeated" if head.version else f"{state} and never had a plan"
+            raise Problem(Code.ILLEGAL_CONTROL, reason)
+        if head.recipe is not None:
+            return await self._asked(request, Asked(recipe=head.recipe, params=entity_json.value_of(head.params)), 0)
+        _, entities = await self._constellations.entities(constellation, 1)
+        plan = first_plan(constellation, entities)
+        return _Work(plan=plan, keep=True, params=plan.params)
+
+    async def _changed_work(self, request: Request, found: Schedule, body: PatchSchedule, size: int) -> _Work:
+        if body.request is not None or body.plan is not None or body.recipe is not None:
+            asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params or {})
+            return await self._asked(request, asked, size)
+        kept = self._hub.fleet.scheduled_plans.get(found.id)
+        if kept is not None:
+            if body.params is not None:
+                raise Problem(Code.BAD_REQUEST, f"{found.name} runs a plan, which has no parameters any more")
+            return _Work(plan=_plan_decoder.decode(kept.plan), keep=True, params=found.params)
+        params = body.params if body.params is not None else entity_json.value_of(found.params)
+        return await self._asked(
+            request, Asked(request=found.request or None, recipe=found.recipe, params=params), size
+        )
+
+    def _device(self, text: str | None) -> str | None:
+        if not text:
+            return None
+        device = self._hub.fleet.device(text)
+        if device is None:
+            raise Problem(Code.UNKNOWN_DEVICE, f"there is no device {text[:64]} to notify")
+        return device.id
+
+    def _free_name(self, work: _Work) -> str:
+        base = (work.request or work.plan.name or work.recipe or "Schedule")[:100]
+        taken = {item.name for item in self._hub.fleet.schedules.values()}
+        name, number = base, 1
+        while name in taken:
+            number += 1
+            name = f"{base} ({number})"
+        return name
+
+
+def hub_zone() -> str:
+    """Return the time zone of the machine that the hub runs on; UTC where it does not say."""
+    return get_localzone_name() or "UTC"
+
+
+def _token(request: Request) -> str | None:
+    """Return the token whose rights bind a schedule; for a page's session the one that it comes from.
+
+    A session ends before its schedules do, so it binds none; nor does one whose link the hub itself made.
+    """
+    caller = caller_of(request)
+    return caller.token if caller.means is Means.BEARER else caller.root or None
+
+
+def _missing_clock() -> Problem:
+    return Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[clock_fault("cron", "it is missing")])
+
+
+def _refused(faults: list[Fault], more: Mapping[str, Any]) -> Problem:
+    first = faults[0]
+    return Problem(first.code, first.reason, hint=first.hint, errors=faults, more=more)
+
+
+def _runs(work: _Work) -> dict[str, Any]:
+    kind = "plan" if work.keep else "recipe" if work.recipe else "words"
+    return {
+        "kind": kind,
+        "name": work.plan.name,
+        "params": entity_json.value_of(work.params),
+        "recipe": work.recipe,
+        "request": work.request,
+    }

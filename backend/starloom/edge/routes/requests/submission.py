@@ -1,0 +1,231 @@
+"""Submission of requests: a new constellation by words, plan or recipe, and the preview of its plan.
+
+Checks everything that can be checked on arrival, all faults at once; large documents in a thread. A near match of
+words never starts anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import Asked, Create
+from starloom.edge.routes.requests.model import model_is_set
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.computing import LARGE_BYTES, LARGE_TASKS
+from starloom.edge.web.problems import Problem, accepted, problem_of_faults
+from starloom.edge.web.replies import body_hash, idempotency_key, json_reply
+from starloom.planner.matching import Match, Matched
+from starloom.planner.model.spending import MICROS
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Budget
+from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
+
+WAIT_MAX_S = 300.0
+WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
+
+
+class Submit:
+    """`POST /constellations` and its preview."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/constellations", self.create, methods=["POST"], status_code=202)
+        router.add_api_route(V1 + "/constellations/preview", self.preview, methods=["POST"])
+
+    async def create(self, request: Request, body: Create, wait_s: WaitS = 0) -> Response:
+        """Accept a new constellation durably; with `wait_s`, wait so long for its answer."""
+        hub, caller = self._hub, caller_of(request)
+        raw = await request.body()
+        plan = await self._check(request, body, len(raw))
+        key = idempotency_key(request)
+        identity = "c-" + new_id()
+        micros = max(1, round(body.budget * MICROS)) if body.budget is not None else 0
+        received = inputs.RequestReceived(
+            approves=caller.approves,
+            budget=Budget(attempts=body.attempts or 0, micros=micros) if body.attempts or micros else None,
+            by=caller.by,
+            caller=caller.token,
+            constellation=identity,
+            deadline_s=body.deadline_s,
+            hold=body.hold,
+            id=new_id(),
+            idempotency=(key, body_hash(raw)) if key else None,
+            labels=body.labels,
+            name=body.name,
+            params=_canonical(body.params),
+            plan=plan,
+            plan_hash=body.plan_hash,
+            priority=body.priority,
+            recipe=body.recipe,
+            request=body.request or "",
+            scope=caller.role,
+        )
+        value = accepted(await hub.inbox.ask(received))
+        made = str(value["id"]) if isinstance(value, dict) and "id" in value else identity
+        if wait_s:
+            await self._wait(made, wait_s)
+        found = await hub.headlines.of(made)
+        if found is None:
+            return json_reply({"id": made, "state": ConstellationState.PLANNING, "version": 0}, 202)
+        head, answer = found
+        shape: dict[str, Any] = {"id": made, "state": head.state, "version": head.version}
+        if wait_s and head.state in FINAL_CONSTELLATION_STATES:
+            shape["answer"] = entity_json.answer_shape(answer, hub.fleet.devices)
+            return json_reply(shape, 200)
+        return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
+
+    async def _wait(self, constellation: str, wait_s: float) -> None:
+        fanout = self._hub.fanout
+        with fanout.watch(constellation) as changed:
+            try:
+                async with asyncio.timeout(wait_s):
+                    while not fanout.ending:
+                        changed.clear()
+                        found = await self._hub.headlines.of(constellation)
+                        if found is not None and found[0].state in FINAL_CONSTELLATION_STATES:
+                            return
+                        await changed.wait()
+            except TimeoutError:
+                return
+
+    async def preview(self, request: Request, body: Asked) -> Response:
+        """Show the plan that would run, at once: devices with reasons, effects, missing grants, `plan_hash`."""
+        hub = self._hub
+        size = len(await request.body())
+        understood: dict[str, Any] = {}
+        if body.request is not None:
+            _one_of(body)
+            found = hub.planner.understand(body.request, body.params)
+            understood = {"understood": self._understood(found)}
+            if found.outcome is not Match.EXACT:
+                return json_reply({**understood, "plan_hash": None, "tasks": []})
+            first = found.candidates[0]
+            plan = _planned(hub.planner.plan_recipe(first.recipe, first.params))
+        else:
+            checked = await self._check(request, body, size)
+            plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
+        large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS
+        words, by = body.request is not None, caller_of(request).by
+        shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan, words=words, by=by))
+        return json_reply({**shown, **understood})
+
+    def _understood(self, found: Matched) -> dict[str, Any]:
+        """Return the match of the words; without an exact match also the sentence to show and the planner."""
+        shown: dict[str, Any] = {
+            "outcome": found.outcome,
+            "candidates": [candidate.plain() for candidate in found.candidates],
+        }
+        if found.outcome is not Match.EXACT:
+            planner = self._hub.planner
+            fault = planner.refused(found)
+            shown |= {
+                "said": fault.reason,
+                "title": CODES[fault.code].title,
+                "examples": list(planner.examples()),
+                "by_model": model_is_set(self._hub.settings),
+            }
+        return shown
+
+    async def lowered(self, request: Request, body: Asked, size: int) -> LoweredPlan:
+        """Return the plan that a request would run now: words, plan or recipe.
+
+        Raises:
+            Problem: with every fault; words that fit no recipe exactly are one.
+        """
+        plan = await self._check(request, body, size)
+        if plan is not None:
+            return plan
+        planner = self._hub.planner
+        if body.recipe is not None:
+            return _planned(planner.plan_recipe(body.recipe, body.params))
+        understood = planner.understand(body.request or "", body.params)
+        if understood.outcome is not Match.EXACT:
+            raise self._refused(understood)
+        meant = understood.candidates[0]
+        return _planned(planner.plan_recipe(meant.recipe, meant.params))
+
+    async def _check(self, request: Request, body: Asked, size: int) -> LoweredPlan | None:
+        """Return the lowered plan of a document; None for words and recipes, which a job plans after this check.
+
+        Raises:
+            Problem: with every fault.
+        """
+        _one_of(body)
+        hub = self._hub
+        if body.plan is not None:
+            document = body.plan
+            devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
+            return await hub.computing.run(
+                request, size > LARGE_BYTES, lambda: _lowered(document, body.params, devices, tools, signatures)
+            )
+        if body.recipe is not None:
+            _planned(hub.planner.plan_recipe(body.recipe, body.params))
+            return None
+        understood = hub.planner.understand(body.request or "", body.params)
+        if understood.outcome is Match.EXACT or model_is_set(hub.settings):
+            return None
+        raise self._refused(understood)
+
+    def _refused(self, understood: Matched) -> Problem:
+        fault = self._hub.planner.refused(understood)
+        candidates = [candidate.plain() for candidate in understood.candidates]
+        return Problem(fault.code, fault.reason, more={"candidates": candidates})
+
+
+def _one_of(body: Asked) -> None:
+    given = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
+    if len(given) != 1:
+        shown = " and ".join(given) or "none of them"
+        raise Problem(
+            Code.BAD_REQUEST,
+            f"give exactly one of request, plan and recipe; {shown} came",
+            hint="Words go into request, a document into plan, a recipe's name into recipe.",
+        )
+    if body.request is not None and not body.request.strip():
+        raise Problem(Code.BAD_REQUEST, "the request has no words")
+
+
+def _planned(planned: PlanCheck) -> LoweredPlan:
+    if planned.plan is None:
+        raise problem_of_faults(planned.faults)
+    return planned.plan
+
+
+def _lowered(
+    document: dict[str, Any] | str,
+    params: dict[str, Any],
+    devices: Sequence[str],
+    tools: Mapping[str, Repeatability] | None,
+    signatures: Mapping[str, Signature],
+) -> LoweredPlan:
+    try:
+        found = read_document(document) if isinstance(document, str) else document
+    except DocumentRefused as refused:
+        raise problem_of_faults([refused.fault]) from refused
+    checked = check_plan(
+        found, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
+    )
+    if checked.plan is None:
+        raise problem_of_faults(checked.faults)
+    return checked.plan
+
+
+def _canonical(params: dict[str, Any]) -> str:
+    try:
+        return canonical(params)
+    except ValueError as error:
+        raise Problem(Code.BAD_REQUEST, f"params: {error}") from error

@@ -1,0 +1,78 @@
+"""Health, readiness, metrics and the OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.edge.agents.aip import AipEndpoint
+from starloom.edge.hub import Hub
+from starloom.edge.web.replies import json_reply
+from starloom_protocol.vocabulary import DeviceLink
+
+Gauge = Callable[[], float]
+
+
+class Service:
+    """Routes about the hub itself. `gauges` are further figures by name, for `/metrics`."""
+
+    def __init__(self, hub: Hub, app: FastAPI, aip: AipEndpoint, gauges: dict[str, Gauge] | None = None) -> None:
+        self._hub = hub
+        self._app = app
+        self._aip = aip
+        self._gauges = gauges or {}
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route("/healthz", self.healthz, methods=["GET"])
+        router.add_api_route("/readyz", self.readyz, methods=["GET"])
+        router.add_api_route("/metrics", self.metrics, methods=["GET"])
+        router.add_api_route(V1 + "/openapi.json", self.openapi, methods=["GET"], include_in_schema=False)
+
+    async def healthz(self) -> Response:
+        """Show that the process answers, and whether this hub owns the shard or stands by."""
+        ownership = self._hub.ownership
+        return json_reply({"status": "ok", "role": "owner" if ownership is None or ownership.owns else "standby"})
+
+    async def readyz(self) -> Response:
+        """Show whether the hub is ready for work, and if not, the part that it waits for."""
+        waiting = self._hub.ready()
+        if waiting:
+            return json_reply({"status": "not ready", "waits_for": waiting}, 503, {"Retry-After": "1"})
+        return json_reply({"status": "ready"})
+
+    async def metrics(self) -> Response:
+        """Give figures in the Prometheus text format."""
+        hub = self._hub
+        lines: list[str] = []
+        _family(lines, "starloom_devices", "gauge", "Devices by link.", _by_link(hub))
+        _family(lines, "starloom_links", "gauge", "Open agent connections.", [("", len(hub.links))])
+        _family(lines, "starloom_viewers", "gauge", "Open live sockets.", [("", hub.fanout.viewer_count)])
+        _family(lines, "starloom_questions_open", "gauge", "Open questions to people.", [("", len(hub.questions.open))])
+        _family(lines, "starloom_events_total", "counter", "Events published.", [("", hub.fanout.published)])
+        _family(lines, "starloom_log_position", "gauge", "Last commit published.", [("", hub.fanout.pos)])
+        _family(lines, "starloom_log_chunks_lost_total", "counter", "Log chunks not written.", [("", hub.logs.lost)])
+        faults = [(f'{{code="{code}"}}', count) for code, count in sorted(self._aip.faults.items())]
+        _family(lines, "starloom_channel_faults_total", "counter", "Refused or broken agent connections.", faults)
+        for name, gauge in self._gauges.items():
+            _family(lines, f"starloom_{name}", "gauge", name.replace("_", " ").capitalize() + ".", [("", gauge())])
+        return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+    async def openapi(self) -> Response:
+        """Give the OpenAPI 3.1 document of this API."""
+        return json_reply(self._app.openapi())
+
+
+def _by_link(hub: Hub) -> list[tuple[str, float]]:
+    counts: dict[str, int] = {str(link): 0 for link in DeviceLink}
+    for device in hub.fleet.devices.values():
+        counts[device.link] += 1
+    return [(f'{{link="{link}"}}', count) for link, count in counts.items()]
+
+
+def _family(lines: list[str], name: str, kind: str, text: str, samples: list[tuple[str, Any]]) -> None:
+    lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
+    lines += [f"{name}{labels} {value}" for labels, value in samples]

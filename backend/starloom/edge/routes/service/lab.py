@@ -1,0 +1,297 @@
+"""Routes of the lab, available only with `--lab`: faults, their start and end, scenarios and their runs.
+
+The hub breaks nothing. A program of the lab that runs simulated devices asks for orders here by long poll, carries
+them out by real means, and reports when each began and ended. A program holds its devices while it keeps asking; this
+is not stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub, LabDesk
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import FaultReport, LabHold, LabNote, NewFault, NewRun
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.problems import Problem, accepted
+from starloom.edge.web.replies import Repeats, json_reply
+from starloom_protocol.entities import Device
+from starloom_protocol.feed import FLEET
+from starloom_protocol.lab_faults import BY_S, FAULT_MAX_S, OPEN_FAULT_STATES
+from starloom_protocol.lab_records import LabFault
+from starloom_protocol.vocabulary import Code, FaultKind, FaultTarget
+
+WAIT_MAX_S = 30.0
+ABSENT_AFTER_S = 5.0
+_F = V1 + "/lab/faults"
+_S = V1 + "/lab/scenarios"
+Can = dict[FaultTarget, list[FaultKind]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    can: Can
+    until_s: float
+
+
+class Holders:
+    """The simulated devices that a program of the lab runs, as long as it asks for orders."""
+
+    def __init__(self, monotonic_s: Callable[[], float]) -> None:
+        self._monotonic_s = monotonic_s
+        self._held: dict[str, _Held] = {}
+
+    def hold(self, devices: dict[str, Can], for_s: float) -> None:
+        until_s = self._monotonic_s() + for_s
+        for device, can in devices.items():
+            self._held[device] = _Held(can, until_s)
+
+    def can(self, device: str) -> Can | None:
+        """Return the faults possible for a device, None if no program runs it now."""
+        held = self._held.get(device)
+        if held is None:
+            return None
+        if held.until_s < self._monotonic_s():
+            del self._held[device]
+            return None
+        return held.can
+
+
+class LabRoutes:
+    """Everything under `/lab`."""
+
+    def __init__(self, hub: Hub, repeats: Repeats) -> None:
+        self._hub = hub
+        self._repeats = repeats
+        self._holders = Holders(hub.monotonic_s)
+
+    def add_to(self, router: APIRouter) -> None:
+        if not self._hub.settings.lab:
+            return
+        router.add_api_route(_F, self.faults, methods=["GET"])
+        router.add_api_route(_F, self.ask, methods=["POST"], status_code=201)
+        router.add_api_route(_F + "/{fault}", self.fault, methods=["GET"])
+        router.add_api_route(_F + "/{fault}", self.heal, methods=["DELETE"])
+        router.add_api_route(_F + "/{fault}/{report}", self.reported, methods=["POST"])
+        router.add_api_route(V1 + "/lab/orders", self.orders, methods=["POST"])
+        router.add_api_route(V1 + "/lab/notes", self.note, methods=["POST"], status_code=201)
+        router.add_api_route(_S, self.scenarios, methods=["GET"])
+        router.add_api_route(_S + "/{scenario}/runs", self.start, methods=["POST"], status_code=201)
+        router.add_api_route(_S + "/{scenario}/runs/{run}", self.run, methods=["GET"])
+        router.add_api_route(_S + "/{scenario}/runs/{run}", self.stop, methods=["DELETE"])
+
+    # -- faults, as people ask for them
+
+    async def faults(self) -> Response:
+        """List the simulated devices with what can be broken of each now, and the faults that last or did."""
+        fleet = self._hub.fleet
+        simulated = [one for one in fleet.devices.values() if one.demo and not one.revoked]
+        faults = sorted(fleet.lab_faults.values(), key=lambda fault: (-fault.asked_ms, fault.id))
+        return json_reply(
+            {
+                "devices": [self._breakable(one) for one in sorted(simulated, key=lambda one: one.name)],
+                "items": [self._shape(fault) for fault in faults],
+                "for_s_most": FAULT_MAX_S,
+                "next": None,
+            }
+        )
+
+    def _breakable(self, device: Device) -> dict[str, Any]:
+        can = self._holders.can(device.id)
+        why = None if can is not None else "no program of the lab runs it now"
+        return {"id": device.id, "name": device.name, "can": can or {}, "why_not": why}
+
+    async def ask(self, request: Request, body: NewFault) -> Response:
+        """Break something of a simulated device for some seconds; a real device is refused."""
+
+        async def make() -> Response:
+            hub, caller = self._hub, caller_of(request)
+            device = hub.fleet.device(body.device)
+            identity = device.id if device is not None else body.device
+            can = self._holders.can(identity)
+            target = FaultTarget(body.target)
+            size_s = BY_S.get(body.kind, 0.0) if body.by_s is None else body.by_s
+            if body.kind is FaultKind.DELAY and not 0 < size_s <= FAULT_MAX_S:
+                raise Problem(Code.BAD_REQUEST, f"a delay is more than 0 and at most {FAULT_MAX_S:g} s")
+            if body.kind not in BY_S and body.by_s is not None:
+                raise Problem(Code.BAD_REQUEST, f"{body.kind} has no size; leave out by_s")
+            asked = inputs.LabFaultAsked(
+                able=can is not None and body.kind in can.get(target, ()),
+                by=caller.by,
+                device=identity,
+                fault="f-" + new_id(),
+                for_ms=round(body.for_s * 1000),
+                held=can is not None,
+                id=new_id(),
+                kind=body.kind,
+                scope=caller.role,
+                size_ms=round(size_s * 1000),
+                target=target,
+            )
+            accepted(await hub.inbox.ask(asked))
+            return json_reply(self._shape(self._find(asked.fault)), 201)
+
+        return await self._repeats.once(request, make)
+
+    async def fault(self, fault: str) -> Response:
+        """Show one fault and the work that it affected: the events, and how often each task was begun."""
+        found = self._find(fault)
+        names = {device.id: device.name for device in self._hub.fleet.devices.values()}
+        report = await self._desk().report(found, names, self._hub.now_ms())
+        return json_reply({**self._shape(found), "report": report})
+
+    async def heal(self, request: Request, fault: str) -> Response:
+        """End a fault early; the lab reports when it is over."""
+        caller, found = caller_of(request), self._find(fault)
+        healed = inputs.LabFaultHealAsked(by=caller.by, fault=found.id, id=new_id(), scope=caller.role)
+        accepted(await self._hub.inbox.ask(healed))
+        return json_reply(self._shape(self._find(fault)))
+
+    def _find(self, identity: str) -> LabFault:
+        found = self._hub.fleet.lab_faults.get(identity)
+        if found is None:
+            raise Problem(Code.NOT_FOUND, f"there is no fault {identity[:64]}")
+        return found
+
+    def _shape(self, fault: LabFault) -> dict[str, Any]:
+        device = self._hub.fleet.devices.get(fault.device)
+        return {
+            "id": fault.id,
+            "target": fault.target,
+            "kind": fault.kind,
+            "device": fault.device,
+            "device_name": device.name if device is not None else fault.device,
+            "for_s": fault.for_ms / 1000,
+            "by_s": fault.size_ms / 1000 if fault.kind in BY_S else None,
+            "state": fault.state,
+            "healing": fault.healing,
+            "by": fault.by,
+            "note": fault.note,
+            "constellations": fault.constellations,
+            "asked_at": entity_json.iso(fault.asked_ms),
+            "began_at": entity_json.iso(fault.began_ms),
+            "ended_at": entity_json.iso(fault.ended_ms),
+        }
+
+    # -- the lab's own programs
+
+    async def orders(self, body: LabHold, wait_s: Annotated[float, Query(ge=0, le=WAIT_MAX_S)] = 0) -> Response:
+        """Hold simulated devices, and wait for orders to break or heal them that are not among `seen`."""
+        self._holders.hold(body.devices, wait_s + ABSENT_AFTER_S)
+        seen = frozenset(body.seen)
+        found = self._orders(body, seen)
+        if found or not wait_s:
+            return json_reply({"items": found})
+        fanout = self._hub.fanout
+        with fanout.watch(FLEET) as changed:
+            try:
+                async with asyncio.timeout(wait_s):
+                    while not (found := self._orders(body, seen)) and not fanout.ending:
+                        await changed.wait()
+                        changed.clear()
+            except TimeoutError:
+                found = []
+        self._holders.hold(body.devices, ABSENT_AFTER_S)
+        return json_reply({"items": found})
+
+    def _orders(self, body: LabHold, seen: frozenset[str]) -> list[dict[str, Any]]:
+        items = []
+        for fault in self._hub.fleet.lab_faults.values():
+            if fault.device not in body.devices or fault.state not in OPEN_FAULT_STATES:
+                continue
+            order = f"{fault.id}:heal" if fault.healing else fault.id
+            if order not in seen:
+                items.append({"order": order, **self._shape(fault)})
+        return items
+
+    async def reported(
+        self, request: Request, fault: str, report: Literal["began", "ended"], body: FaultReport
+    ) -> Response:
+        """Report that a fault began, ended or failed."""
+        caller, found = caller_of(request), self._find(fault)
+        if body.failed and report == "began":
+            raise Problem(Code.BAD_REQUEST, "what began has not failed; say that it ended")
+        said: inputs.LabFaultBegan | inputs.LabFaultEnded
+        if report == "began":
+            said = inputs.LabFaultBegan(by="lab", fault=found.id, id=new_id(), note=body.note, scope=caller.role)
+        else:
+            said = inputs.LabFaultEnded(
+                by="lab", failed=body.failed, fault=found.id, id=new_id(), note=body.note, scope=caller.role
+            )
+        return json_reply(accepted(await self._hub.inbox.ask(said)))
+
+    async def note(self, request: Request, body: LabNote) -> Response:
+        """Note in a constellation's log what a scenario did to hub, worker, Redis, or a device of its installation."""
+        caller = caller_of(request)
+        noted = inputs.FaultNoted(
+            by="lab", constellation=body.constellation, id=new_id(), note=body.note, scope=caller.role
+        )
+        value = accepted(await self._hub.inbox.ask(noted))
+        return json_reply(value if isinstance(value, dict) else {"noted": True}, 201)
+
+    # -- scenarios
+
+    def _desk(self) -> LabDesk:
+        if self._hub.lab is None:
+            raise Problem(Code.NOT_FOUND, "this hub has no lab", hint="Start it with `starloom up --lab`.")
+        return self._hub.lab
+
+    async def scenarios(self) -> Response:
+        """List the scenarios that came with Starloom, each with its latest run."""
+        rows = await self._desk().scenarios()
+        for row in rows:
+            row["latest"] = None if row["latest"] is None else _timed(row["latest"])
+        return json_reply({"items": rows, "next": None})
+
+    async def start(self, request: Request, scenario: str, body: NewRun | None = None) -> Response:
+        """Carry out a scenario in an installation of its own on the hub's machine; one runs at a time."""
+
+        async def make() -> Response:
+            try:
+                started = await self._desk().start(scenario, body.seed if body is not None else None)
+            except RuntimeError as busy:
+                raise Problem(Code.SCENARIO_BUSY, str(busy)) from busy
+            except KeyError as unknown:
+                raise _unknown(scenario) from unknown
+            return json_reply(_timed(started), 201)
+
+        return await self._repeats.once(request, make)
+
+    async def run(self, scenario: str, run: str) -> Response:
+        """Show a run: its story as far as it has come, and its verdict once there is one."""
+        try:
+            return json_reply(_timed(self._desk().run(scenario, run)))
+        except KeyError as unknown:
+            raise _unknown(scenario, run) from unknown
+
+    async def stop(self, scenario: str, run: str) -> Response:
+        """End a run and everything that it started; one that has ended stays as it is."""
+        try:
+            return json_reply(_timed(await self._desk().stop(scenario, run)))
+        except KeyError as unknown:
+            raise _unknown(scenario, run) from unknown
+
+
+def _timed(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run with its times as the API gives them: `began_at` for `began_ms`."""
+    return {
+        f"{name.removesuffix('_ms')}_at" if name.endswith("_ms") else name: entity_json.iso(value)
+        if name.endswith("_ms")
+        else value
+        for name, value in run.items()
+    }
+
+
+def _unknown(scenario: str, run: str = "") -> Problem:
+    what = f"run {run[:64]} of the scenario {scenario[:64]}" if run else f"scenario {scenario[:64]}"
+    hint = "A hub that was started again remembers no runs." if run else "`GET /api/v1/lab/scenarios` lists them."
+    return Problem(Code.NOT_FOUND, f"there is no {what}", hint=hint)

@@ -1,0 +1,9 @@
+"""Routes over constellations that exist.
+
+constellations   list, snapshot, answer, versions
+controls         edits and controls of a plan and its tasks
+events           the log and the output of attempts
+forks            forks, undone work, the authors of a plan
+why              the reasons that tasks do not move
+artifacts        the bytes of results, for devices and people
+"""

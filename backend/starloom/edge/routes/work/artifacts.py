@@ -1,0 +1,228 @@
+"""Artifacts over HTTP: devices move them in resumable chunks, people upload and download them. Named by hash only.
+
+The store verifies the hash before an artifact counts. A downloaded file can never run as the hub's own page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import BinaryIO
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response, StreamingResponse
+
+from starloom.access.guard import V1
+from starloom.blobs.fault import BlobRefused
+from starloom.edge.hub import Hub
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.replies import json_reply
+from starloom_protocol.vocabulary import Code
+
+CHUNK_BYTES = 256 * 1024
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_SHOWN = frozenset(
+    {
+        "application/json",
+        "application/pdf",
+        "image/gif",
+        "image/jpeg",
+        "image/png",
+        "image/svg+xml",
+        "image/webp",
+        "text/csv",
+        "text/html",
+        "text/markdown",
+        "text/plain",
+    }
+)
+_CAGE = (
+    "sandbox; default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}"
+)
+_HTML = "text/html"
+_PDF = "application/pdf"
+_PDF_CAGE = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+"""A browser does not start its PDF viewer in a sandbox. With its type fixed (nosniff) the file can be nothing else."""
+
+
+class Artifacts:
+    """Routes of both doors."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        path = "/aip/v1/artifacts/{sha256}"
+        router.add_api_route(path, self.device_head, methods=["HEAD"], include_in_schema=False)
+        router.add_api_route(path, self.device_get, methods=["GET"], include_in_schema=False)
+        router.add_api_route(path, self.device_patch, methods=["PATCH"], include_in_schema=False)
+        router.add_api_route(V1 + "/artifacts", self.upload, methods=["POST"])
+        router.add_api_route(V1 + "/artifacts/{sha256}", self.get, methods=["GET"])
+        router.add_api_route(V1 + "/artifacts/{sha256}", self.head, methods=["HEAD"])
+
+    # -- devices
+
+    async def device_head(self, request: Request, sha256: str) -> Response:
+        """Say whether the artifact is complete; else 404 with the offset at which an upload continues.
+
+        A device without an attempt that names the artifact gets 404, too: it sends the bytes, and learns nothing.
+        """
+        device, store = request.state.device, self._hub.artifacts
+        if not await self._may_fetch(device, _hash(sha256)) and await asyncio.to_thread(store.has, sha256):
+            return Response(None, 404, {"Upload-Offset": str(self._hub.links.rights.shown(device, sha256))})
+        size = await asyncio.to_thread(store.claim, sha256)
+        if size is not None:
+            return Response(None, 200, {"Content-Length": str(size), "Upload-Offset": str(size)})
+        offset = await asyncio.to_thread(store.offset, sha256)
+        return Response(None, 404, {"Upload-Offset": str(offset)})
+
+    async def device_patch(self, request: Request, sha256: str) -> Response:
+        """Add a chunk at `Upload-Offset` of an artifact of `Upload-Length` bytes."""
+        offset, total = _number(request, "upload-offset"), _number(request, "upload-length")
+        chunk = await request.body()
+        device, store = request.state.device, self._hub.artifacts
+        if not await self._may_fetch(device, _hash(sha256)):
+            size = await asyncio.to_thread(store.claim, sha256)
+            if size is not None:
+                return await self._compare(device, sha256, offset, min(total, size), chunk)
+        add = partial(store.append, owner=f"device:{device}")
+        complete = await asyncio.to_thread(add, sha256, offset, total, chunk)
+        if complete:
+            self._hub.links.rights.put(device, sha256)
+        after = total if complete else offset + len(chunk)
+        return Response(None, 204, {"Upload-Offset": str(after)})
+
+    async def _compare(self, device: str, sha256: str, offset: int, total: int, chunk: bytes) -> Response:
+        """Compare bytes that are here already with those of a device that has to show that it has them, too."""
+        rights = self._hub.links.rights
+        stands = rights.shown(device, sha256)
+        if offset != stands:
+            reason = f"the upload stands at byte {stands}, not at {offset}"
+            raise BlobRefused(Code.CONFLICT, reason, place=f"artifact {sha256}", offset=stands)
+        if offset + len(chunk) > total or not await asyncio.to_thread(
+            rights.show, device, sha256, self._hub.artifacts, offset, chunk
+        ):
+            reason = "the bytes that arrived are not those of this hash; they were discarded"
+            raise BlobRefused(Code.ARTIFACT_CORRUPT, reason, place=f"artifact {sha256}")
+        return Response(None, 204, {"Upload-Offset": str(offset + len(chunk))})
+
+    async def _may_fetch(self, device: str, sha256: str) -> bool:
+        return await self._hub.links.rights.may_fetch(device, sha256, self._hub.reads, self._hub.artifacts)
+
+    async def device_get(self, request: Request, sha256: str) -> Response:
+        """Give the bytes, or a range of them, to a device whose attempts name them."""
+        device = request.state.device
+        if not await self._may_fetch(device, _hash(sha256)):
+            if await asyncio.to_thread(self._hub.artifacts.has, sha256):
+                reason = f"no attempt of this device names the artifact {sha256[:12]}"
+                self._hub.refusals.of_device(self._hub.now_ms(), device, "artifact", reason)
+            raise _absent()
+        return await self._give(request, _hash(sha256), {"Content-Type": "application/octet-stream"})
+
+    # -- people
+
+    async def upload(self, request: Request) -> Response:
+        """Keep the body as an artifact and return its hash; larger files are put by a device (`artifact.put`)."""
+        raw = await request.body()
+        put = partial(self._hub.artifacts.put_bytes, owner=f"person:{caller_of(request).principal}")
+        sha256 = await asyncio.to_thread(put, raw)
+        return json_reply({"artifact": sha256, "bytes": len(raw)}, 201)
+
+    async def head(self, request: Request, sha256: str) -> Response:
+        """Say how large an artifact is."""
+        size = await asyncio.to_thread(self._hub.artifacts.size, _hash(sha256))
+        if size is None:
+            raise Problem(Code.NOT_FOUND, "there are no bytes of this hash", hint="")
+        return Response(None, 200, self._headers(request) | {"Content-Length": str(size)})
+
+    async def get(self, request: Request, sha256: str) -> Response:
+        """Give an artifact; `name` and `media` say how it is saved or, with `show`, shown in a cage."""
+        return await self._give(request, _hash(sha256), self._headers(request))
+
+    def _headers(self, request: Request) -> dict[str, str]:
+        media = request.query_params.get("media", "application/octet-stream").split(";")[0].strip().lower()
+        name = "".join(char for char in request.query_params.get("name", "artifact") if char.isprintable())[:128]
+        shown = "show" in request.query_params and media in _SHOWN
+        kind = "inline" if shown else "attachment"
+        charset = "; charset=utf-8" if media.startswith("text/") else ""
+        framed = shown and media in (_HTML, _PDF)
+        cage = _PDF_CAGE if shown and media == _PDF else _CAGE.format(ancestors="'self'" if framed else "'none'")
+        return {
+            "Content-Type": (media if media in _SHOWN else "application/octet-stream") + charset,
+            "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(name, safe='')}",
+            "Content-Security-Policy": cage,
+            "X-Frame-Options": "SAMEORIGIN" if framed else "DENY",
+            "X-DNS-Prefetch-Control": "off",  # a name that is looked up is a message, too
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "private, max-age=31536000, immutable",
+        }
+
+    async def _give(self, request: Request, sha256: str, headers: dict[str, str]) -> Response:
+        size = await asyncio.to_thread(self._hub.artifacts.size, sha256)
+        if size is None:
+            raise _absent()
+        start, end, status = 0, size, 200
+        wanted = request.headers.get("range")
+        if wanted is not None and size:  # nothing has no part: it is given whole
+            start, end = _range(wanted, size)
+            status = 206
+            headers |= {"Content-Range": f"bytes {start}-{end - 1}/{size}"}
+        headers |= {"Accept-Ranges": "bytes", "Content-Length": str(end - start), "ETag": f'"{sha256}"'}
+        file = await asyncio.to_thread(self._hub.artifacts.open, sha256)
+        return StreamingResponse(_chunks(file, start, end), status, headers, headers["Content-Type"])
+
+
+def _absent() -> Problem:
+    return Problem(Code.NOT_FOUND, "there are no bytes of this hash here", hint="They may not have arrived yet.")
+
+
+async def _chunks(file: BinaryIO, start: int, end: int) -> AsyncIterator[bytes]:
+    try:
+        await asyncio.to_thread(file.seek, start)
+        left = end - start
+        while left > 0:
+            chunk = await asyncio.to_thread(file.read, min(CHUNK_BYTES, left))
+            if not chunk:
+                raise OSError("an artifact became shorter while it was read")
+            left -= len(chunk)
+            yield chunk
+    finally:
+        await asyncio.to_thread(file.close)
+
+
+def _hash(sha256: str) -> str:
+    if not _SHA256.fullmatch(sha256):
+        raise Problem(Code.BAD_REQUEST, "an artifact is named by its SHA-256: 64 hexadecimal digits in lower case")
+    return sha256
+
+
+def _number(request: Request, header: str) -> int:
+    value = request.headers.get(header, "")
+    if not value.isdecimal() or len(value) > 16:
+        raise Problem(Code.BAD_REQUEST, f"the header {header} must be a number of bytes")
+    return int(value)
+
+
+def _range(text: str, size: int) -> tuple[int, int]:
+    """Return [start, end) of one byte range.
+
+    Raises:
+        Problem: 416, if it is not one inside the artifact.
+    """
+    match = _RANGE.fullmatch(text.strip())
+    first, last = match.groups() if match else ("", "")
+    if first:
+        start, end = int(first), min(size, int(last) + 1) if last else size
+    elif last:
+        start, end = max(0, size - int(last)), size
+    else:
+        start, end = size, size
+    if start >= end:
+        raise Problem(Code.BAD_REQUEST, f"{text[:64]} is no range inside {size} bytes", status=416)
+    return start, end

@@ -1,0 +1,188 @@
+"""Routes that read constellations: the list, a snapshot at any version, the answer, versions and their differences."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.live.plan_versions import difference, fold_to_version
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.replies import json_reply
+from starloom.store.port import StreamRow
+from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.vocabulary import Code, ConstellationState
+
+PAGE_EVENTS = 5_000
+EVENTS_MAX = 2_000_000
+THREAD_ABOVE_ENTITIES = 500
+TRY_LABEL = "try"
+"""The label of constellations that only try one row of a plan; they are listed on request alone."""
+_C = V1 + "/constellations"
+
+
+class Constellations:
+    """Routes that only read."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(_C, self.page, methods=["GET"])
+        router.add_api_route(_C + "/{constellation}", self.snapshot, methods=["GET"])
+        router.add_api_route(_C + "/{constellation}/result", self.result, methods=["GET"])
+        router.add_api_route(_C + "/{constellation}/versions", self.versions, methods=["GET"])
+        router.add_api_route(_C + "/{constellation}/diff", self.diff, methods=["GET"])
+
+    async def page(
+        self,
+        state: ConstellationState | None = None,
+        q: Annotated[str | None, Query(max_length=200)] = None,
+        device: Annotated[str | None, Query(max_length=128)] = None,
+        cursor: Annotated[str | None, Query(max_length=200)] = None,
+        limit: Annotated[int, Query(ge=1, le=100)] = 50,
+        tries: bool = False,
+    ) -> Response:
+        """List constellations, newest first; those that only tried a row (label `try`) with `tries` alone."""
+        hub = self._hub
+        known = hub.fleet.device(device) if device else None
+        before = _cursor(cursor)
+        items: list[dict[str, Any]] = []
+        while True:
+            rows = await hub.reads.constellations(
+                state=state, text=q or None, device=known.id if known else device, before=before, limit=limit + 1
+            )
+            for at, row in enumerate(rows[:limit]):
+                shown = await self._row(row)
+                before = (row.created_ms, row.id)
+                if tries or TRY_LABEL not in shown.get("labels", {}):
+                    items.append(shown)
+                if len(items) == limit:
+                    more = at + 1 < len(rows)
+                    return json_reply({"items": items, "next": _cursor_text(row) if more else None})
+            if len(rows) <= limit:
+                return json_reply({"items": items, "next": None})
+
+    async def _row(self, row: StreamRow) -> dict[str, Any]:
+        found = await self._hub.headlines.of(row.id)
+        if found is not None:
+            return entity_json.row(*found)
+        return {
+            "id": row.id,
+            "name": row.name,
+            "request": row.request,
+            "state": row.state,
+            "version": row.version,
+            "created_at": entity_json.iso(row.created_ms),
+            "ended_at": entity_json.iso(row.ended_ms),
+        }
+
+    async def snapshot(
+        self, constellation: str, version: Annotated[int | None, Query(ge=0, le=1_000_000)] = None
+    ) -> Response:
+        """Show a constellation as it is, or as it was at the end of a version."""
+        seq, entities = await self.entities(constellation, version)
+        devices = dict(self._hub.fleet.devices)
+
+        def make() -> Response:
+            return json_reply(entity_json.snapshot(entity_json.Constellation(constellation, seq, entities), devices))
+
+        return await asyncio.to_thread(make) if len(entities) > THREAD_ABOVE_ENTITIES else make()
+
+    async def entities(self, constellation: str, version: int | None = None) -> tuple[int, dict[str, bytes]]:
+        """Return (seq, entities) now or at the end of a version.
+
+        Raises:
+            Problem: if there is no such constellation or version.
+        """
+        found = None if constellation in (ACCESS, FLEET) else await self._hub.reads.entities(constellation)
+        if found is None or "head" not in found[1]:
+            raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
+        if version is None:
+            return found
+        at = await asyncio.to_thread(fold_to_version, await self.log(constellation), version)
+        if at is None:
+            raise Problem(
+                Code.NOT_FOUND,
+                f"{constellation} has no version {version}",
+                hint=f"See {V1}/constellations/{constellation}/versions.",
+            )
+        return at
+
+    async def log(self, constellation: str) -> list[bytes]:
+        """Return every event of a constellation."""
+        events: list[bytes] = []
+        while len(events) < EVENTS_MAX:
+            page = await self._hub.reads.events(constellation, len(events), PAGE_EVENTS)
+            events += page
+            if len(page) < PAGE_EVENTS:
+                break
+        return events
+
+    async def result(self, constellation: str) -> Response:
+        """Give the answer alone."""
+        found = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
+        if found is None:
+            raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
+        head, answer = found
+        shape = entity_json.answer_shape(answer, self._hub.fleet.devices)
+        fault = entity_json.plain(head.fault) if head.fault else None
+        return json_reply({"id": head.id, "constellation_state": head.state, "fault": fault, **shape})
+
+    async def versions(self, constellation: str) -> Response:
+        """List the versions of the plan: author, trigger, reason, what changed."""
+        seq, entities = await self.entities(constellation)
+        found = entity_json.Constellation(
+            constellation, seq, {key: raw for key, raw in entities.items() if key.startswith("version/")}
+        )
+        versions = sorted(found.table("version").values(), key=lambda version: version.number)
+        return json_reply({"items": [entity_json.version_shape(version) for version in versions], "next": None})
+
+    async def diff(
+        self,
+        constellation: str,
+        first: Annotated[int, Query(alias="from", ge=0, le=1_000_000)],
+        second: Annotated[int, Query(alias="to", ge=0, le=1_000_000)],
+    ) -> Response:
+        """Compare the plans of two versions."""
+        await self.entities(constellation)
+        events = await self.log(constellation)
+
+        def make() -> dict[str, Any]:
+            plans = []
+            for version in (first, second):
+                found = fold_to_version(events, version)
+                if found is None:
+                    raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
+                plans.append(found[1])
+            later = entity_json.Constellation(
+                constellation, 0, {key: raw for key, raw in plans[1].items() if key.startswith("version/")}
+            )
+            between = [
+                entity_json.version_shape(version)
+                for version in sorted(later.table("version").values(), key=lambda version: version.number)
+                if min(first, second) < version.number <= max(first, second)
+            ]
+            return {"from": first, "to": second, "versions": between, **difference(plans[0], plans[1])}
+
+        return json_reply(await asyncio.to_thread(make))
+
+
+def _cursor_text(row: StreamRow) -> str:
+    return base64.urlsafe_b64encode(f"{row.created_ms}:{row.id}".encode()).decode().rstrip("=")
+
+
+def _cursor(text: str | None) -> tuple[int, str] | None:
+    if text is None:
+        return None
+    try:
+        created, _, identity = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(":")
+        return int(created), identity
+    except ValueError as error:
+        raise Problem(Code.BAD_REQUEST, "cursor is not one that this hub gave") from error

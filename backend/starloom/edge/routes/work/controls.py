@@ -1,0 +1,215 @@
+"""Routes of controls: edits of the plan, controls of constellations and tasks, stop-all.
+
+Translates and passes on; the core decides what is possible in which state, and a refusal carries its reasons.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import Control, DraftOf, Edit, Reasoned
+from starloom.edge.routes.work.constellations import Constellations
+from starloom.edge.routes.work.forks import taken_back
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.computing import LARGE_BYTES
+from starloom.edge.web.problems import accepted, problem_of_faults
+from starloom.edge.web.replies import Repeats, asked_once, json_reply
+from starloom_protocol.edits import EditOperation
+from starloom_protocol.plan import check_edit
+from starloom_protocol.values import canonical
+
+_C = V1 + "/constellations/{constellation}"
+TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release"]
+
+
+class Controls:
+    """Routes that change what runs."""
+
+    def __init__(self, hub: Hub, repeats: Repeats, constellations: Constellations) -> None:
+        self._hub = hub
+        self._constellations = constellations
+        self._repeats = repeats
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(_C + "/edits", self.edit, methods=["POST"])
+        router.add_api_route(_C + "/draft", self.draft, methods=["PUT"])
+        router.add_api_route(_C + "/draft", self.close_draft, methods=["DELETE"])
+        router.add_api_route(_C + "/pause", self.pause, methods=["POST"])
+        router.add_api_route(_C + "/resume", self.resume, methods=["POST"])
+        router.add_api_route(_C + "/cancel", self.cancel, methods=["POST"], status_code=202)
+        router.add_api_route(_C + "/tasks/{task}/{action}", self.task, methods=["POST"])
+        router.add_api_route(V1 + "/stop-all", self.stopped, methods=["GET"])
+        router.add_api_route(V1 + "/stop-all", self.stop_all, methods=["POST"], status_code=202)
+
+    # -- edits
+
+    async def edit(self, request: Request, constellation: str, body: Edit) -> Response:
+        """Take version n to n + 1, or refuse the whole batch with every reason."""
+
+        async def make() -> Response:
+            hub = self._hub
+            undone = body.undone_version
+            if undone is not None:
+                return await self._take_back(request, constellation, undone, body.reason)
+            large = len(await request.body()) > LARGE_BYTES
+            devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
+            faults, operations = await hub.computing.run(
+                request,
+                large,
+                lambda: check_edit(
+                    body.operations, known_devices=devices, known_tools=tools, known_signatures=signatures
+                ),
+            )
+            if faults:
+                raise problem_of_faults(faults, more=await self._current(constellation))
+            return await self._propose(request, constellation, operations, body.base_version, body.reason, "edit")
+
+        return await self._repeats.once(request, make)
+
+    async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> Response:
+        """Take back one version by an edit that is judged against that version."""
+        operations = await taken_back(self._constellations, constellation, version)
+        said = reason or f"version {version} is taken back"
+        return await self._propose(request, constellation, operations, version, said, f"undo:{version}")
+
+    async def _propose(
+        self,
+        request: Request,
+        constellation: str,
+        operations: list[EditOperation],
+        base_version: int,
+        reason: str,
+        trigger: str,
+    ) -> Response:
+        caller = caller_of(request)
+        proposed = inputs.EditProposed(
+            approves=caller.approves,
+            base_version=base_version,
+            by=caller.by,
+            caller=caller.token,
+            constellation=constellation,
+            id=new_id(),
+            idempotency=await asked_once(request),
+            operations=operations,
+            reason=reason,
+            scope=caller.role,
+            trigger=trigger,
+        )
+        reply = await self._hub.inbox.ask(proposed)
+        if reply.faults:
+            raise problem_of_faults(reply.faults, more=await self._current(constellation))
+        return json_reply(reply.value)
+
+    async def draft(self, request: Request, constellation: str, body: DraftOf) -> Response:
+        """Reserve the tasks that you are editing: until `ttl_s` is over nobody else edits them. Repeat it to extend."""
+        caller = caller_of(request)
+        opened = inputs.DraftOpened(
+            by=caller.by,
+            constellation=constellation,
+            id=new_id(),
+            scope=caller.role,
+            tasks=body.tasks,
+            ttl_s=body.ttl_s,
+        )
+        value = accepted(await self._hub.inbox.ask(opened))
+        return json_reply({"tasks": value["tasks"], "expires_at": entity_json.iso(value["expires_ms"])})
+
+    async def close_draft(self, request: Request, constellation: str) -> Response:
+        """Close your draft; others may edit again."""
+        caller = caller_of(request)
+        closed = inputs.DraftClosed(by=caller.by, constellation=constellation, id=new_id(), scope=caller.role)
+        return json_reply(accepted(await self._hub.inbox.ask(closed)))
+
+    async def _current(self, constellation: str) -> dict[str, Any]:
+        found = await self._hub.headlines.of(constellation)
+        return {"current_version": found[0].version} if found else {}
+
+    # -- controls
+
+    async def pause(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+        """Pause a constellation: no further task starts; running tasks go on to their end."""
+        return await self._control(request, constellation, "pause", body)
+
+    async def resume(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+        """Resume a paused constellation."""
+        return await self._control(request, constellation, "resume", body)
+
+    async def cancel(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+        """Cancel a constellation; it counts as cancelled only when every device has confirmed."""
+        return await self._control(request, constellation, "cancel", body, status=202)
+
+    async def _control(
+        self, request: Request, constellation: str, action: str, body: Reasoned | None, *, status: int = 200
+    ) -> Response:
+        caller = caller_of(request)
+        requested = inputs.ControlRequested(
+            action=action,
+            approves=caller.approves,
+            by=caller.by,
+            constellation=constellation,
+            id=new_id(),
+            reason=body.reason if body else "",
+            scope=caller.role,
+        )
+        return await self._carried_out(constellation, requested, status)
+
+    async def _carried_out(self, constellation: str, requested: inputs.ControlRequested, status: int) -> Response:
+        value = accepted(await self._hub.inbox.ask(requested))
+        found = await self._hub.headlines.of(constellation)
+        state = {"state": found[0].state} if found else {}
+        return json_reply({"id": constellation, **state, **(value if isinstance(value, dict) else {})}, status)
+
+    async def task(
+        self, request: Request, constellation: str, task: str, action: TaskAction, body: Control | None = None
+    ) -> Response:
+        """Retry, retry from here, skip, mark, cancel, hold or release one task."""
+        caller = caller_of(request)
+        given = body or Control()
+        requested = inputs.ControlRequested(
+            action=action.replace("-", "_"),
+            approves=caller.approves,
+            by=caller.by,
+            confirm=given.confirm,
+            constellation=constellation,
+            id=new_id(),
+            reason=given.reason,
+            scope=caller.role,
+            state=given.state,
+            task=task,
+            value=canonical(given.value) if "value" in given.model_fields_set else None,
+        )
+        return await self._carried_out(constellation, requested, 200)
+
+    # -- everything
+
+    async def stop_all(self, request: Request, body: Reasoned | None = None) -> Response:
+        """Cancel everything that is live; the named devices have to confirm (GET lists those that have)."""
+        hub, caller = self._hub, caller_of(request)
+        reason = (body.reason if body else "") or "stop-all"
+        asked = inputs.StopAllRequested(by=caller.by, id=new_id(), reason=reason, scope=caller.role)
+        value = accepted(await hub.inbox.ask(asked))
+        told = {**self._confirmations(), "reason": reason}
+        return json_reply({"constellations": sorted(value["constellations"]), **told}, 202)
+
+    async def stopped(self) -> Response:
+        """List the devices that confirmed the last stop-all, and those that have not."""
+        return json_reply(self._confirmations())
+
+    def _confirmations(self) -> dict[str, Any]:
+        fleet = self._hub.fleet
+        rows = sorted(fleet.stopping.values(), key=lambda row: (row.confirmed_ms > 0, row.device))
+        first = rows[0] if rows else None
+        return {
+            "at": entity_json.iso(first.at_ms) if first else None,
+            "by": first.by if first else None,
+            "reason": first.reason if first else "",
+            "devices": [entity_json.stop_shape(row, fleet.devices.get(row.device)) for row in rows],
+        }

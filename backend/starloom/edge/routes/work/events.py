@@ -1,0 +1,130 @@
+"""The log of a constellation over HTTP: long poll, the same as a server-sent stream, and the output of attempts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from starloom.access.guard import V1
+from starloom.edge.hub import Hub
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.replies import json_reply
+from starloom_protocol.feed import ACCESS, FLEET, decode_event
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
+
+WAIT_MAX_S = 60.0
+LIMIT_MAX = 5_000
+KEEPALIVE_S = 15.0
+SSE_PAGE = 500
+LOG_READ_MAX = 1024 * 1024
+_C = V1 + "/constellations/{constellation}"
+
+After = Annotated[int, Query(ge=0, le=2**53)]
+WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
+Limit = Annotated[int, Query(ge=1, le=LIMIT_MAX)]
+Offset = Annotated[int | None, Query(ge=0, le=2**53)]
+Tail = Annotated[int, Query(ge=1, le=LOG_READ_MAX)]
+
+
+class EventRoutes:
+    """Events and logs of one constellation."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(_C + "/events", self.events, methods=["GET"])
+        router.add_api_route(_C + "/tasks/{task}/attempts/{attempt}/log", self.log, methods=["GET"])
+
+    async def _known(self, constellation: str) -> None:
+        if constellation in (ACCESS, FLEET) or await self._hub.headlines.of(constellation) is None:
+            raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
+
+    async def events(
+        self,
+        request: Request,
+        constellation: str,
+        after: After = 0,
+        wait_s: WaitS = 0,
+        limit: Limit = 500,
+        until: Literal["final"] | None = None,
+    ) -> Response:
+        """Return events with a higher number than `after`; wait for one, or stream them (`text/event-stream`).
+
+        A stream stays open until the client closes it, or with `until=final` until the constellation ends.
+        """
+        await self._known(constellation)
+        if "text/event-stream" in request.headers.get("accept", ""):
+            last = request.headers.get("last-event-id", "")
+            start = int(last) if last.isdecimal() and len(last) < 16 else after
+            stream = self._stream(constellation, start, caller_of(request).token, ends=until == "final")
+            return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        found = await self._wait(constellation, after, limit, wait_s)
+        last_seq = decode_event(found[-1]).seq if found else after
+        body = b'{"items":[' + b",".join(found) + b'],"next":' + str(last_seq).encode() + b"}"
+        return Response(body, media_type="application/json")
+
+    async def _wait(self, constellation: str, after: int, limit: int, wait_s: float) -> list[bytes]:
+        reads = self._hub.reads
+        found = await reads.events(constellation, after, limit)
+        if found or not wait_s:
+            return found
+        fanout = self._hub.fanout
+        with fanout.watch(constellation) as changed:
+            try:
+                async with asyncio.timeout(wait_s):
+                    while not (found := await reads.events(constellation, after, limit)) and not fanout.ending:
+                        await changed.wait()
+                        changed.clear()
+            except TimeoutError:
+                return []
+        return found
+
+    async def _stream(self, constellation: str, after: int, token: str, *, ends: bool) -> AsyncIterator[bytes]:
+        hub = self._hub
+        yield b"retry: 2000\n\n"
+        with hub.fanout.watch(constellation) as changed:
+            while hub.access.good(token) and not hub.fanout.ending:
+                changed.clear()
+                for raw in await hub.reads.events(constellation, after, SSE_PAGE):
+                    event = decode_event(raw)
+                    after = event.seq
+                    yield f"id: {event.seq}\nevent: {event.kind}\ndata: ".encode() + raw + b"\n\n"
+                    changed.set()
+                if changed.is_set():
+                    continue
+                if ends and await self._is_final(constellation):
+                    return
+                try:
+                    async with asyncio.timeout(KEEPALIVE_S):
+                        await changed.wait()
+                except TimeoutError:
+                    yield b": still here\n\n"
+
+    async def _is_final(self, constellation: str) -> bool:
+        found = await self._hub.headlines.of(constellation)
+        return found is not None and found[0].state in FINAL_CONSTELLATION_STATES
+
+    async def log(
+        self,
+        constellation: str,
+        task: str,
+        attempt: int,
+        offset: Offset = None,
+        tail: Tail = 64 * 1024,
+        q: Annotated[str | None, Query(max_length=200)] = None,
+    ) -> Response:
+        """Return output of an attempt: its last `tail` bytes, from `offset` on, or the lines that contain `q`."""
+        await self._known(constellation)
+        hub = self._hub
+        await hub.logs.flush()
+        if q:
+            lines = await asyncio.to_thread(hub.attempt_logs.search, constellation, task, attempt, q)
+            return json_reply({"lines": lines, "text": "\n".join(line.text for line in lines)})
+        part = await asyncio.to_thread(hub.attempt_logs.read, constellation, task, attempt, offset, tail)
+        return json_reply(part)

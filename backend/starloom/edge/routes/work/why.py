@@ -1,0 +1,173 @@
+"""`GET .../why`: one sentence for each task that does not move, every candidate device, and the fix as an action."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.core.answer import story
+from starloom.core.answer.why import Why, explain, shard_of
+from starloom.core.placement.queue_position import Position
+from starloom.core.state import stalls
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.queues.ready import queueable
+from starloom.edge.hub import Hub
+from starloom.edge.routes.fleet.browser_agent import open_again
+from starloom.edge.routes.work.constellations import Constellations
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.replies import json_reply
+from starloom.program import on_device
+from starloom_protocol.feed import FLEET
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    Attention,
+    Code,
+    ConstellationState,
+    GroupState,
+    Reason,
+    TaskState,
+)
+
+ITEMS_MAX = 100
+FAILED_MOST = 3
+"""The most failed tasks whose ways out are listed beside the answer, which names the first cause."""
+QUEUED_MAX = 10
+"""The most ready tasks for which the answer lists the work ahead of them in the queue."""
+_OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}
+_HEAD_WORDS = {
+    ConstellationState.AWAITING_APPROVAL: "waits for an approval",
+    ConstellationState.CANCELLED: "was cancelled",
+    ConstellationState.FAILED: "has failed",
+    ConstellationState.PARTIAL: "has succeeded in part",
+    ConstellationState.SUCCEEDED: "has succeeded",
+}
+_ATTENTION = {
+    Attention.QUESTION_OPEN: "A question to a person is open.",
+    Attention.TASK_UNKNOWN: "A task may have happened and is not repeated without your word.",
+    Attention.NO_CAPABLE_DEVICE: "A task fits no device.",
+    Attention.WAITS_LONG: "A task waits longer than its limit.",
+    Attention.TAKES_LONG: "A task takes longer, over all its attempts, than its limit.",
+    Attention.RULE_REFUSED: "A rule's edit was refused.",
+    Attention.REVIEW_WISHES: "The model would change the plan beyond what was approved.",
+    Attention.PLANNING_FAILED: "No plan could be made.",
+    Attention.MISSING_GRANT: "A grant is missing on a device.",
+    Attention.MISSING_SECRET: "A secret that the plan names is not set.",
+    Attention.UNDO_FAILED: "Something could not be undone; what came before it is left as it is. Look at the task.",
+    Attention.BUDGET: "Its budget is used up: nothing more begins. Resume it to allow as much again, or cancel it.",
+    Attention.HISTORY_RESTORED: "This history was restored from a backup, and work may have run since it was made. See "
+    "that the devices are back and what they have done, then resume it or cancel it.",
+    Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
+}
+
+
+class WhyRoute:
+    """Explains committed state; asks nobody."""
+
+    def __init__(self, hub: Hub, constellations: Constellations) -> None:
+        self._hub = hub
+        self._constellations = constellations
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/constellations/{constellation}/why", self.why, methods=["GET"])
+
+    async def why(self, constellation: str, task_id: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+        """Explain why a task, or each task that is not done, does not move."""
+        _, entities = await self._constellations.entities(constellation)
+        fleet = await self._hub.reads.entities(FLEET)
+        secrets = dict(self._hub.access.secrets)
+        shard = await asyncio.to_thread(shard_of, fleet[1] if fleet else {}, constellation, entities, secrets)
+        # The queues are those of the engine, which works in this thread alone.
+        ready = [task_id] if task_id is not None else _ready(shard.constellations[constellation])
+        queued = {name: self._hub.position(constellation, name) for name in ready}
+        found = await asyncio.to_thread(_explain, shard, constellation, task_id, queued)
+        if found is None:
+            raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
+        waits = self._hub.ready()
+        for item in found.get("items", [found]):
+            if waits and item["state"] in _OPEN:
+                item["sentence"] += f" The hub itself cannot go on now: {'; '.join(waits)}."
+            if item.get("asleep"):
+                item["open"] = open_again(self._hub.settings.outside_url, self._hub.lan.state)
+        return json_reply(found)
+
+
+def _ready(constellation: Constellation) -> list[str]:
+    ready = [name for name, record in constellation.tasks.items() if queueable(record)]
+    return sorted(ready)[:QUEUED_MAX]
+
+
+def _explain(
+    shard: Shard, constellation: str, task: str | None, queued: Mapping[str, Position | None]
+) -> dict[str, Any] | None:
+    found = shard.constellations[constellation]
+    if task is not None:
+        return _item(shard, explain(shard, constellation, task, queued.get(task))) if task in found.specs else None
+    head = found.head
+    names = [name for name, record in found.tasks.items() if record.state not in FINAL_TASK_STATES]
+    names += [name for name, record in found.groups.items() if record.state is GroupState.WAITING]
+    # Ready and running tasks explain the rest; tasks that only wait for others come last.
+    names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
+    items = [_item(shard, explain(shard, constellation, name, queued.get(name))) for name in names[:ITEMS_MAX]]
+    if not items:
+        answer = found.tables["answer"].get("")
+        sentence = answer.sentence if answer is not None else ""
+        sentence = sentence or f"{constellation} {_HEAD_WORDS.get(head.state, str(head.state))}."
+        if head.fault is not None:
+            sentence += f" {head.fault.reason}. {head.fault.hint}"
+        items = [{"sentence": sentence, "task": None, "state": head.state, "candidates": [], "fix": None}]
+        items += [_item(shard, explain(shard, constellation, name)) for name in story.failed_first(found)[:FAILED_MOST]]
+    return {
+        "state": head.state,
+        "attention": [{"reason": reason, "sentence": _attention(found, reason)} for reason in head.attention],
+        "items": items,
+        "more": max(0, len(names) - ITEMS_MAX),
+    }
+
+
+def _attention(constellation: Constellation, reason: Attention) -> str:
+    if reason is Attention.STALLED:
+        told = stalls.sentence(constellation)
+        return f"{told[0].upper()}{told[1:]}."
+    return _ATTENTION[reason]
+
+
+def _item(shard: Shard, why: Why) -> dict[str, Any]:
+    devices, offers = shard.fleet.devices, shard.fleet.offers
+
+    def typed_on(device: str, text: str) -> str:
+        return on_device(text, offers[device].facts) if device in offers else text
+
+    # A line to type on a device is written for it; where several would do, each has its own among the candidates.
+    lacking = [item.device for item in why.candidates if item.reason is Reason.MISSING_GRANT]
+    sentence, actions = why.sentence, why.actions
+    if len(lacking) == 1:
+        sentence, actions = typed_on(lacking[0], sentence), [typed_on(lacking[0], action) for action in actions]
+    return {
+        "task": why.task,
+        "state": why.state,
+        "reason": why.reason,
+        "word": why.shown.word,
+        "sentence": sentence,
+        "waits_for": why.waits_for,
+        "candidates": [
+            {
+                "device": item.device,
+                "name": devices[item.device].name,
+                "fits": item.fits,
+                "code": item.reason,
+                "reason": typed_on(item.device, item.words),
+            }
+            for item in why.candidates
+        ],
+        "actions": actions,
+        "fix": actions[0] if actions else None,
+        "possible": list(why.possible),
+        "warning": why.warning,
+        "asleep": [devices[name].name for name in why.asleep],
+        "open": None,
+    }

@@ -1,0 +1,278 @@
+"""Admission of callers by the guard table, before a body is read: identity, means, role and scope.
+
+`guarded_route` makes the route class of the application, so that no route can bypass it.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Message, Scope
+
+from starloom.access import secrets
+from starloom.access.callers import Caller, Means
+from starloom.access.denials import Denied
+from starloom.access.guard import ROUTES, V1, Door, Row
+from starloom.access.limits import Limits
+from starloom.access.view import BEARER, SESSION, AccessView
+from starloom.edge.web.direct_calls import Handler, directly
+from starloom.edge.web.own_command import TypedHere
+from starloom.edge.web.problems import Problem, answer_to
+from starloom.edge.web.strict_json import StrictRequest
+from starloom_protocol.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
+from starloom_protocol.vocabulary import Code, PrincipalKind
+
+CSRF_HEADER = "x-starloom-csrf"
+ACTING_HEADER = "x-starloom-acting"
+"""The header of a caller that acts for an assistant, which narrows its rights; nothing in a message widens them."""
+_SAFE = frozenset({"GET", "HEAD"})
+
+
+class Connected(Protocol):
+    """The connection of a device that has proved its key."""
+
+    @property
+    def device(self) -> str: ...
+
+    @property
+    def channel(self) -> ChannelKeys | None:
+        """The keys of the connection; None for a device of version 2, which has none."""
+        ...
+
+
+class Admission:
+    """Judges requests. `link_of` maps a session's HTTP token to the device's connection."""
+
+    def __init__(
+        self,
+        access: AccessView,
+        limits: Limits,
+        link_of: Callable[[str], Connected | None],
+        cookie_name: Callable[[Request], str],
+        here: TypedHere,
+        rows: Mapping[tuple[str, str], Row] | None = None,
+    ) -> None:
+        self._access = access
+        self._limits = limits
+        self._link_of = link_of
+        self._cookie_name = cookie_name
+        self._here = here
+        self._rows = ROUTES if rows is None else rows
+
+    def row(self, method: str, path: str) -> Row:
+        """Return the row of a route; a route without one is open to nobody.
+
+        Raises:
+            Problem: `forbidden`, if there is none.
+        """
+        found = self._rows.get((method, path))
+        if found is None:
+            raise Problem(Code.FORBIDDEN, f"{method} {path} has no row in the guard table, so nobody may use it")
+        return found
+
+    def admit(self, request: Request, path: str) -> Row:
+        """Let a request in and note its caller in its state.
+
+        Raises:
+            Problem: saying why not.
+        """
+        row = self.row(request.method, path)
+        match row.door:
+            case Door.ANYONE:
+                return row
+            case Door.DEVICE:
+                request.state.device = self._device(request)
+                return row
+            case Door.CALLER:
+                caller = _acting(request, self._caller(request))
+                request.state.refused_to = caller.by
+                refusal = row.refusal(caller)
+                if refusal is not None:
+                    raise Problem(Code.FORBIDDEN, refusal)
+                request.state.caller = caller
+                return row
+            case _:
+                raise Problem(Code.FORBIDDEN, f"{path} is a socket")
+
+    def _device(self, request: Request) -> str:
+        """Return the device whose connection this request belongs to, as its proof shows; note how to answer it."""
+        scheme, _, said = request.headers.get("authorization", "").partition(" ")
+        token, _, proof = said.strip().partition(" ")
+        link = self._link_of(token)
+        if link is None:
+            reason = "this is for connected agents; the session's token is missing or has ended"
+            raise Problem(Code.BAD_TOKEN, reason, hint="Use the token of the agent's present connection.")
+        if link.channel is None and scheme.lower() == "bearer" and not proof:
+            return link.device
+        if link.channel is not None and scheme.lower() == "starloom":
+            expected = _request_proof(link.channel.http, request)
+            if hmac.compare_digest(proof.encode(), expected.encode()):
+                request.state.answers_by = (link.channel.http, expected)
+                return link.device
+        reason = "the request does not carry the proof that its device made it"
+        raise Problem(Code.BAD_TOKEN, reason, hint="Prove each request by the key of the agent's connection.")
+
+    def _caller(self, request: Request) -> Caller:
+        token = _bearer(request)
+        if token is not None:
+            caller = self._access.caller(token, BEARER)
+            if caller is None:
+                raise self._bad_token(request)
+            return caller
+        cookie = request.cookies.get(self._cookie_name(request))
+        if cookie is None:
+            raise Problem(
+                Code.NOT_SIGNED_IN, "no token and no session came with this request", more=self._here.more(request)
+            )
+        caller = self._access.caller(cookie, SESSION)
+        if caller is None:
+            raise Problem(Code.NOT_SIGNED_IN, "the session has ended or was revoked", more=self._here.more(request))
+        if request.method not in _SAFE:
+            self._check_csrf(request, caller)
+        return caller
+
+    def _bad_token(self, request: Request) -> Problem:
+        address, reason = request.client.host if request.client else "", "this token is unknown, expired or revoked"
+        wait_s = self._limits.failed("bad_token", address)
+        if not wait_s:
+            return Problem(Code.BAD_TOKEN, reason)
+        reason += f"; so were too many others from this address: wait {wait_s:.0f} s"
+        return Problem(Code.RATE_LIMITED, reason, retry_after_s=wait_s)
+
+    def _check_csrf(self, request: Request, caller: Caller) -> None:
+        csrf_hash = self._access.tokens[caller.token].csrf_hash
+        if csrf_hash is None or not secrets.matches(request.headers.get(CSRF_HEADER, ""), csrf_hash):
+            raise Problem(Code.CSRF, f"the header {CSRF_HEADER} is missing or does not belong to this session")
+
+
+def _acting(request: Request, caller: Caller) -> Caller:
+    """Return the caller as an assistant, where the request says that a model chose its words."""
+    said = request.headers.get(ACTING_HEADER)
+    if said is None:
+        return caller
+    if said != PrincipalKind.ASSISTANT:
+        raise Problem(Code.BAD_REQUEST, f"{ACTING_HEADER} is {PrincipalKind.ASSISTANT} or absent")
+    return replace(caller, kind=PrincipalKind.ASSISTANT)
+
+
+def _bearer(request: Request) -> str | None:
+    value = request.headers.get("authorization")
+    if value is None:
+        return None
+    scheme, _, token = value.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _request_proof(key: bytes, request: Request) -> str:
+    headers = request.headers
+    return request_proof(
+        key,
+        request.method,
+        request.path_params.get("sha256", ""),
+        offset=headers.get("upload-offset", ""),
+        length=headers.get("upload-length", ""),
+        span=headers.get("range", ""),
+    )
+
+
+def _proved(request: Request, response: Response) -> Response:
+    """Have a device see that the answer is the hub's."""
+    found = getattr(request.state, "answers_by", None)
+    if found is not None:
+        key, asked = found
+        offset = response.headers.get("upload-offset", "")
+        response.headers[ANSWER_PROOF] = answer_proof(key, asked, response.status_code, offset)
+    return response
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who asks, as admission found."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+def is_session(request: Request) -> bool:
+    return caller_of(request).means is Means.SESSION
+
+
+def _bounded(request: Request, body_max: int) -> Request:
+    """Return the request with a body that raises once it is longer than allowed.
+
+    Raises:
+        Problem: at once, if the declared length is too large.
+    """
+    declared = request.headers.get("content-length", "0")
+    if not declared.isdecimal() or int(declared) > body_max:
+        raise Problem(Code.TOO_LARGE, f"the body has {declared} bytes; {body_max} are allowed here")
+    seen = 0
+
+    async def receive() -> Message:
+        nonlocal seen
+        if seen <= body_max:  # one that was too long stays so, however often it is read
+            message = await request.receive()
+            seen += len(message.get("body", b""))
+            if seen <= body_max:
+                return message
+        raise Problem(Code.TOO_LARGE, f"the body is longer than {body_max} bytes")
+
+    return StrictRequest(request.scope, receive)
+
+
+_NOTED = frozenset({Code.BAD_TOKEN, Code.CSRF, Code.FORBIDDEN})
+
+
+def _note_refusal(request: Request, path: str, error: Exception, denied: Callable[[Denied], None]) -> None:
+    """Report a refusal of a caller with credentials, or a failed sign-in; a caller without any is not reported."""
+    signing_in = path == V1 + "/sign-in"
+    if not isinstance(error, Problem) or not (error.code in _NOTED or (signing_in and error.status == 401)):
+        return
+    address = request.client.host if request.client else ""
+    reason = error.reason if signing_in else f"{request.method} {path}: {error.reason}"
+    who = str(getattr(request.state, "refused_to", ""))
+    denied(Denied("sign_in" if signing_in else "api", address, str(error.code), reason, who))
+
+
+async def _as_it_is(_request: Request, error: Exception) -> Exception:
+    return error
+
+
+def guarded_route(
+    admission: Admission,
+    denied: Callable[[Denied], None] = lambda _denied: None,
+    explained: Callable[[Request, Exception], Awaitable[Exception]] = _as_it_is,
+) -> type[APIRoute]:
+    """Return a route class that admits first, then bounds the body, then handles.
+
+    `denied` hears of refusals, `explained` returns the error to answer with.
+    """
+
+    class GuardedRoute(APIRoute):
+        def matches(self, scope: Scope) -> tuple[Match, Scope]:
+            # Routes are asked one after the other: almost all say no, and that has to be cheap.
+            if self.path_regex.match(scope["path"]) is None:
+                return Match.NONE, {}
+            return super().matches(scope)
+
+        def get_route_handler(self) -> Handler:
+            handle = directly(self, super().get_route_handler())
+            path = self.path
+
+            async def guarded(request: Request) -> Response:
+                try:
+                    row = admission.admit(request, path)
+                    return _proved(request, await handle(_bounded(request, row.body_max)))
+                except Exception as error:
+                    _note_refusal(request, path, error, denied)
+                    # Answered here, inside the shield, so that a refusal carries its headers and request id too.
+                    return _proved(request, answer_to(request, await explained(request, error)))
+
+            return guarded
+
+    return GuardedRoute

@@ -1,0 +1,144 @@
+"""The outermost layer of the hub: Host and Origin on every request and socket, request ids, security headers.
+
+Raw ASGI, before routing and before anything is read. It decides only whether a request may be looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from starloom.access.reach import Reach
+from starloom.edge.web.hub_seals import RELAY_HEADER, Peers, essence, target_of
+from starloom.edge.web.problems import Problem
+from starloom_protocol.vocabulary import Code
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: "
+    "blob:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; frame-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_FIXED = {
+    b"content-security-policy": CSP.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"x-frame-options": b"DENY",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), microphone=(), geolocation=(), clipboard-read=(self)",
+    b"cache-control": b"no-store",
+}
+_ALL_FIXED = list(_FIXED.items())
+RELAY = RELAY_HEADER.encode()
+_HSTS = b"max-age=31536000"
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+
+
+class Shield:
+    """Wraps the application."""
+
+    def __init__(self, app: ASGIApp, reach: Reach, peers: Peers | None = None) -> None:
+        self.app = app
+        self._reach = reach
+        self._peers = peers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        scope = self._seen_from_outside(scope, headers)
+        given = [value for name, value in headers if name == b"x-request-id"]
+        request_id = given[0].decode() if given and _REQUEST_ID.fullmatch(given[0]) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+        sealed = [value for name, value in headers if name == RELAY]
+        problem = self._judge_passed(scope, headers, sealed) if sealed else self._judge(scope, headers)
+        if scope["type"] == "websocket":
+            if problem is None:
+                await self.app(scope, receive, send)
+            else:
+                await refuse_socket(scope, send, problem)
+            return
+        secure = scope["scheme"] == "https"
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _add_headers(message, request_id, secure=secure)
+            await send(message)
+
+        if problem is None:
+            await self.app(scope, receive, send_with_headers)
+        else:
+            await problem.response(request_id)(scope, receive, send_with_headers)
+
+    def _seen_from_outside(self, scope: Scope, headers: list[tuple[bytes, bytes]]) -> Scope:
+        """Return the scope with the client and scheme that a trusted proxy reports."""
+        client = scope.get("client")
+        scope = dict(scope)
+        scope["scheme"] = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
+        if client and self._reach.trusts(client[0]):
+            forwarded = b",".join(value for name, value in headers if name == b"x-forwarded-for").decode("latin-1")
+            hops = [part for part in forwarded.split(",") if part.strip()]
+            scope["client"] = (self._reach.client_of(client[0], hops), 0)
+            proto = [value for name, value in headers if name == b"x-forwarded-proto"]
+            if proto and proto[-1].decode("latin-1").strip() in ("http", "https"):
+                scope["scheme"] = proto[-1].decode("latin-1").strip()
+        return scope
+
+    def _judge_passed(
+        self, scope: MutableMapping[str, Any], headers: list[tuple[bytes, bytes]], sealed: list[bytes]
+    ) -> Problem | None:
+        """Take over the judgement of another hub of this shard; a seal that no hub made is refused."""
+        method = scope.get("method", "GET")
+        what = essence(method, target_of(scope["raw_path"], scope["query_string"]), headers)
+        passed = self._peers.unseal(sealed[0].decode("latin-1"), what) if self._peers and len(sealed) == 1 else None
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if passed is None or (scope["type"] == "http" and hosts != [passed.host]):
+            return Problem(Code.FORBIDDEN, "this was not passed on by a hub of this shard")
+        scope["client"], scope["scheme"] = (passed.client, 0), passed.scheme
+        scope["state"]["relayed"] = passed
+        return None
+
+    def _judge(self, scope: MutableMapping[str, Any], headers: list[tuple[bytes, bytes]]) -> Problem | None:
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if len(hosts) != 1 or not self._reach.allows_host(hosts[0], scope["scheme"]):
+            shown = _printable(hosts[0]) if hosts else "no host"
+            return Problem(Code.BAD_HOST, f"{shown} is not an address of this hub")
+        origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
+        if len(origins) > 1 or (origins and not self._reach.allows_origin(origins[0])):
+            return Problem(Code.BAD_ORIGIN, f"a page of {_printable(origins[0])} may not use this hub")
+        sites = [value for name, value in headers if name == b"sec-fetch-site"]
+        top_level = any(name == b"sec-fetch-mode" and value == b"navigate" for name, value in headers)
+        navigates = scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and top_level
+        if sites and sites[0] not in (b"same-origin", b"none") and not navigates:
+            return Problem(Code.BAD_ORIGIN, "another page asked for this")
+        return None
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text[:100])
+
+
+def _add_headers(message: Message, request_id: str, *, secure: bool) -> None:
+    headers = list(message.get("headers", []))
+    present = {name.lower() for name, _ in headers}
+    headers += _ALL_FIXED if present.isdisjoint(_FIXED) else [item for item in _FIXED.items() if item[0] not in present]
+    headers.append((b"x-request-id", request_id.encode()))
+    if secure:
+        headers.append((b"strict-transport-security", _HSTS))
+    message["headers"] = headers
+
+
+async def refuse_socket(scope: Scope, send: Send, problem: Problem) -> None:
+    """Refuse a socket before it is accepted, with the problem as the HTTP answer where the server can."""
+    if "websocket.http.response" in scope.get("extensions", {}):
+        response = problem.response(str(scope.get("state", {}).get("request_id", "")))
+        headers = [*response.raw_headers, (b"x-content-type-options", b"nosniff")]
+        await send({"type": "websocket.http.response.start", "status": problem.status, "headers": headers})
+        await send({"type": "websocket.http.response.body", "body": response.body})
+    else:
+        await send({"type": "websocket.close", "code": 1008, "reason": problem.reason[:120]})

@@ -1,0 +1,235 @@
+"""The server's own sockets: held beyond the application's call, in order, and gone when their peer is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+from starlette.types import Receive, Scope, Send
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import Frame, Opcode
+
+from starloom.edge.listeners import connections
+from starloom.edge.listeners.connections import Places
+from starloom.edge.listeners.serving import Listener, server_config
+from starloom.edge.web.sockets import HOLD
+from starloom.lab.ports import free_port
+from starloom_protocol.codec import MESSAGE_BYTES_MAX
+
+
+class Application:
+    """Reads when it may, and then holds the socket: notes how each message came and how the peer went."""
+
+    def __init__(self, reads: int = 0, *, fails: bool = False) -> None:
+        self.told: list[str] = []
+        self.may_read = asyncio.Event()
+        self.over = asyncio.Event()
+        self.send: Send
+        self._reads = reads
+        self._fails = fails
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        self.send = send
+        await send({"type": "websocket.accept"})
+        for _ in range(self._reads):
+            await self.may_read.wait()
+            message = await receive()
+            self.told.append(f"read {message.get('text') or message['bytes']}")
+        if self._fails:
+            raise ValueError("a fault of the application")
+        await self.may_read.wait()
+        scope["extensions"][HOLD](lambda message: self.told.append(f"taken {message}"), self.ended)
+
+    def ended(self, reason: str) -> None:
+        self.told.append(f"ended {reason}")
+        self.over.set()
+
+
+@asynccontextmanager
+async def served(app: Any) -> AsyncIterator[tuple[Listener, str]]:
+    port = free_port()
+    server = Listener(server_config(app, host="127.0.0.1", port=port, drain_s=5, certificate=None, key=None))
+    task = asyncio.create_task(server._serve())
+    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(0)
+    try:
+        yield server, f"ws://127.0.0.1:{port}/"
+    finally:
+        server.should_exit = True
+        await task
+
+
+@asynccontextmanager
+async def connected(app: Application) -> AsyncIterator[ClientConnection]:
+    async with served(app) as (_, url), connect(url, proxy=None) as socket:
+        yield socket
+
+
+async def said(socket: ClientConnection, *messages: str | bytes | list[str]) -> None:
+    """Send messages, one of a list in parts, and wait until all of them have arrived."""
+    for message in messages:
+        await socket.send(message)
+    await (await socket.ping())
+
+
+async def test_a_held_socket_gives_each_message_in_order() -> None:
+    app = Application()
+    app.may_read.set()
+    async with connected(app) as socket:
+        await said(socket)
+        await said(socket, "one", ["t", "w", "o"], b"three", "four")
+        await app.send({"type": "websocket.send", "text": "back"})
+        assert await socket.recv() == "back"
+    assert app.told == ["taken one", "taken two", "taken b'three'", "taken four", "ended "]
+
+
+async def test_messages_before_the_hold_come_first() -> None:
+    app = Application(reads=1)
+    async with connected(app) as socket:
+        # The server does not read on while a message waits for the application.
+        for text in ("one", "two", "three"):
+            await socket.send(text)
+        app.may_read.set()
+        await said(socket, "four")
+    assert app.told == ["read one", "taken two", "taken three", "taken four", "ended "]
+
+
+async def test_a_peer_gone_before_the_hold_ends_it() -> None:
+    app = Application()
+    async with served(app) as (_, url):
+        async with connect(url, proxy=None) as socket:
+            await socket.close(1001, "elsewhere")
+        app.may_read.set()
+        await app.over.wait()
+    assert app.told == ["ended elsewhere"]
+
+
+async def test_text_that_is_no_utf_8_is_taken_as_bytes() -> None:
+    app = Application()
+    app.may_read.set()
+    async with connected(app) as socket:
+        await said(socket)
+        socket.protocol.send_frame(Frame(Opcode.TEXT, b"\xff"))
+        await said(socket)
+    assert app.told == [r"taken b'\xff'", "ended "]
+
+
+async def test_a_message_above_the_limit_ends_a_held_socket() -> None:
+    app = Application()
+    app.may_read.set()
+    async with connected(app) as socket:
+        await said(socket)
+        with pytest.raises(ConnectionClosed) as closed:
+            await said(socket, "x" * (MESSAGE_BYTES_MAX + 64 * 1024 + 1))
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1009
+    assert [text.partition(" ")[0] for text in app.told] == ["ended"]
+
+
+async def test_a_held_socket_that_the_application_closes_ends_once() -> None:
+    app = Application()
+    app.may_read.set()
+    async with connected(app) as socket:
+        await said(socket)
+        await app.send({"type": "websocket.close", "code": 1008, "reason": "enough"})
+        with pytest.raises(ConnectionClosed, match="enough"):
+            await socket.recv()
+        with pytest.raises(ConnectionResetError):
+            await app.send({"type": "websocket.send", "text": "late"})
+    assert app.told == []
+
+
+async def test_a_stop_ends_held_sockets_and_those_that_close() -> None:
+    upset: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: upset.append(context))
+    apps: list[Application] = []
+
+    async def each(scope: Scope, receive: Receive, send: Send) -> None:
+        apps.append(Application())
+        apps[-1].may_read.set()
+        await apps[-1](scope, receive, send)
+
+    async with served(each) as (server, url), connect(url, proxy=None) as held, connect(url, proxy=None) as closing:
+        await said(held)
+        await said(closing)
+        closing.protocol.send_close(1000)  # its peer says goodbye and does not read the answer
+        await apps[1].send({"type": "websocket.close"})
+        await server.shutdown()
+        with pytest.raises(ConnectionClosed) as closed:
+            await held.recv()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1012
+    assert (apps[0].told, apps[1].told, upset) == (["ended "], [], [])
+
+
+async def test_an_application_that_fails_ends_its_socket(caplog: pytest.LogCaptureFixture) -> None:
+    app = Application(fails=True)
+    async with connected(app) as socket:
+        with pytest.raises(ConnectionClosed):
+            await socket.recv()
+    assert [record.exc_info is not None for record in caplog.records if record.levelname == "ERROR"] == [True]
+
+
+async def test_an_application_that_answers_nothing_refuses(caplog: pytest.LogCaptureFixture) -> None:
+    async def silent(_: Scope, receive: Receive, _send: Send) -> None:
+        await receive()
+
+    async with served(silent) as (_, url):
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(url, proxy=None)
+    assert refused.value.response.status_code == 500
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
+class Silent:
+    """A socket whose peer says nothing."""
+
+    def __init__(self) -> None:
+        self.heard_s = self.asked_s = 0.0
+        self.gave_up = 0
+
+    def ask(self, now_s: float) -> None:
+        self.asked_s = now_s
+
+    def give_up(self) -> None:
+        self.gave_up += 1
+
+
+async def test_a_silent_peer_is_asked_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    keepalive, silent, spoken = Places().network.keepalive, Silent(), Silent()
+    now_s = spoken.heard_s = asyncio.get_running_loop().time()
+    keepalive.watch(silent)
+    keepalive.watch(spoken)
+    keepalive.look()
+    assert (silent.asked_s >= now_s, spoken.asked_s, silent.gave_up) == (True, 0, 0)
+    asked_s = silent.asked_s
+    keepalive.look()
+    assert (silent.asked_s, silent.gave_up) == (asked_s, 0), "it has a while to answer"
+    monkeypatch.setattr(connections, "PONG_WITHIN_S", 0.0)
+    keepalive.look()
+    assert (silent.gave_up, spoken.gave_up) == (1, 0)
+    keepalive.leave(silent)
+    keepalive.leave(spoken)
+
+
+async def test_a_peer_that_answers_is_kept() -> None:
+    app = Application()
+    app.may_read.set()
+    async with served(app) as (server, url), connect(url, proxy=None) as socket:
+        await said(socket)
+        (held,) = cast(set[Any], server.server_state.connections)
+        held.ask(held.heard_s)
+        asked_s = held.asked_s
+        await said(socket)
+        assert held.heard_s > asked_s
+        held.give_up()
+        with pytest.raises(ConnectionClosed) as closed:
+            await socket.recv()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1011
+    assert app.told == ["ended keepalive ping timeout"]

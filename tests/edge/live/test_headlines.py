@@ -1,0 +1,72 @@
+"""Head and answer of constellations stay right and small, whichever of them are kept."""
+
+from __future__ import annotations
+
+import msgspec
+
+from starloom.edge.live.views import Headlines
+from starloom_protocol.entities import Answer, Head, encode_entity
+from starloom_protocol.feed import Event
+from starloom_protocol.vocabulary import ConstellationState
+
+
+def head(name: str, state: ConstellationState = ConstellationState.ACTIVE) -> bytes:
+    return encode_entity(Head(author="a", created_ms=1, id=name, name="n", state=state))
+
+
+def answer(words: str) -> bytes:
+    return encode_entity(Answer(sentence=words, state="final"))
+
+
+def event(name: str, seq: int, **puts: bytes | None) -> Event:
+    raws = {key: None if raw is None else msgspec.Raw(raw) for key, raw in puts.items()}
+    return Event(about="", at_ms=1, by="engine", kind="k", puts=raws, seq=seq, stream=name)
+
+
+class Reads:
+    """The committed head and answer of each constellation."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, tuple[bytes, bytes | None]] = {}
+        self.asked: list[str] = []
+
+    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
+        self.asked.append(stream)
+        return self.stored.get(stream)
+
+
+async def test_one_that_is_not_known_here_is_read_whole_after_its_head_has_changed() -> None:
+    reads = Reads()
+    reads.stored["c1"] = (head("c1"), answer("Done."))
+    headlines = Headlines(reads)  # type: ignore[arg-type]
+    headlines.apply(event("c1", 7, head=head("c1")))
+    found = await headlines.of("c1")
+    assert found is not None
+    assert found[1] is not None
+    assert found[1].sentence == "Done."
+    assert await headlines.of("nobody") is None
+
+
+async def test_what_is_known_follows_the_events() -> None:
+    headlines = Headlines(Reads())  # type: ignore[arg-type]
+    headlines.apply(event("c1", 1, head=head("c1")))
+    headlines.apply(event("c1", 2, answer=answer("Half.")))
+    headlines.apply(event("c1", 3, head=head("c1", ConstellationState.SUCCEEDED)))
+    found = await headlines.of("c1")
+    assert found is not None
+    assert (found[0].state, found[1].sentence if found[1] else "") == ("succeeded", "Half.")
+    headlines.apply(event("c1", 4, answer=None))
+    assert (await headlines.of("c1") or ("", ""))[1] is None
+
+
+async def test_large_answers_leave_first_come_first_gone() -> None:
+    reads = Reads()
+    headlines = Headlines(reads, bytes_max=10_000)  # type: ignore[arg-type]
+    for number in range(20):
+        name = f"c{number}"
+        reads.stored[name] = (head(name), answer("x" * 3_000))
+        headlines.apply(event(name, 1, head=reads.stored[name][0], answer=reads.stored[name][1]))
+    assert await headlines.of("c19") is not None
+    assert reads.asked == []
+    assert await headlines.of("c0") is not None
+    assert reads.asked == ["c0"]

@@ -1,0 +1,169 @@
+"""The record over REST: who did what, the chain and its breaks, a copy that verifies alone, and deciding again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import msgspec
+
+from starloom.store.history import PastCommit
+from starloom.store.memory import MemoryStore
+from starloom_protocol.events import HOUSEKEEPING, Category, category_of
+from starloom_protocol.feed import decode_event, encode_event
+from tests.edge.routes.work.test_forks import done, get
+from tests.edge.world import World, chain, settle
+
+A = "/api/v1/audit"
+
+
+async def durable(world: World) -> MemoryStore:
+    """The store with all that was done so far in its history."""
+    store = cast("MemoryStore", world.hub.reads)
+    for _ in range(50):
+        await settle()
+        await world.clock.advance(100)
+        if store.history.meta.watermark >= store.redis.pos:
+            break
+    return store
+
+
+async def kinds(world: World, **params: Any) -> list[str]:
+    return [item["kind"] for item in (await get(world, A, **params))["items"]]
+
+
+async def test_deeds_are_listed_newest_first_and_filtered(world: World) -> None:
+    origin, agent = await done(world, "t.one")
+    await durable(world)
+    found = (await get(world, A, limit=200))["items"]
+    assert [item["pos"] for item in found] == sorted((item["pos"] for item in found), reverse=True)
+    assert not {item["kind"] for item in found} & set(HOUSEKEEPING)
+    assert "task_leased" in await kinds(world, kind="work")
+    assert set(await kinds(world, kind="devices")) >= {"enrollment_opened", "device_joined"}
+    assert {item["stream"] for item in (await get(world, A, constellation=origin))["items"]} == {origin}
+    assert "device_joined" in await kinds(world, device="one")
+    who = next(item["by"] for item in found if item["kind"] == "request_accepted")
+    of_person = (await get(world, A, person=who.removeprefix("person:")))["items"]
+    assert {item["by"] for item in of_person} == {who}
+    assert await kinds(world, q="no such words anywhere") == []
+    assert agent.id in {item["about"] for item in (await get(world, A, kind="devices"))["items"]}
+
+
+async def test_pages_follow_each_other_without_gap_or_double(world: World) -> None:
+    await done(world, "t.one")
+    await durable(world)
+    whole = [(item["pos"], item["stream"], item["seq"]) for item in (await get(world, A, limit=200))["items"]]
+    seen: list[tuple[Any, ...]] = []
+    cursor = None
+    while True:
+        page = await get(world, A, limit=3, **({"cursor": cursor} if cursor else {}))
+        seen += [(item["pos"], item["stream"], item["seq"]) for item in page["items"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert seen == whole
+
+
+async def test_who_was_refused_is_in_the_record_once_a_minute(world: World) -> None:
+    _, viewer = await world.new_token("viewer")
+    async with world.client(viewer) as http:
+        for _ in range(5):
+            assert (await http.post("/api/v1/stop-all")).status_code == 403
+    async with world.client("slt_wrong.wrong") as http:
+        assert (await http.get("/api/v1/devices")).status_code == 401
+        assert (await http.post("/api/v1/sign-in", json={"id": "x", "secret": "y"})).status_code == 401
+    await durable(world)
+    found = (await get(world, A, kind="refused"))["items"]
+    assert sorted((item["about"], item["note"].split(":")[0]) for item in found) == [
+        ("api", "bad_token"),
+        ("api", "forbidden"),
+        ("sign_in", "not_signed_in"),
+    ]
+    assert "wrong" not in json.dumps(found)
+
+
+async def test_only_an_owner_reads_the_record(world: World) -> None:
+    for role in ("operator", "viewer"):
+        _, token = await world.new_token(role)
+        async with world.client(token) as http:
+            for path in (A, A + "/verify", A + "/export"):
+                assert (await http.get(path)).status_code == 403
+
+
+def changed(commit: PastCommit, note: str) -> PastCommit:
+    event = msgspec.structs.replace(decode_event(commit.events[0]), note=note)
+    return msgspec.structs.replace(commit, events=[encode_event(event), *commit.events[1:]])
+
+
+async def test_the_chain_verifies_and_names_what_was_changed(world: World) -> None:
+    await done(world, "t.one")
+    store = await durable(world)
+    sound = await get(world, A + "/verify")
+    assert (sound["ok"], sound["breaks"], sound["unchained"]) == (True, [], 0)
+    assert sound["commits"] == store.history.meta.watermark
+    anchor = sound["anchor"]
+    whole, links = list(store.history.commits), list(store.history.links)
+
+    store.history.commits[3] = changed(whole[3], "nothing happened")
+    found = await get(world, A + "/verify")
+    assert (found["ok"], [item["pos"] for item in found["breaks"]]) == (False, [4])
+    assert "it is not what was chained here" in found["breaks"][0]["what"]
+
+    store.history.commits[:] = [*whole[:2], *whole[3:]]
+    store.history.links[:] = [*links[:2], *links[3:]]
+    found = await get(world, A + "/verify")
+    assert found["breaks"][0] == {"pos": 4, "what": "commit 3 is missing before this one"}
+
+    store.history.commits[:] = [*whole[:2], whole[3], whole[2], *whole[4:]]
+    store.history.links[:] = links
+    found = await get(world, A + "/verify")
+    assert {item["pos"] for item in found["breaks"]} >= {3, 4}
+
+    store.history.commits[:] = whole
+    again = await get(world, A + "/verify", anchor=anchor)
+    assert again["ok"]
+    forged = await get(world, A + "/verify", anchor=f"{anchor.split(':')[0]}:{'00' * 32}")
+    assert "its link is not that of the anchor" in forged["breaks"][0]["what"]
+
+
+async def test_a_copy_has_every_commit_with_its_link(world: World) -> None:
+    await done(world, "t.one")
+    store = await durable(world)
+    async with world.client() as http:
+        lines = [json.loads(line) for line in (await http.get(A + "/export")).text.splitlines()]
+    assert [line["pos"] for line in lines] == list(range(1, store.history.meta.watermark + 1))
+    assert [bytes.fromhex(line["chain"]) for line in lines] == store.history.links
+    assert [text.encode() for line in lines for text in line["events"]] == [
+        raw for commit in store.history.commits for raw in commit.events
+    ]
+
+
+async def test_a_constellation_is_decided_again_and_a_changed_log_is_shown(world: World) -> None:
+    origin, _ = await done(world, "t.one", "t.two")
+    store = await durable(world)
+    found = await get(world, f"/api/v1/constellations/{origin}/replay")
+    assert (found["same"], found["exact"], found["differences"]) == (True, True, [])
+    assert found["inputs"] > 3
+    at, event = next(
+        (at, event)
+        for at, commit in enumerate(store.history.commits)
+        for event in map(decode_event, commit.events)
+        if event.stream == origin and event.kind == "task_succeeded"
+    )
+    commit = store.history.commits[at]
+    forged = msgspec.structs.replace(event, note="forged")
+    events = [encode_event(forged) if decode_event(raw).seq == event.seq else raw for raw in commit.events]
+    store.history.commits[at] = msgspec.structs.replace(commit, events=events)
+    shown = await get(world, f"/api/v1/constellations/{origin}/replay")
+    assert (shown["same"], [item["pos"] for item in shown["differences"]]) == (False, [at + 1])
+    assert shown["differences"][0]["logged"].startswith("task_succeeded t0")
+    async with world.client() as http:
+        assert (await http.get("/api/v1/constellations/c-nobody/replay")).status_code == 404
+
+
+async def test_every_kind_of_this_log_has_its_subject(world: World) -> None:
+    await done(world, "t.one")
+    await world.submit(chain("t.one"))
+    store = await durable(world)
+    found = {decode_event(raw).kind for commit in store.history.commits for raw in commit.events}
+    assert {kind for kind in found - set(HOUSEKEEPING) if category_of(kind) is Category.OTHER} == set()
