@@ -37,6 +37,20 @@ class ModelCall(Record, frozen=True, kw_only=True):
     took_ms: int = 0
 
 
+class TranscriptCall(Record, frozen=True, kw_only=True):
+    """A call with its texts; a text is absent where it was not asked for, not kept, or too large for one reply."""
+
+    call: ModelCall
+    prompt_text: str | None = None
+    reply_text: str | None = None
+
+
+class Transcript(Record, frozen=True, kw_only=True):
+    """The calls of a model for one constellation, in the order of time."""
+
+    calls: list[TranscriptCall]
+
+
 class Budget(Record, frozen=True, kw_only=True):
     """The budget of a constellation, `times` over: attempts, and millionths of a dollar for the model; 0: no bound."""
 

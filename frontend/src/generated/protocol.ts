@@ -66,7 +66,7 @@ export const VITAL_WORDS: readonly Vital[] = ["battery_percent", "disk_percent",
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
 export const EFFECT_WORDS: readonly Effect[] = ["read", "write", "change", "destroy", "reach", "control"];
 
-/** What of a device's results may be shown to a model: no value, its shape and facts, or the head of files too. */
+/** The part of a result that a model may be shown: no value, its shape and facts, or the head of files too. */
 export type Sharing = "names" | "cards" | "cards_and_file_heads";
 export const SHARING_WORDS: readonly Sharing[] = ["names", "cards", "cards_and_file_heads"];
 
@@ -364,6 +364,18 @@ export interface ModelCall {
   reply?: string | null;
   stage: string;
   took_ms?: number;
+}
+
+/** A call with its texts; a text is absent where it was not asked for, not kept, or too large for one reply. */
+export interface TranscriptCall {
+  call: ModelCall;
+  prompt_text?: string | null;
+  reply_text?: string | null;
+}
+
+/** The calls of a model for one constellation, in the order of time. */
+export interface Transcript {
+  calls: TranscriptCall[];
 }
 
 /** The budget of a constellation, `times` over: attempts, and millionths of a dollar for the model; 0: no bound. */
