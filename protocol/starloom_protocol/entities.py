@@ -33,7 +33,7 @@ from starloom_protocol.history_records import Origin as Origin
 from starloom_protocol.history_records import UndoCall as UndoCall
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.model_records import Budget as Budget
-from starloom_protocol.model_records import ModelDay
+from starloom_protocol.model_records import ModelCall, ModelDay
 from starloom_protocol.record import Fault as Fault
 from starloom_protocol.record import Record as Record
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
@@ -135,16 +135,27 @@ class AnswerItem(Record, frozen=True, kw_only=True):
     value: str | None = None
 
 
+class Cite(Record, frozen=True, kw_only=True):
+    """The evidence of an answer in words: a task's value, or the part of it at `pointer`."""
+
+    pointer: str = ""
+    task: str
+
+
 class Answer(Record, frozen=True, kw_only=True):
     """`state` is none, partial or final; the sentence is made by the core without a model.
 
-    A partial answer counts the `ended` tasks.
+    A partial answer counts the `ended` tasks. `words` are a model's; `[1]` in them is the first of `cites`, and
+    `struck` has its sentences with a figure or a name that no cited value holds.
     """
 
+    cites: list[Cite] = []
     ended: int = 0
     items: list[AnswerItem] = []
     sentence: str = ""
     state: str = "none"
+    struck: list[str] = []
+    words: str = ""
 
 
 class TaskSpec(Record, frozen=True, kw_only=True):
@@ -414,6 +425,7 @@ Entity = (
     | Question
     | Version
     | Job
+    | ModelCall
     | Draft
     | Device
     | Offer
@@ -447,6 +459,7 @@ KINDS: dict[str, type[Record]] = {
     "question": Question,
     "version": Version,
     "job": Job,
+    "call": ModelCall,
     "draft": Draft,
     "device": Device,
     "offer": Offer,

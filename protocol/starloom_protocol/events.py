@@ -31,6 +31,7 @@ class EventKind(StrEnum):
     """Every kind of event that this version emits."""
 
     ANSWER_GREW = "answer_grew"
+    ANSWER_WORDED = "answer_worded"
     APPROVAL_ANSWERED = "approval_answered"
     APPROVAL_ASKED = "approval_asked"
     APPROVAL_VOID = "approval_void"
@@ -310,6 +311,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.FAULT_FAILED: KindRow(Category.LAB, "could not break it"),
     EventKind.FAULT_HEAL_ASKED: KindRow(Category.LAB, "asked the lab to repair it"),
     EventKind.FAULT_INJECTED: KindRow(Category.LAB, "broke something on purpose"),
+    EventKind.ANSWER_WORDED: KindRow(Category.OTHER, "told the answer in words", housekeeping=True),
     EventKind.ANSWER_GREW: KindRow(Category.OTHER, "took % into the answer so far", housekeeping=True),
     EventKind.ATTENTION_CLEARED: KindRow(Category.OTHER, "no longer needs %", housekeeping=True),
     EventKind.ATTENTION_RAISED: KindRow(Category.OTHER, "asks for attention", housekeeping=True),

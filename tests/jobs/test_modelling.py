@@ -14,6 +14,7 @@ from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state import inputs as i
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.work import Work
+from starloom.jobs.answering import AnswerJobs
 from starloom.jobs.claiming import Claim
 from starloom.jobs.modelling import ModelJobs, allowed_in
 from starloom.jobs.planning import PlanJobs
@@ -84,6 +85,12 @@ async def review(hub: Hub, made: ModelJobs, job: str = "review-1") -> None:
     port: Any = hub
     await Claim(port, worker="w", constellation="c1", job=job).take()
     await ReviewJobs("w", made).carry_out(port, port, "c1", job)
+
+
+async def answer(hub: Hub, made: ModelJobs, job: str = "answer-1") -> None:
+    port: Any = hub
+    await Claim(port, worker="w", constellation="c1", job=job).take()
+    await AnswerJobs("w", made).carry_out(port, port, "c1", job)
 
 
 async def test_words_without_a_recipe_become_a_running_plan() -> None:
@@ -281,6 +288,7 @@ async def test_a_reviewer_that_is_away_changes_nothing() -> None:
     async with fake_model(TWO, Say(status=500, body=b"")) as fake:
         constellation: Any = await failed(hub, fake)
         await review(hub, models(fake, hub))
+        await answer(hub, models(fake, hub))
     assert constellation.head.state is ConstellationState.FAILED
     assert constellation.tasks["then"].cause == "look"
 

@@ -7,14 +7,21 @@ from typing import Any
 from rich.console import RenderableType
 
 from starloom.cli.constellation_text import answer_text
-from starloom_protocol.entities import Answer, AnswerItem
+from starloom_protocol.entities import Answer, AnswerItem, Cite
 from starloom_protocol.values import canonical
 
 
 def answer_lines(answer: dict[str, Any], devices: dict[str, str]) -> RenderableType:
-    """Return the sentence and the items of a `/result` document."""
-    items = [_item(item) for item in answer.get("items") or []]
-    return answer_text(Answer(items=items, sentence=answer.get("sentence", ""), state=answer["state"]), devices)
+    """Return the words, the sentence and the items of a `/result` document."""
+    told = Answer(
+        cites=[Cite(task=cite["task"], pointer=cite["pointer"]) for cite in answer.get("cites") or []],
+        items=[_item(item) for item in answer.get("items") or []],
+        sentence=answer.get("sentence", ""),
+        state=answer["state"],
+        struck=list(answer.get("struck") or []),
+        words=answer.get("words", ""),
+    )
+    return answer_text(told, devices)
 
 
 def _item(item: dict[str, Any]) -> AnswerItem:

@@ -111,8 +111,18 @@ def task_name(name: str, devices: dict[str, str]) -> str:
 
 
 def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
-    """Return the sentence and the items of an answer."""
-    parts: list[RenderableType] = [Text(answer.sentence, style="bold")]
+    """Return the words of a model with their sources, the sentence of the hub, and the items of an answer."""
+    parts: list[RenderableType] = []
+    if answer.words:
+        parts.append(Text(answer.words, style="bold"))
+        sources = [
+            f"[{number}] {task_name(cite.task, devices)}{f' {cite.pointer}' if cite.pointer else ''}"
+            for number, cite in enumerate(answer.cites, start=1)
+        ]
+        if sources:
+            parts.append(Text(f"From {', '.join(sources)}.", style="bright_black"))
+        parts.extend(Text(f"Left out, because no cited result shows it: {said}", "yellow") for said in answer.struck)
+    parts.append(Text(answer.sentence, style="" if answer.words else "bold"))
     parts.extend(_item_text(item, devices) for item in answer.items)
     return Group(*parts)
 

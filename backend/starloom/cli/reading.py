@@ -1,9 +1,10 @@
-"""Commands that read parts of a constellation: `logs events why diff`."""
+"""Commands that read parts of a constellation: `logs events why transcript diff`."""
 
 from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,6 +32,7 @@ def register(app: typer.Typer) -> None:
     hub_command(app, "logs")(logs)
     hub_command(app, "events")(events)
     hub_command(app, "why")(why)
+    hub_command(app, "transcript")(transcript)
     hub_command(app, "diff")(diff)
 
 
@@ -123,6 +125,33 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
             say(f"Before you reassign it: {item['warning']}")
     if found.get("more"):
         print(f"and {found['more']} more tasks")
+
+
+def transcript(
+    run: Invocation,
+    identity: IdArgument = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Write the calls as a recording, which a hub can repeat."),
+    ] = None,
+) -> None:
+    """Show what a model was told and what it said, call by call; --save keeps it as a recording."""
+    from starloom.cli.transcript_text import lines, recording
+
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/transcript", texts=True)
+    if save is not None:
+        if save.exists():
+            raise usage(f"{save} exists already", "Choose another file, or remove that one first.")
+        save.write_bytes(recording(found))
+        say(f"wrote {len(found['calls'])} calls to {save}")
+        say(f"A hub repeats them with: STARLOOM_LLM_URL=recorded:{save.absolute()} starloom up")
+        return
+    if run.as_json:
+        run.emit(found)
+        return
+    for line in lines(chosen, found):
+        say(line)
 
 
 def _to_type(action: str, constellation: str, task: str) -> str:

@@ -13,6 +13,7 @@ from starloom.core.clock import expiry, schedules
 from starloom.core.fleet import devices, draining, lab_faults, owner_questions
 from starloom.core.people import (
     access,
+    answer_words,
     approvals,
     compensation,
     controls,
@@ -236,6 +237,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind in review.TIMERS:
         review.on_timer(work, item)
         return
+    if item.kind in answer_words.TIMERS:
+        answer_words.on_timer(work, item)
+        return
     if item.kind == returning.TIMER:
         returning.on_timer(work, item)
         return
@@ -265,7 +269,11 @@ def _on_timer(work: Work, item: TimerFired) -> None:
         absence.on_timer(work, item)
         return
     constellation = work.shard.constellations.get(item.constellation)
-    if constellation is not None and constellation.head.deadline_s:
+    if (
+        constellation is not None
+        and constellation.head.deadline_s
+        and not answer_words.at_deadline(work, constellation)
+    ):
         controls.at_deadline(work, constellation)
 
 
@@ -295,6 +303,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.PlanProposed: requests.on_plan_proposed,
     i.ReviewProposed: escalations.on_proposed,
     i.ModelUsed: budgets.on_used,
+    i.AnswerWorded: answer_words.on_worded,
     i.QuestionAnswered: requests.on_answer,
     i.StandingRevoked: approvals.on_standing_revoked,
     i.FaultNoted: requests.on_fault_noted,

@@ -47,6 +47,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.controls import Controls
 from starloom.edge.routes.work.events import EventRoutes
 from starloom.edge.routes.work.forks import Forks
+from starloom.edge.routes.work.transcript import TranscriptRoute
 from starloom.edge.routes.work.why import WhyRoute
 from starloom.edge.web import problems
 from starloom.edge.web.admission import Admission, guarded_route
@@ -159,6 +160,7 @@ def build(
         Schedules(hub, repeats, submit, constellations),
         Secrets(hub, repeats),
         WhyRoute(hub, constellations),
+        TranscriptRoute(hub, constellations),
         Activity(hub),
         Forks(hub, repeats, constellations),
         Approvals(hub),

@@ -1,6 +1,6 @@
-"""The owner's model as a job uses it: connected by current settings, paid for in the log. Holds no key and no state.
+"""The owner's model as a job uses it: connected by current settings, paid for and recorded in the log.
 
-The settings are read for each job, so that a changed key file takes effect at once.
+Holds no key. The settings are read for each job, so that a changed key file takes effect at once.
 """
 
 from __future__ import annotations
@@ -8,22 +8,29 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state.inputs import ModelUsed
+from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
+from starloom.planner.model.answers import Stage
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.kept import in_force
-from starloom.planner.model.port import Model, Reply
+from starloom.planner.model.port import Model, ModelFault, Reply, Turn
+from starloom.planner.model.recorded import prompt_text, reply_text
 from starloom.planner.model.spending import Budget, Spent, budget_from
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Head, Job, Question, decode_entity
 from starloom_protocol.feed import FLEET
-from starloom_protocol.model_records import ModelDay
+from starloom_protocol.model_records import ModelCall, ModelDay
+from starloom_protocol.vocabulary import Sharing
 
 _log = logging.getLogger(__name__)
 _ASKED = "planner"
@@ -31,10 +38,12 @@ _ASKED = "planner"
 
 @dataclass(frozen=True)
 class Owned:
-    """The owner's model with its budget."""
+    """The owner's model with its name and its budget; `sharing` says which part of a result it may be shown."""
 
     model: Model
+    name: str
     budget: Budget
+    sharing: Sharing
 
 
 class ModelJobs:
@@ -49,11 +58,13 @@ class ModelJobs:
         folder: Path | None = None,
         connect: Callable[[Endpoint], Model] = connect,
         now_s: Callable[[], float] = time.time,
+        artifacts: HubArtifacts | None = None,
     ) -> None:
         self._environment = environment
         self._folder = folder
         self._connect = connect
         self.now_s = now_s
+        self.artifacts = artifacts or HubArtifacts(None)
 
     def owned(self) -> Owned | None:
         """Return the model, or None if none is set; imports its libraries, so call it in a thread.
@@ -66,7 +77,57 @@ class ModelJobs:
         if endpoint is None:
             return None
         _log.info("the model %s at %s is asked", endpoint.model, endpoint.host)
-        return Owned(self._connect(endpoint), budget_from(told))
+        sharing = Sharing.HEADS if endpoint.local else Sharing.CARDS
+        return Owned(self._connect(endpoint), endpoint.model, budget_from(told), sharing)
+
+    def recorded(self, owned: Owned, purse: Purse) -> Model:
+        """Return the model for one job: each call is paid for by `purse`, and its texts are kept."""
+        return _RecordedModel(owned, purse, self.artifacts, self.now_s)
+
+
+class _RecordedModel:
+    """A model whose calls are refused without a budget, counted, and recorded with both texts."""
+
+    def __init__(self, owned: Owned, purse: Purse, artifacts: HubArtifacts, now_s: Callable[[], float]) -> None:
+        self._owned = owned
+        self._purse = purse
+        self._artifacts = artifacts
+        self._now_s = now_s
+
+    async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
+        """Return the model's reply to the last turn.
+
+        Raises:
+            ModelFault: a budget is used up, or no reply came in time, size and form.
+            NotOurs: the claim was lost.
+            Unavailable: the engine does not answer.
+        """
+        await self._purse.before_call()
+        asked_ms = round(self._now_s() * 1000)
+        call = ModelCall(
+            asked_ms=asked_ms,
+            job="",
+            model=self._owned.name,
+            prompt=await self._artifacts.keep(prompt_text(instructions, turns, stage)),
+            stage=str(stage),
+        )
+        try:
+            reply = await self._owned.model.ask(instructions, turns, stage)
+        except ModelFault as error:
+            took_ms = round(self._now_s() * 1000) - asked_ms
+            await self._purse.after_call(replace(call, fault=error.fault.reason, took_ms=took_ms))
+            raise
+        told = replace(
+            call,
+            cached_tokens=reply.cached_tokens,
+            input_tokens=reply.input_tokens,
+            micros=reply.micros,
+            output_tokens=reply.output_tokens,
+            reply=await self._artifacts.keep(reply_text(reply)),
+            took_ms=round(self._now_s() * 1000) - asked_ms,
+        )
+        await self._purse.after_call(told)
+        return reply
 
 
 class Purse:
@@ -91,32 +152,41 @@ class Purse:
         self._now_s = now_s
         self._worker = worker
 
-    async def pay(self, reply: Reply | None) -> None:
-        """Check and count a call before it (None); count its tokens and money after it.
+    async def before_call(self) -> None:
+        """Count a call that is about to be made.
 
         Raises:
             ModelFault: a budget is used up.
             NotOurs: the claim was lost.
             Unavailable: the engine does not answer.
         """
-        if reply is None:
-            here = await self._reads.entities(self._constellation)
-            fleet = await self._reads.entities(FLEET)
-            today = spent_on(fleet[1] if fleet else {}, int(self._now_s() * 1000) // DAY_MS)
-            entities = here[1] if here else {}
-            self._budget.need(today, spent_in(entities), allowed_in(entities))
-        used = ModelUsed(
+        here = await self._reads.entities(self._constellation)
+        fleet = await self._reads.entities(FLEET)
+        today = spent_on(fleet[1] if fleet else {}, int(self._now_s() * 1000) // DAY_MS)
+        entities = here[1] if here else {}
+        self._budget.need(today, spent_in(entities), allowed_in(entities))
+        await self._report(calls=1)
+
+    async def after_call(self, call: ModelCall) -> None:
+        """Count the tokens and the money of the call that was made, and keep its record.
+
+        Raises:
+            NotOurs: the claim was lost.
+            Unavailable: the engine does not answer.
+        """
+        await self._report(call=call, micros=call.micros, tokens=call.input_tokens + call.output_tokens)
+
+    async def _report(self, **used: Any) -> None:
+        item = ModelUsed(
             by=f"worker:{self._worker}",
-            calls=1 if reply is None else 0,
             constellation=self._constellation,
             id=uuid.uuid4().hex,
             job=self._job,
-            micros=0 if reply is None else reply.micros,
             scope="worker",
-            tokens=0 if reply is None else reply.input_tokens + reply.output_tokens,
             worker=self._worker,
+            **used,
         )
-        answer = await ask(self._inbox, used)
+        answer = await ask(self._inbox, item)
         if answer.faults:
             raise NotOurs(f"job {self._job} of {self._constellation}: {answer.faults[0].reason}")
 

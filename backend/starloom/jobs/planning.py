@@ -156,7 +156,8 @@ class PlanJobs:
             worker=self._worker,
         )
         asked = questions_in(entities)
-        talk = Conversation(owned.model, head.request, parse(head.params), fleet, near=near, asked=asked, pay=purse.pay)
+        model = self._models.recorded(owned, purse)
+        talk = Conversation(model, head.request, parse(head.params), fleet, near=near, asked=asked)
         return _Made(await talk.plan(), talk)
 
     def _decide(self, head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:

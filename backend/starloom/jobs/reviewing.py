@@ -54,7 +54,8 @@ class ReviewJobs:
                     worker=self._worker,
                 )
                 view = fleet_of(fleet[1] if fleet else {})
-                talk = ReviewTalk(owned.model, seen.head.request, seen.tasks(), seen.ended, view, pay=purse.pay)
+                model = self._models.recorded(owned, purse)
+                talk = ReviewTalk(model, seen.head.request, seen.tasks(), seen.ended, view)
                 review = await talk.look()
         except ModelFault as error:
             review = Review(reason=error.fault.reason)

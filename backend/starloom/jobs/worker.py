@@ -22,7 +22,9 @@ from celery.signals import setup_logging
 from redis import Redis
 from redis.exceptions import RedisError
 
-from starloom.jobs.broker import PLAN_TASK, QUEUE, REVIEW_TASK, broker_url_of, make_celery
+from starloom.jobs.answering import AnswerJobs
+from starloom.jobs.artifacts import HubArtifacts, blobs_of
+from starloom.jobs.broker import ANSWER_TASK, PLAN_TASK, QUEUE, REVIEW_TASK, broker_url_of, make_celery
 from starloom.jobs.claiming import CLAIM_TTL_S
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import PlanJobs
@@ -73,7 +75,7 @@ def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
-def add_tasks(app: Celery, claimed: ClaimedJobs, plans: PlanJobs, reviews: ReviewJobs) -> None:
+def add_tasks(app: Celery, claimed: ClaimedJobs, plans: PlanJobs, reviews: ReviewJobs, answers: AnswerJobs) -> None:
     """Register the worker's Celery tasks."""
 
     def plan(constellation: str, job: str) -> None:
@@ -82,8 +84,12 @@ def add_tasks(app: Celery, claimed: ClaimedJobs, plans: PlanJobs, reviews: Revie
     def review(constellation: str, job: str) -> None:
         claimed.run(constellation, job, reviews.carry_out)
 
+    def answer(constellation: str, job: str) -> None:
+        claimed.run(constellation, job, answers.carry_out)
+
     app.task(plan, name=PLAN_TASK)
     app.task(review, name=REVIEW_TASK)
+    app.task(answer, name=ANSWER_TASK)
 
 
 class Watchdog(threading.Thread):
@@ -157,10 +163,10 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=SecurityWarning)
     places = WorkerPlaces.from_environment(os.environ)
     app = make_celery(places.broker_url)
-    models = ModelJobs(os.environ, folder_of(os.environ))
+    models = ModelJobs(os.environ, folder_of(os.environ), artifacts=HubArtifacts(blobs_of(os.environ)))
     name = worker_name()
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
-    add_tasks(app, claimed, PlanJobs(name, models=models), ReviewJobs(name, models))
+    add_tasks(app, claimed, PlanJobs(name, models=models), ReviewJobs(name, models), AnswerJobs(name, models))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
     watchdog.start()
     worker = app.Worker(

@@ -66,6 +66,10 @@ export const VITAL_WORDS: readonly Vital[] = ["battery_percent", "disk_percent",
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
 export const EFFECT_WORDS: readonly Effect[] = ["read", "write", "change", "destroy", "reach", "control"];
 
+/** The part of a result that a model may be shown: no value, its shape and facts, or the head of files too. */
+export type Sharing = "names" | "cards" | "cards_and_file_heads";
+export const SHARING_WORDS: readonly Sharing[] = ["names", "cards", "cards_and_file_heads"];
+
 /** How often work may be run, from at will to once at most. */
 export type Repeatability = "pure" | "idempotent" | "verifiable" | "compensable" | "never";
 export const REPEATABILITY_WORDS: readonly Repeatability[] = ["pure", "idempotent", "verifiable", "compensable", "never"];
@@ -142,8 +146,8 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "key_used" | "model_used" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_ready" | "task_released" | "task_retried" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "key_used", "model_used", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_late", "resumed", "review_closed", "review_opened", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_retried", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "key_used" | "model_used" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_ready" | "task_released" | "task_retried" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "key_used", "model_used", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_late", "resumed", "review_closed", "review_opened", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_retried", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** One end of the channel. */
 export type Side = "hub" | "agent";
@@ -343,6 +347,35 @@ export interface ModelDay {
   day: number;
   micros?: number;
   tokens?: number;
+}
+
+/** One call of a model for a job: the texts that went and came, and the cost. */
+export interface ModelCall {
+  asked_ms: number;
+  cached_tokens?: number;
+  fault?: string;
+  input_tokens?: number;
+  job: string;
+  micros?: number;
+  model?: string;
+  number?: number;
+  output_tokens?: number;
+  prompt?: string | null;
+  reply?: string | null;
+  stage: string;
+  took_ms?: number;
+}
+
+/** A call with its texts; a text is absent where it was not asked for, not kept, or too large for one reply. */
+export interface TranscriptCall {
+  call: ModelCall;
+  prompt_text?: string | null;
+  reply_text?: string | null;
+}
+
+/** The calls of a model for one constellation, in the order of time. */
+export interface Transcript {
+  calls: TranscriptCall[];
 }
 
 /** The budget of a constellation, `times` over: attempts, and millionths of a dollar for the model; 0: no bound. */
@@ -660,12 +693,21 @@ export interface AnswerItem {
   value?: string | null;
 }
 
+/** The evidence of an answer in words: a task's value, or the part of it at `pointer`. */
+export interface Cite {
+  pointer?: string;
+  task: string;
+}
+
 /** `state` is none, partial or final; the sentence is made by the core without a model. */
 export interface Answer {
+  cites?: Cite[];
   ended?: number;
   items?: AnswerItem[];
   sentence?: string;
   state?: string;
+  struck?: string[];
+  words?: string;
 }
 
 /** The specification of a task; only edits write it. */
@@ -1343,7 +1385,7 @@ export interface HubMessage {
   n: number;
 }
 
-export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency;
+export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
@@ -1371,6 +1413,7 @@ export interface EntityByKind {
   question: Question;
   version: Version;
   job: Job;
+  call: ModelCall;
   draft: Draft;
   device: Device;
   offer: Offer;
@@ -1632,6 +1675,7 @@ export const KINDS: Record<EventKind, KindRow> = {
   fault_failed: {"category": "lab", "words": "could not break it", "housekeeping": false},
   fault_heal_asked: {"category": "lab", "words": "asked the lab to repair it", "housekeeping": false},
   fault_injected: {"category": "lab", "words": "broke something on purpose", "housekeeping": false},
+  answer_worded: {"category": "other", "words": "told the answer in words", "housekeeping": true},
   answer_grew: {"category": "other", "words": "took % into the answer so far", "housekeeping": true},
   attention_cleared: {"category": "other", "words": "no longer needs %", "housekeeping": true},
   attention_raised: {"category": "other", "words": "asks for attention", "housekeeping": true},

@@ -20,6 +20,7 @@ export type {
   Health,
   Item,
   LabFault,
+  ModelCall,
   NotifyWhen,
   Offer,
   Overlap,

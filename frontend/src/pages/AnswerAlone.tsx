@@ -1,6 +1,6 @@
 /** The answer alone, or one part of it, under an address that can be passed on to whoever may see the hub. */
 import { Link } from "wouter";
-import { useStream } from "../app/context.ts";
+import { useFleet, useStream } from "../app/context.ts";
 import { Shell } from "../app/Shell.tsx";
 import { partsOf } from "../model/parts.ts";
 import { answer, head, specs } from "../model/selectors.ts";
@@ -14,6 +14,7 @@ const PARTS_MAX = 20;
 
 export function AnswerPage({ id, part: wanted }: { id: string; part: string | null }) {
   const model = useStream(id);
+  const fleet = useFleet();
   const constellation = head(model);
   if (!constellation) return <MissingConstellation id={id} />;
   const parts = partsOf(answer(model), specs(model));
@@ -26,7 +27,13 @@ export function AnswerPage({ id, part: wanted }: { id: string; part: string | nu
     >
       <div className="page alone">
         {wanted === null && (
-          <AnswerBand of={constellation} sentence={answer(model)?.sentence ?? ""} answer={answer(model)} label={null} />
+          <AnswerBand
+            of={constellation}
+            sentence={answer(model)?.sentence ?? ""}
+            answer={answer(model)}
+            label={null}
+            fleet={fleet}
+          />
         )}
         {shown.slice(0, PARTS_MAX).map((part) => (
           <section key={part.key} className="card" aria-label={part.title}>

@@ -35,6 +35,7 @@ import { age, clock, duration, FINAL } from "../model/words.ts";
 import { AnswerChips, AnswerStage } from "../panels/Answer.tsx";
 import { AnswerBand } from "../panels/AnswerBand.tsx";
 import { BreakButton, FaultLines } from "../panels/BreakSomething.tsx";
+import { Conversation, callsOf } from "../panels/Conversation.tsx";
 import { Feed } from "../panels/Feed.tsx";
 import { Inspector, type InspectorTab } from "../panels/Inspector.tsx";
 import { BehindLine, PriorityOf } from "../panels/PriorityChoice.tsx";
@@ -52,7 +53,7 @@ import { Said } from "../ui/Said.tsx";
 import { MissingConstellation } from "./Missing.tsx";
 
 const Graph = lazy(() => import("../graph/Graph.tsx"));
-type Lens = "answer" | "graph" | "list";
+type Lens = "answer" | "graph" | "list" | "conversation";
 const PLAY_MS = 1200;
 /** As in `narrow.css`. */
 const LOW = "(max-height: 560px)";
@@ -62,7 +63,12 @@ const LOW_ZOOM = 0.3;
 const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
 const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
 const HIDDEN = "none";
-const LENS: Record<Lens, string> = { answer: "Answer in full", graph: "Graph", list: "List" };
+const LENS: Record<Lens, string> = {
+  answer: "Answer in full",
+  graph: "Graph",
+  list: "List",
+  conversation: "Conversation",
+};
 /** Above so many tasks the list or the graph is drawn in a task of its own, behind the rest of the page. */
 const LARGE = 300;
 /** Above this many tasks outside of groups the list is shown first. */
@@ -207,6 +213,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { value: "list", label: "List", icon: "list" },
   ];
   if (phone) lenses.reverse();
+  if (callsOf(model).length > 0) lenses.push({ value: "conversation", label: "Conversation", icon: "recipe" });
   if (part && !beside) lenses.unshift({ value: "answer", label: "Answer", icon: "proof" });
 
   const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
@@ -342,6 +349,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           answer={result}
           sentence={sentenceNow(constellation, result, present)}
           label={phone ? null : final ? "Answer" : "Answer so far"}
+          fleet={fleet}
         >
           {!beside && lens !== "answer" && <AnswerChips constellation={id} parts={parts} onOpen={openPart} />}
         </AnswerBand>
@@ -428,7 +436,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           )}
         </div>
         {log.problem && shownVersion !== null && <ProblemNote problem={log.problem} />}
-        {views.length === 0 ? (
+        {lens === "conversation" ? (
+          <Conversation model={model} />
+        ) : views.length === 0 ? (
           <Empty title={constellation.state === "planning" ? "The plan is being made." : "There is no task yet."}>
             <p>{constellation.request}</p>
           </Empty>
@@ -509,7 +519,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 /** The lens that is shown: the one asked for, else the answer once there is one, else graph or list. */
 function lensOf(asked: string | null, has: { answer: boolean; chosen: boolean; listed: boolean }): Lens {
   if (asked === "answer" && has.answer) return "answer";
-  if (asked === "graph" || asked === "list") return asked;
+  if (asked === "graph" || asked === "list" || asked === "conversation") return asked;
   if (has.answer && has.chosen) return "answer";
   return has.listed ? "list" : "graph";
 }

@@ -1,8 +1,10 @@
 /** The band on top of a constellation: its answer in a sentence, or why there is none yet, and the answer's parts. */
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { shortAnswer } from "../model/selectors.ts";
+import type { StreamModel } from "../model/stream.ts";
 import type { Answer, Head } from "../model/types.ts";
 import { Said } from "../ui/Said.tsx";
+import { AnswerWords, Struck } from "./AnswerWords.tsx";
 
 interface Props {
   of: Head;
@@ -11,31 +13,43 @@ interface Props {
   sentence: string;
   /** What the band is of; null where there is no room to say it. */
   label: string | null;
+  fleet: StreamModel;
   children?: ReactNode;
 }
 
-export function AnswerBand({ of, answer, sentence: now, label, children }: Props) {
+export function AnswerBand({ of, answer, sentence: now, label, fleet, children }: Props) {
   const [whole, setWhole] = useState(false);
   const text = useRef<HTMLParagraphElement>(null);
   const sentence = now || sentenceWithout(of);
   const short = shortAnswer(answer);
   const [first, rest] = short ? [/[.!?]$/.test(short) ? short : `${short}.`, ` ${sentence}`] : leadOf(sentence);
-  const cut = useCut(text, whole, `${first}${rest}`);
+  const words = answer?.words ?? "";
+  const cut = useCut(text, whole, `${words}${first}${rest}`);
   return (
-    <div className="answer">
+    <div className={`answer ${words ? "worded" : ""}`}>
       {label && <span className="pill line">{label}</span>}
-      <p ref={text} className={`sentence ${whole ? "whole" : ""}`}>
-        <strong>
-          <Said text={first} />
-        </strong>
-        <Said text={rest} />
-      </p>
+      {words && answer ? (
+        <p ref={text} className={`sentence ${whole ? "whole" : ""}`}>
+          <AnswerWords constellation={of.id} answer={answer} fleet={fleet} />{" "}
+          <span className="dim">
+            <Said text={sentence} />
+          </span>
+        </p>
+      ) : (
+        <p ref={text} className={`sentence ${whole ? "whole" : ""}`}>
+          <strong>
+            <Said text={first} />
+          </strong>
+          <Said text={rest} />
+        </p>
+      )}
       {(cut || whole) && (
         <button type="button" className="link small nowrap" aria-expanded={whole} onClick={() => setWhole(!whole)}>
           {whole ? "Less" : "All of it"}
         </button>
       )}
       {children}
+      <Struck sentences={answer?.struck ?? []} />
     </div>
   );
 }

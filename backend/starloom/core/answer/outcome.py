@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.answer.story import sentence, so_far
-from starloom.core.people import escalations
+from starloom.core.people import answer_words, escalations
 from starloom.core.plan import review
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
@@ -44,7 +44,8 @@ def settle(work: Work, name: str) -> None:
         close_questions(work, constellation)
     elif head.state is _STATE.CANCELLING:
         review.abandon(work, constellation)
-    elif any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
+        answer_words.abandon(work, constellation)
+    elif _waits(work, constellation):
         return
     state = _STATE.CANCELLED if head.state is _STATE.CANCELLING else judge(constellation)
     not_undone = _not_undone(constellation)
@@ -61,6 +62,13 @@ def settle(work: Work, name: str) -> None:
         note=answer.sentence,
         by="engine",
     )
+
+
+def _waits(work: Work, constellation: Constellation) -> bool:
+    """Whether the end waits for a review, for a person, or last for the answer in words, whose job this opens."""
+    if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
+        return True
+    return answer_words.hold(work, constellation)
 
 
 def _not_undone(constellation: Constellation) -> list[str]:
@@ -128,7 +136,11 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     results = constellation.head.results or _leaves(constellation)
     items = [item for result in results for item in _items(constellation, work.shard.fleet, result)]
     said = sentence(constellation, work.shard.fleet, state, work.at_ms)
-    return Answer(items=items, sentence=said, state="final")
+    answer = Answer(items=items, sentence=said, state="final")
+    worded = answer_words.current(constellation)
+    if worded is None:
+        return answer
+    return replace(answer, cites=worded.cites, struck=worded.struck, words=worded.words)
 
 
 def _leaves(constellation: Constellation) -> list[ResultSpec]:

@@ -103,6 +103,7 @@ _ABOUT: dict[type, Callable[[Shard, Any], str | None]] = {
     i.PlanProposed: _named,
     i.ReviewProposed: _named,
     i.ModelUsed: _named,
+    i.AnswerWorded: _named,
     i.QuestionAnswered: _named,
     i.RequestReceived: _made_before,
     i.ResultReported: _reported,

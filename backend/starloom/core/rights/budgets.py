@@ -71,7 +71,11 @@ def on_used(work: Work, item: ModelUsed) -> None:
     if job.claimed_by != item.worker:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     used = replace(job, calls=job.calls + item.calls, tokens=job.tokens + item.tokens, micros=job.micros + item.micros)
-    work.emit(constellation, EventKind.MODEL_USED, job.id, [("job", job.id, used)])
+    puts: list[Put] = [("job", job.id, used)]
+    if item.call is not None:
+        called = replace(item.call, job=job.id, number=used.calls)
+        puts.append(("call", f"{job.id}/{used.calls}", called))
+    work.emit(constellation, EventKind.MODEL_USED, job.id, puts)
     stop(work, constellation)
     fleet = work.shard.fleet
     days: dict[str, ModelDay] = fleet.tables["model_day"]

@@ -13,9 +13,10 @@ import msgspec
 
 from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.edits import EditOperation, LoweredPlan
-from starloom_protocol.entities import Budget, Enrollment, Fault, Offer, Principal, SignIn, Token
+from starloom_protocol.entities import Budget, Cite, Enrollment, Fault, Offer, Principal, SignIn, Token
 from starloom_protocol.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
 from starloom_protocol.lab_faults import FaultKind, FaultTarget
+from starloom_protocol.model_records import ModelCall
 from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Priority, Profile
 
@@ -85,13 +86,32 @@ class PlanProposed(Input, frozen=True, kw_only=True, tag="plan_proposed"):
 
 
 class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
-    """A worker calls a model (`calls`), or reports the cost: `micros` are millionths of a dollar."""
+    """A worker calls a model (`calls`), or reports the cost: `micros` are millionths of a dollar.
 
+    `call` is the record of the call that is reported; its job and number are those of the job.
+    """
+
+    call: ModelCall | None = None
     calls: int = 0
     constellation: str
     job: str
     micros: int = 0
     tokens: int = 0
+    worker: str
+
+
+class AnswerWorded(Input, frozen=True, kw_only=True, tag="answer_worded"):
+    """The answer of a model in words with its evidence, or the `reason` why there is none.
+
+    `struck` are its sentences that the worker took out, because no cited value holds a figure or name in them.
+    """
+
+    cites: list[Cite] = []
+    constellation: str
+    job: str
+    reason: str = ""
+    struck: list[str] = []
+    words: str = ""
     worker: str
 
 
@@ -519,6 +539,7 @@ AnyInput = (
     | PlanProposed
     | ReviewProposed
     | ModelUsed
+    | AnswerWorded
     | EditProposed
     | ControlRequested
     | StopAllRequested

@@ -55,6 +55,7 @@ CONSTELLATION_KINDS = (
     "question",
     "version",
     "job",
+    "call",
     "draft",
 )
 FLEET_KINDS = (

@@ -268,7 +268,14 @@ def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> dict[s
         }
         for item in answer.items
     ]
-    return {"state": answer.state, "sentence": answer.sentence, "items": items}
+    told: dict[str, Any] = {"state": answer.state, "sentence": answer.sentence, "items": items}
+    if answer.words:
+        told |= {
+            "words": answer.words,
+            "cites": [{"task": cite.task, "pointer": cite.pointer} for cite in answer.cites],
+            "struck": list(answer.struck),
+        }
+    return told
 
 
 def question_shape(constellation: str, question: Question) -> dict[str, Any]:

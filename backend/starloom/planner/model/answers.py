@@ -20,6 +20,7 @@ class Stage(StrEnum):
 
     PLANNING = "planning"
     REVIEWING = "reviewing"
+    ANSWERING = "answering"
 
 
 TEXT: Final[Schema] = {"type": "string"}
@@ -136,6 +137,12 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
         kind={"type": "string", "enum": ["edit", "no_change", "question", "cannot"]},
         operations=_list(OPERATION),
         text=TEXT,
+    ),
+    Stage.ANSWERING: _object(
+        ("kind", "text"),
+        kind={"type": "string", "enum": ["answer", "cannot"]},
+        text=TEXT,
+        cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
     ),
 }
 

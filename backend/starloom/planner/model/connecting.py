@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import cast
 
 from starloom.planner.model.endpoint import Endpoint
 from starloom.planner.model.port import Model, ModelFault
+from starloom.planner.model.recorded import RecordedModel, replies_in
 from starloom_protocol.vocabulary import Code
 
 _WIRE = "starloom.planner.model.wire"
@@ -16,11 +18,21 @@ def connect(endpoint: Endpoint) -> Model:
     """Return the model at an endpoint; nothing is dialled before it is asked.
 
     Raises:
-        ModelFault: the extra `model` is not installed.
+        ModelFault: the extra `model` is not installed, or a recording cannot be read.
     """
+    if endpoint.recording is not None:
+        return _recorded(endpoint.recording)
     try:
         wire = import_module(_WIRE)
     except ImportError as error:
         reason = f"the libraries for a model are not installed ({error.name} is missing)"
         raise ModelFault(Code.MODEL_NOT_SET, reason) from error
     return cast(Model, wire.WiredModel(endpoint))
+
+
+def _recorded(file: Path) -> Model:
+    try:
+        replies = replies_in(file.read_bytes().splitlines())
+    except OSError as error:
+        raise ModelFault(Code.MODEL_NOT_SET, f"the recording {file} cannot be read ({error.strerror})") from error
+    return RecordedModel(replies, f"the recording {file.name}")

@@ -20,6 +20,7 @@ from starloom_protocol.wording import quoted
 KEY_BYTES_MAX = 4096
 CALL_S_MAX = 3600
 OUTPUT_TOKENS_MAX = 1_000_000
+RECORDED_SCHEME = "recorded:"
 _ANTHROPIC_HOST = "api.anthropic.com"
 
 
@@ -49,16 +50,18 @@ class Endpoint:
     wire: Wire = Wire.OPENAI
     key: str = field(default="", repr=False)
     limits: Limits = Limits()
+    recording: Path | None = None
+    """A file of recorded calls, whose replies are repeated; nothing is dialled then."""
 
     @property
     def host(self) -> str:
         """Return the host and port, which is all that people are shown of the address."""
-        return urlsplit(self.url).netloc
+        return urlsplit(self.url).netloc if self.recording is None else self.recording.name
 
     @property
     def local(self) -> bool:
         """Whether it is on this machine, where a call costs no money, whatever the name of its model."""
-        return _is_near(urlsplit(self.url).hostname or "")
+        return self.recording is not None or _is_near(urlsplit(self.url).hostname or "")
 
 
 def endpoint_from(environment: Mapping[str, str]) -> Endpoint | None:
@@ -70,6 +73,8 @@ def endpoint_from(environment: Mapping[str, str]) -> Endpoint | None:
     url = environment.get("STARLOOM_LLM_URL", "").strip().rstrip("/")
     if not url:
         return None
+    if url.startswith(RECORDED_SCHEME):
+        return Endpoint(url=url, model="recorded", recording=Path(url.removeprefix(RECORDED_SCHEME)))
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise _wrong("STARLOOM_LLM_URL must be http(s)://HOST[:PORT][/PATH], without a name, a query or a fragment")

@@ -15,7 +15,6 @@ from starloom.planner.matching import Candidate
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.model.reading import Asked, Declined, Picked, Wished, read_reply
-from starloom.planner.model.spending import Pay, free
 from starloom.planner.planning import plan_recipe
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
@@ -41,12 +40,10 @@ class Conversation:
         *,
         near: Sequence[tuple[Recipe, Candidate]] = (),
         asked: Sequence[tuple[str, str]] = (),
-        pay: Pay = free,
     ) -> None:
         self._model = model
         self._near = {recipe.name: recipe for recipe, _ in near}
         self._fleet = fleet
-        self._pay = pay
         self._repairs = REPAIRS
         self.parts: list[PromptPart] = planning_parts(words, params, fleet, asked, near)
         self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
@@ -55,9 +52,7 @@ class Conversation:
         """Ask and, if the answer has faults, have them mended; never return an empty plan."""
         while True:
             try:
-                await self._pay(None)
                 reply = await self._model.ask(self.parts[0].text, self._turns)
-                await self._pay(reply)
             except ModelFault as error:
                 return error.fault
             read = read_reply(reply)

@@ -32,11 +32,13 @@ class Reply:
     """The reply of a model.
 
     `micros` is its price in millionths of a dollar, 0 where that is not known; `cut` says that the model stopped at its
-    length limit; `refused`, that it would not answer.
+    length limit; `refused`, that it would not answer. `cached_tokens` are those of the input that the endpoint had kept
+    from an earlier call.
     """
 
     text: str
     input_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
     micros: int = 0
     cut: bool = False

@@ -60,7 +60,15 @@ class Unchanged:
     """A reviewer leaves the plan unchanged."""
 
 
-Read = Wished | Picked | Asked | Declined | Changed | Unchanged | Fault
+@dataclass(frozen=True)
+class Worded:
+    """An answer in words and the results that it cites, not checked yet."""
+
+    text: str
+    cites: list[Any]
+
+
+Read = Wished | Picked | Asked | Declined | Changed | Unchanged | Worded | Fault
 
 
 def read_reply(reply: Reply) -> Read:
@@ -93,6 +101,11 @@ def read_reply(reply: Reply) -> Read:
         if not isinstance(operations, list) or not operations:
             return _unreadable("an answer of kind edit needs `operations`, a list")
         return Changed(operations, short(text) if isinstance(text, str) else "")
+    if kind == "answer":
+        cites = found.get("cites", [])
+        if not isinstance(text, str) or not text.strip() or not isinstance(cites, list):
+            return _unreadable("an answer of kind answer needs `text`, and `cites`, a list")
+        return Worded(text, cites)
     if kind in ("question", "cannot"):
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")

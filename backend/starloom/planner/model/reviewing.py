@@ -15,7 +15,6 @@ from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Model, ModelFault, Turn
 from starloom.planner.model.prompt import PromptPart, device_lines, tool_lines
 from starloom.planner.model.reading import Asked, Changed, Declined, Unchanged, read_reply
-from starloom.planner.model.spending import Pay, free
 from starloom_protocol.edits import EditOperation
 from starloom_protocol.entities import Fault
 from starloom_protocol.plan import check_edit
@@ -78,13 +77,10 @@ class ReviewTalk:
         tasks: Sequence[TaskSeen],
         ended: Collection[str],
         fleet: FleetView,
-        *,
-        pay: Pay = free,
     ) -> None:
         self._model = model
         self._fleet = fleet
         self._ids = {task.id for task in tasks}
-        self._pay = pay
         self._repairs = REPAIRS
         self._last: Review | None = None
         self.parts = review_parts(request, tasks, ended, fleet)
@@ -94,9 +90,7 @@ class ReviewTalk:
         """Ask the model; every failure of it becomes no change, with its reason."""
         while True:
             try:
-                await self._pay(None)
                 reply = await self._model.ask(self.parts[0].text, self._turns, Stage.REVIEWING)
-                await self._pay(reply)
             except ModelFault as error:
                 return Review(reason=error.fault.reason)
             read = read_reply(reply)

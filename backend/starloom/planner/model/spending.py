@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from starloom.planner.model.port import ModelFault, Reply
+from starloom.planner.model.port import ModelFault
 from starloom_protocol.vocabulary import Code
-
-Pay = Callable[[Reply | None], Awaitable[None]]
-"""Called before a call with None (refuses it by `ModelFault`) and after it with the reply (records its cost)."""
 
 TOKENS_PER_DAY = 1_000_000
 TOKENS_PER_CONSTELLATION = 200_000
 CALLS_PER_CONSTELLATION = 50
 MICROS = 1_000_000
-
-
-async def free(_reply: Reply | None) -> None:
-    """Ask nothing: no budget is set."""
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ _MISREAD = (AttributeError, KeyError, TypeError, ValueError)
 _ASKED_FOR = {
     Stage.PLANNING: "Give the plan, a recipe with its values, one question, or why it cannot be done.",
     Stage.REVIEWING: "Give the edit, no change, or what a person should decide.",
+    Stage.ANSWERING: "Give the answer in words with the results that it rests on, or why there is none.",
 }
 
 
@@ -226,10 +227,12 @@ def _reply(response: ModelResponse, sent_bytes: int, *, priced: bool) -> Reply:
         input_tokens=response.usage.input_tokens if response.usage.input_tokens > 0 else _tokens(sent_bytes),
         output_tokens=response.usage.output_tokens if response.usage.output_tokens > 0 else _tokens(len(text.encode())),
     )
+    cached = max(response.usage.cache_read_tokens, 0)
     response = replace(response, usage=usage)
     return Reply(
         text=text,
         input_tokens=usage.input_tokens,
+        cached_tokens=cached,
         output_tokens=usage.output_tokens,
         cut=response.finish_reason == "length",
         micros=_price(response) if priced else 0,

@@ -1,0 +1,67 @@
+"""The transcript of a constellation as text, and as a recording whose replies a hub can repeat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+_DOLLAR: Final = 1_000_000
+_STAGES: Final = {"planning": "Planning", "reviewing": "Review", "answering": "Answer"}
+_NOT_KEPT: Final = "(this text was not kept)"
+
+
+def lines(constellation: str, found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a transcript: for each call its head, what was new in it, and the reply."""
+    calls = found["calls"]
+    if not calls:
+        yield f"No model was asked for {constellation}."
+        return
+    for number, item in enumerate(calls, start=1):
+        call = item["call"]
+        yield f"{number}. {_STAGES.get(call['stage'], call['stage'])}: {_head(call)}"
+        yield from _indented(_asked(item.get("prompt_text")), "told")
+        if call.get("fault"):
+            yield f"   no reply: {call['fault']}"
+        else:
+            yield from _indented(_replied(item.get("reply_text")), "said")
+
+
+def _head(call: Mapping[str, Any]) -> str:
+    cached = f", {call['cached_tokens']} of them kept by the endpoint" if call.get("cached_tokens") else ""
+    money = f", {call['micros'] / _DOLLAR:.4f} dollars" if call.get("micros") else ""
+    tokens = f"{call.get('input_tokens', 0)} tokens in{cached}, {call.get('output_tokens', 0)} out"
+    return f"{call.get('model', 'a model')}, {tokens}{money}, {call.get('took_ms', 0) / 1000:.1f} s"
+
+
+def _asked(text: str | None) -> str:
+    """Return the last turn of a prompt; the earlier ones are those of the calls before."""
+    if text is None:
+        return _NOT_KEPT
+    turns = json.loads(text)["turns"]
+    return str(turns[-1]["text"]) if turns else ""
+
+
+def _replied(text: str | None) -> str:
+    return _NOT_KEPT if text is None else str(json.loads(text)["text"])
+
+
+def _indented(text: str, who: str) -> Iterator[str]:
+    first, *rest = text.splitlines() or [""]
+    yield f"   {who}: {first}"
+    yield from (f"         {line}" for line in rest)
+
+
+def recording(found: Mapping[str, Any]) -> bytes:
+    """Return the calls as lines of JSON, `{model, prompt, reply, stage}`; a call without both texts is left out."""
+    rows = [
+        {
+            "model": item["call"].get("model", ""),
+            "prompt": item["prompt_text"],
+            "reply": item["reply_text"],
+            "stage": item["call"]["stage"],
+        }
+        for item in found["calls"]
+        if item.get("prompt_text") is not None and item.get("reply_text") is not None
+    ]
+    return b"".join(json.dumps(row, ensure_ascii=False, sort_keys=True).encode() + b"\n" for row in rows)

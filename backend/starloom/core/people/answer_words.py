@@ -1,0 +1,173 @@
+"""The answer in words: before a constellation that a model planned ends, a model may tell its answer in sentences.
+
+Owns the job, its hold and its limits. The hold is bounded: without a worker, a model or an answer in time, the
+constellation ends with the sentence of the engine. Words change no state, no result and no outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.people.clarifications import PLAN_JOB
+from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
+from starloom.core.state.inputs import AnswerWorded, TimerFired
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.entities import Answer, Job
+from starloom_protocol.events import EventKind
+from starloom_protocol.vocabulary import Code, ConstellationState
+
+KIND: Final = "answer"
+HOLD_MS: Final = 90_000
+"""Long enough for a small model on a laptop to read a few thousand tokens; the results are shown meanwhile."""
+UNCLAIMED_MS: Final = 3_000
+OVER, UNCLAIMED = "answer_over", "answer_unclaimed"
+TIMERS: Final = frozenset({OVER, UNCLAIMED})
+ANSWERS_MOST: Final = 5
+"""The most answers of one constellation, which may be reopened by a person again and again."""
+WORDS_CHARS_MOST: Final = 2_000
+CITES_MOST: Final = 40
+STRUCK_MOST: Final = 20
+
+
+def _jobs(constellation: Constellation) -> list[Job]:
+    return [job for job in constellation.jobs.values() if job.kind == KIND]
+
+
+def open_job(constellation: Constellation) -> Job | None:
+    """Return the open answer job, or None."""
+    return next((job for job in _jobs(constellation) if job.state != "done"), None)
+
+
+def _standing(constellation: Constellation) -> str:
+    """Return a name for the results that an answer tells of; it changes with the plan and with each further end."""
+    return f"{constellation.head.version}/{len(constellation.attempts)}/{constellation.progress.ended}"
+
+
+def current(constellation: Constellation) -> Answer | None:
+    """Return the answer in words that tells of the present results, or None."""
+    jobs = _jobs(constellation)
+    told = constellation.tables["answer"].get("")
+    if not jobs or jobs[-1].tasks != [_standing(constellation)] or not isinstance(told, Answer) or not told.words:
+        return None
+    return told
+
+
+def hold(work: Work, constellation: Constellation) -> bool:
+    """Whether the end waits for words: open a job for them if they are due, and say if one is open."""
+    jobs = _jobs(constellation)
+    standing = _standing(constellation)
+    last = jobs[-1] if jobs else None
+    if last is not None and last.tasks == [standing]:
+        return last.state != "done"
+    if last is not None and last.state != "done":
+        close(work, constellation, last, "the results changed")
+    if len(jobs) >= ANSWERS_MOST or not _wanted(constellation):
+        return False
+    job = Job(id=f"{KIND}-{len(jobs) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[standing])
+    work.emit(constellation, EventKind.JOB_OPENED, job.id, [("job", job.id, job)], by="engine")
+    work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
+    for timer in _timers(constellation, job):
+        work.order(timer)
+    return True
+
+
+def _wanted(constellation: Constellation) -> bool:
+    """Whether a person asked in words and a model made the plan: then it is reachable, and its use was agreed to."""
+    head = constellation.head
+    if not head.request or head.undone_from is not None:
+        return False
+    return any(job.kind == PLAN_JOB and job.calls for job in constellation.jobs.values())
+
+
+def _timers(constellation: Constellation, job: Job) -> Iterator[ArmTimer]:
+    waits = ((OVER, HOLD_MS),) if job.claimed_by is not None else ((OVER, HOLD_MS), (UNCLAIMED, UNCLAIMED_MS))
+    for kind, after_ms in waits:
+        yield ArmTimer(constellation=constellation.name, due_ms=job.opened_ms + after_ms, entity=job.id, kind=kind)
+
+
+def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
+    """Yield the timers that close an open answer job, computed from state."""
+    job = open_job(constellation)
+    if job is not None:
+        yield from _timers(constellation, job)
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """Close an answer job that was not claimed or not finished in time."""
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.entity) if constellation else None
+    if constellation is None or job is None or job.state == "done":
+        work.ignore("the answer is closed")
+    elif item.kind == UNCLAIMED and job.claimed_by is not None:
+        work.ignore("the answer is claimed")
+    else:
+        late = "no worker took it" if item.kind == UNCLAIMED else "the model took too long"
+        close(work, constellation, job, late)
+
+
+def on_worded(work: Work, item: AnswerWorded) -> None:
+    """Take the model's answer in words, or the reason why there is none; close the job either way.
+
+    Words about results that have changed meanwhile are dropped.
+
+    Raises:
+        Refusal: there is no such job, another worker has it, or the answer is larger than an answer may be.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    if constellation is None or job is None or job.kind != KIND:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no answer job {item.job}"))
+    if job.state == "done" or constellation.name not in work.shard.live:
+        work.ignore("the answer is closed")
+        work.answer({"accepted": False})
+        return
+    if job.claimed_by not in (None, item.worker):
+        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    _refuse_too_much(constellation, item)
+    if job.tasks != [_standing(constellation)] or not item.words:
+        close(work, constellation, job, item.reason or "the results changed")
+        work.answer({"accepted": False})
+        return
+    told = constellation.tables["answer"].get("")
+    answer = told if isinstance(told, Answer) else Answer(state="partial")
+    answer = replace(answer, cites=item.cites, struck=item.struck, words=item.words)
+    puts: list[Put] = [("job", job.id, replace(job, state="done")), ("answer", "", answer)]
+    work.emit(constellation, EventKind.ANSWER_WORDED, job.id, puts, by="model")
+    work.shard.settled[constellation.name] = None
+    work.answer({"accepted": True})
+
+
+def _refuse_too_much(constellation: Constellation, item: AnswerWorded) -> None:
+    if len(item.words) > WORDS_CHARS_MOST or sum(map(len, item.struck)) > WORDS_CHARS_MOST:
+        raise Refusal(fault(Code.TOO_LARGE, f"an answer in words has at most {WORDS_CHARS_MOST} characters", "words"))
+    if len(item.cites) > CITES_MOST or len(item.struck) > STRUCK_MOST:
+        raise Refusal(fault(Code.TOO_LARGE, f"an answer cites at most {CITES_MOST} results", "cites"))
+    for number, cite in enumerate(item.cites):
+        if cite.task not in constellation.tasks and cite.task not in constellation.groups:
+            raise Refusal(fault(Code.NOT_FOUND, f"there is no task {cite.task[:80]}", f"cites[{number}]"))
+
+
+def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:
+    """Close an answer job without words; the constellation may end."""
+    work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, replace(job, state="done"))], note=note)
+    work.shard.settled[constellation.name] = None
+
+
+def at_deadline(work: Work, constellation: Constellation) -> bool:
+    """End a constellation whose work is done and that only waits for words; False if there is more to wait for."""
+    job = open_job(constellation)
+    if job is None or constellation.unfinished_top or constellation.head.state is not ConstellationState.ACTIVE:
+        return False
+    close(work, constellation, job, "its deadline has passed")
+    return True
+
+
+def abandon(work: Work, constellation: Constellation) -> None:
+    """Close the answer job of a constellation that is stopped."""
+    job = open_job(constellation)
+    if job is not None:
+        close(work, constellation, job, "the constellation was stopped")

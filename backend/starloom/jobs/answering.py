@@ -1,0 +1,157 @@
+"""The answer job: sends the results of ended tasks to the owner's model, and reports its checked words to the engine.
+
+Every failure ends in an answer without words, so that no constellation waits for a model that does not help.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from starloom.core.state.inputs import AnswerWorded
+from starloom.jobs.artifacts import HubArtifacts
+from starloom.jobs.claiming import NotOurs, ask
+from starloom.jobs.modelling import ModelJobs, Purse
+from starloom.planner.cards import card_of
+from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
+from starloom.planner.model.port import ModelFault
+from starloom.store.port import InboxPort, ReadPort
+from starloom_protocol.entities import Answer, Attempt, Device, GroupRecord, Head, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.feed import FLEET
+from starloom_protocol.values import MISSING, parse
+from starloom_protocol.vocabulary import Sharing, TaskState
+
+VALUE_BYTES_MOST: Final = 1024 * 1024
+"""The largest value that is read for its evidence; a larger one is shown by its file alone."""
+TASKS_MOST: Final = 200
+_TOLD: Final = (TaskState.SUCCEEDED, TaskState.FAILED)
+
+
+class AnswerJobs:
+    """Carries out answer jobs claimed under `worker`."""
+
+    def __init__(self, worker: str, models: ModelJobs) -> None:
+        self._worker = worker
+        self._models = models
+
+    async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
+        """Have the answer of a constellation written, and report it."""
+        found = await reads.entities(constellation)
+        if found is None:
+            raise NotOurs(f"{constellation} does not exist")
+        fleet = await reads.entities(FLEET)
+        seen = _Ended(found[1], fleet[1] if fleet else {})
+        words = await self._written(reads, inbox, seen, job)
+        item = AnswerWorded(
+            by=f"worker:{self._worker}",
+            cites=list(words.cites),
+            constellation=constellation,
+            id=uuid.uuid4().hex,
+            job=job,
+            reason=words.reason[:500],
+            scope="worker",
+            struck=list(words.struck),
+            words=words.words,
+            worker=self._worker,
+        )
+        await ask(inbox, item)
+
+    async def _written(self, reads: ReadPort, inbox: InboxPort, seen: _Ended, job: str) -> Words:
+        try:
+            owned = await asyncio.to_thread(self._models.owned)
+        except ModelFault as error:
+            return Words(reason=error.fault.reason)
+        if owned is None:
+            return Words(reason="no model is set")
+        purse = Purse(
+            reads,
+            inbox,
+            owned.budget,
+            constellation=seen.head.id,
+            job=job,
+            now_s=self._models.now_s,
+            worker=self._worker,
+        )
+        results = [await self._result(seen, task, owned.sharing) for task in seen.tasks()]
+        model = self._models.recorded(owned, purse)
+        return await AnswerTalk(model, seen.head.request, seen.sentence, results).write()
+
+    async def _result(self, seen: _Ended, task: str, sharing: Sharing) -> ResultSeen:
+        attempt = seen.attempt(task)
+        now_ms = round(self._models.now_s() * 1000)
+        card = card_of(
+            seen.specs[task],
+            seen.records[task],
+            attempt,
+            device=seen.device_name(attempt),
+            now_ms=now_ms,
+            sharing=sharing,
+        )
+        value = MISSING if card.head is None else await _value_of(attempt, self._models.artifacts)
+        return ResultSeen(card, value, seen.titles.get(task, ""))
+
+
+async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
+    """Return the value of an attempt, or MISSING where it gave none or its file cannot be read."""
+    if attempt is None:
+        return MISSING
+    text = attempt.value
+    if text is None and attempt.artifact is not None:
+        raw = await artifacts.read(attempt.artifact, VALUE_BYTES_MOST)
+        text = raw.decode("utf-8", "replace") if raw is not None else None
+    if text is None:
+        return MISSING
+    try:
+        return parse(text)
+    except ValueError:
+        return MISSING
+
+
+class _Ended:
+    """A committed constellation whose tasks have ended, as the writer of its answer reads it."""
+
+    def __init__(self, entities: Mapping[str, bytes], fleet: Mapping[str, bytes]) -> None:
+        records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}
+        head = records.get("head")
+        if not isinstance(head, Head):
+            raise NotOurs("the constellation has no head")
+        self.head = head
+        self.specs = {key.removeprefix("spec/"): item for key, item in records.items() if isinstance(item, TaskSpec)}
+        self.records = {
+            key.removeprefix("task/"): item for key, item in records.items() if isinstance(item, TaskRecord)
+        }
+        self._groups = {key.removeprefix("group/") for key, item in records.items() if isinstance(item, GroupRecord)}
+        self._attempts = {key: item for key, item in records.items() if isinstance(item, Attempt)}
+        told = records.get("answer")
+        self.sentence = told.sentence if isinstance(told, Answer) else ""
+        self._fleet = fleet
+        self.titles = {task: result.title for result in head.results for task in self._below(result.source)}
+
+    def tasks(self) -> list[str]:
+        """Return the tasks to tell of: the plan's results first, then those that failed, then the last ones."""
+        ended = [task for task, record in self.records.items() if record.state in _TOLD]
+        failed = [task for task in ended if self.records[task].state is TaskState.FAILED]
+        ordered: Iterable[str] = (*(task for task in ended if task in self.titles), *failed, *reversed(ended))
+        return list(dict.fromkeys(ordered))[:TASKS_MOST]
+
+    def attempt(self, task: str) -> Attempt | None:
+        return self._attempts.get(f"attempt/{task}/{self.records[task].attempt}")
+
+    def device_name(self, attempt: Attempt | None) -> str:
+        raw = self._fleet.get(f"device/{attempt.device}") if attempt is not None else None
+        device = decode_entity(f"device/{attempt.device}", raw) if attempt is not None and raw is not None else None
+        return device.name if isinstance(device, Device) else ""
+
+    def _below(self, source: str) -> list[str]:
+        """Return a task, or the tasks of a group at any depth."""
+        if source not in self._groups:
+            return [source]
+        inside = {source}
+        found: list[str] = []
+        for task, spec in self.specs.items():
+            if spec.group in inside:
+                inside.add(task)
+                found.append(task)
+        return found

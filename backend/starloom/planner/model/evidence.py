@@ -1,0 +1,221 @@
+"""Evidence: whether the figures and names of a model's text occur in the values that it cites.
+
+Pure. A sentence with a figure or a name that no cited value holds is struck out; nothing is corrected. A figure may be
+rounded, given in another unit of bytes, or count the entries of a list; a name may differ in its case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+NUMBERS_MOST: Final = 200_000
+TEXT_CHARS_MOST: Final = 4 * 1024 * 1024
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s])|\n+")
+_MARK = re.compile(r"\[\d{1,3}\]")
+_FIGURE = re.compile(r"[+-]?\d[\w.,:/=@%+-]*|\w[\w.,:/=@+-]*\d[\w.,:/=@%+-]*")
+_PLAIN = re.compile(r"([+-]?)(\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?\s*(%|[A-Za-z]+)?")
+_QUOTED = re.compile(r"[`\u201c\u2018\"]([^`\u201d\u2019\"]{1,200})[`\u201d\u2019\"]")
+_NAME = re.compile(r"[A-Za-z_~./\\][\w./\\@~:-]*[\w/]")
+_PART = re.compile(r"[/=:@,+-]+")
+_FIELD = re.compile(r"[/=@]+")
+"""The signs that separate values in a text; those within dates and times do not make their parts figures."""
+_UNITS: Final[Mapping[str, tuple[float, ...]]] = {
+    "": (1,),
+    "%": (1, 0.01),
+    "kb": (1e3, 1024.0),
+    "kib": (1024.0,),
+    "mb": (1e6, 1024.0**2),
+    "mib": (1024.0**2,),
+    "gb": (1e9, 1024.0**3),
+    "gib": (1024.0**3,),
+    "tb": (1e12, 1024.0**4),
+    "tib": (1024.0**4,),
+    "b": (1,),
+    "bytes": (1,),
+    "ms": (1, 0.001),
+    "s": (1, 1000),
+    "min": (60, 60_000),
+    "h": (3600, 3_600_000),
+}
+_COUNTS: Final = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
+    "fifteen": 15,
+    "sixteen": 16,
+    "seventeen": 17,
+    "eighteen": 18,
+    "nineteen": 19,
+    "twenty": 20,
+}
+
+
+@dataclass
+class Evidence:
+    """The figures and the texts of the cited values."""
+
+    numbers: set[float] = field(default_factory=set)
+    _texts: list[str] = field(default_factory=list)
+    _chars: int = 0
+
+    def add(self, value: Any) -> None:
+        """Add a JSON value: its scalars, its field names, and how many entries its lists and objects have."""
+        stack = [value]
+        while stack and len(self.numbers) < NUMBERS_MOST and self._chars < TEXT_CHARS_MOST:
+            item = stack.pop()
+            if isinstance(item, bool) or item is None:
+                continue
+            if isinstance(item, int | float):
+                self.numbers.add(float(item))
+            elif isinstance(item, str):
+                self.add_text(item)
+            elif isinstance(item, Mapping):
+                self.numbers.add(float(len(item)))
+                stack.extend(item.values())
+                for key in item:
+                    self.add_text(str(key))
+            elif isinstance(item, list | tuple):
+                self.numbers.add(float(len(item)))
+                stack.extend(reversed(item))
+
+    def add_text(self, text: str) -> None:
+        """Add a text: all of it as names, and the figures in it."""
+        self._texts.append(text.casefold())
+        self._chars += len(text)
+        for found in _FIGURE.finditer(text):
+            for part in (found.group(), *_FIELD.split(found.group())):
+                number = _number(part.rstrip(".,:"))
+                if number is not None:
+                    self.numbers.add(number[0])
+
+    @property
+    def text(self) -> str:
+        """Return all texts, in lower case, a line each."""
+        if len(self._texts) > 1:
+            self._texts = ["\n".join(self._texts)]
+        return self._texts[0] if self._texts else ""
+
+    def has_figure(self, token: str) -> bool:
+        """Whether a token with digits occurs here, as it is, as a number, or part for part."""
+        before = r"(?<![\d.,])" if token[0].isdigit() else r"(?<!\w)"
+        after = r"(?!\d|[.,]\d)" if token[-1].isdigit() else r"(?!\w)"
+        if re.search(before + re.escape(token.casefold()) + after, self.text):
+            return True
+        if self._has_number(token):
+            return True
+        parts = [part for part in _PART.split(token) if part]
+        return len(parts) > 1 and all(
+            self.has_figure(part) if any(map(str.isdigit, part)) else part.casefold() in self.text for part in parts
+        )
+
+    def has_name(self, name: str) -> bool:
+        """Whether a name occurs here, in any case."""
+        return name.casefold() in self.text
+
+    def has_count(self, count: int) -> bool:
+        """Whether a number occurs here, or a list of that many entries."""
+        return float(count) in self.numbers
+
+    def _has_number(self, token: str) -> bool:
+        found = _number(token)
+        if found is None:
+            return False
+        value, decimals, unit = found
+        scales = _UNITS.get(unit.casefold(), (1,))
+        half = 0.5 * 10**-decimals
+        return any(
+            abs(number / scale - value) <= half * (1 + 1e-9) if decimals or scale != 1 else number == value
+            for scale in scales
+            for number in self.numbers
+        )
+
+
+def _number(token: str) -> tuple[float, int, str] | None:
+    """Return a number with its count of decimals and its unit, or None."""
+    found = _PLAIN.fullmatch(token)
+    if found is None:
+        return None
+    sign, whole, decimals, unit = found.groups()
+    digits = re.sub(r"\D", "", whole)
+    if len(digits) > 30:
+        return None
+    value = float(f"{sign}{digits}.{decimals or 0}")
+    return value, len(decimals or ""), unit or ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A text without its unproved sentences; `struck` has those, `missing` the figures and names that made them so."""
+
+    words: str
+    struck: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def checked(text: str, evidence: Evidence) -> Checked:
+    """Return the sentences of a text whose figures and names all occur in the evidence."""
+    kept: list[str] = []
+    struck: list[str] = []
+    missing: dict[str, None] = {}
+    for sentence in filter(None, (part.strip() for part in _SENTENCE.split(text))):
+        lacks = _lacking(_MARK.sub(" ", sentence), evidence)
+        if lacks:
+            struck.append(_MARK.sub("", sentence).strip())
+            missing |= dict.fromkeys(lacks)
+        else:
+            kept.append(sentence)
+    return Checked(" ".join(kept), tuple(struck), tuple(missing))
+
+
+def _lacking(sentence: str, evidence: Evidence) -> list[str]:
+    lacks = [token for token in _figures(sentence) if not evidence.has_figure(token)]
+    lacks += [name for name in _names(sentence) if not evidence.has_name(name)]
+    lacks += [word for word in _words(sentence) if not evidence.has_count(_COUNTS[word])]
+    return lacks
+
+
+def _figures(sentence: str) -> list[str]:
+    """Return the tokens with digits; a number keeps the unit of bytes that follows it."""
+    found = []
+    for match in _FIGURE.finditer(sentence):
+        token = match.group().rstrip(".,:-/=")
+        unit = re.match(r"\s?([KMGT]i?B|%)(?!\w)", sentence[match.start() + len(token) :], re.IGNORECASE)
+        found.append(f"{token} {unit.group(1)}" if unit and _PLAIN.fullmatch(token) else token)
+    return found
+
+
+def _words(sentence: str) -> list[str]:
+    return [word for word in re.findall(r"[a-z]+", sentence.casefold()) if word in _COUNTS]
+
+
+def _names(sentence: str) -> list[str]:
+    """Return the names: quoted, with the signs of paths and identifiers, or with a capital within a sentence."""
+    found: dict[str, None] = {}
+    for match in _QUOTED.finditer(sentence):
+        if not any(map(str.isdigit, match.group(1))):
+            found[match.group(1).strip()] = None
+    bare = _QUOTED.sub(" ", sentence)
+    for match in _NAME.finditer(bare):
+        token = match.group().rstrip(".:/")
+        if any(map(str.isdigit, token)) or len(token) < 2 or token.casefold() in _UNITS:
+            continue
+        first = not bare[: match.start()].strip()
+        inside = token[1:]
+        written = any(sign in token for sign in "/\\_@~.") or inside != inside.casefold()
+        if written or (token[0].isupper() and not first):
+            found[token] = None
+    return list(found)
