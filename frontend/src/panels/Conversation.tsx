@@ -68,7 +68,7 @@ function Text({ title, sha256, read }: { title: string; sha256: string | null; r
   const found = useResource(sha256, (signal) => hub.artifactStart(sha256 ?? "", TEXT_BYTES_MAX, signal));
   return (
     <section aria-label={title}>
-      <h3 className="small strong dim">{title}</h3>
+      <h2 className="small strong dim">{title}</h2>
       {found.problem && <ProblemNote problem={found.problem} />}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to. */}
       <pre className="mono small" tabIndex={0}>
