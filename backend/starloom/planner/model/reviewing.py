@@ -12,6 +12,7 @@ from typing import Any, Final
 from starloom.planner.brief_words import LANGUAGE
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
+from starloom.planner.model.planning import told_fault
 from starloom.planner.model.port import Model, ModelFault, Turn
 from starloom.planner.model.prompt import PromptPart, device_lines, tool_lines
 from starloom.planner.model.reading import Asked, Changed, Declined, Unchanged, read_reply
@@ -132,7 +133,7 @@ class ReviewTalk:
 
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
-        lines = [f"- {fault.place or 'edit'}: {fault.reason} ({fault.code})" for fault in faults[:20]]
+        lines = [told_fault(fault, "edit") for fault in faults[:20]]
         self._turns.append(Turn("starloom", "\n".join(("This cannot be done. Answer again:", *lines))))
 
     def _checked(self, operations: list[Any]) -> tuple[list[Fault], list[EditOperation]]:
