@@ -152,7 +152,7 @@ CASES: dict[str, Case] = {
     "nebula": Case(
         "find out why srv-b answers slowly and restart what hangs",
         _nebula,
-        ('"srv-a", "srv-b"', '"gpu"', "Offline now", "service.restart(", "process.list(", 'may mean: '),
+        ('"srv-a", "srv-b"', '"gpu"', "Offline now", "service.restart(", "process.list(", "may mean: "),
     ),
     "alike": Case(
         "search the logs of all servers for timeouts",

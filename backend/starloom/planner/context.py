@@ -21,10 +21,11 @@ from starloom.planner.tool_lines import quoted
 from starloom_protocol.plan import Recipe
 from starloom_protocol.values import canonical
 
-CONTEXT_BYTES_MAX: Final = 24_500
-"""The size of all parts together, the fixed words included; the request comes on top."""
+CONTEXT_BYTES_MAX: Final = 24_000
+"""The size to which the parts are filled, the fixed words included; the request comes on top."""
 DEVICES_BYTES: Final = 1_600
 NEAR_BYTES: Final = 4_500
+NEAR_BYTES_LEAST: Final = 1_500
 BEFORE_MOST: Final = 5
 BEFORE_CHARS: Final = 160
 
@@ -83,7 +84,7 @@ def context(asking: Asking, opening: PromptPart, more_by: str) -> Context:
     stable.append(_devices(devices, left_out))
     volatile = _volatile(asking, devices, near_recipes)
     room = CONTEXT_BYTES_MAX - sum(size(part.text) + 2 for part in [*stable, *volatile]) - 200
-    room = room if asking.fill else min(room, NEAR_BYTES)
+    room = max(room if asking.fill else min(room, NEAR_BYTES), NEAR_BYTES_LEAST)
     near = context_tools.near(shelf, asking.words, room, asking.needed, fill=asking.fill)
     if near:
         about = "The nearest to the request, with what they say of themselves."
@@ -103,7 +104,9 @@ def opening_words(fleet: FleetView, about: str, answer: str) -> str:
     # As a plan writes it: any name can stand in a plan as a JSON string.
     named = told.WITH_A_QUESTION.replace("DEVICE", quoted(device, 256))
     examples = f"Two plans that are right:\n\n```yaml\n{told.ONE_FOR_EACH_DEVICE}```\n\n```yaml\n{named}```\n"
-    return f"{about}\n{told.RULES}\n## The language\n\n{told.LANGUAGE}\n{examples}\n## How to answer\n\n{answer}"
+    return (
+        f"{about}\n{told.RULES}\n## The language\n\n{told.LANGUAGE}\n{examples}\n## How to answer\n\n{answer}".rstrip()
+    )
 
 
 def fenced(kind: str, lines: Iterable[str]) -> str:
@@ -131,7 +134,7 @@ def _tools(shelf: Shelf, left_out: list[str], more_by: str) -> Iterable[PromptPa
     lines = [context_tools.line(tool, shelf.devices) for tool in shelf.full] or ["(no tool can be used now)"]
     yield _part("Their tools", "The tools", told.TOOLS, "tools", lines)
     missing: list[str] = []
-    rest = context_tools.index(shelf, context_tools.INDEX_BYTES, missing)
+    rest = context_tools.index(shelf, missing)
     if rest or missing:
         more = f"\n{missing[0]} {more_by}"
         left_out += missing

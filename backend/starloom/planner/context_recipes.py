@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from starloom.planner.matching import Candidate
 from starloom.planner.relevance import ranked
-from starloom.planner.tool_lines import plain, quoted
+from starloom.planner.tool_lines import plain
 from starloom_protocol.plan import ParamDoc, Recipe
 from starloom_protocol.values import canonical
 
-RECIPES_BYTES: Final = 4_200
+RECIPES_BYTES: Final = 4_000
 NEAR_MOST: Final = 12
 _DEFAULT_CHARS: Final = 40
 
@@ -55,7 +55,7 @@ def _slot(name: str, param: ParamDoc) -> str:
         return f"{plain(name, 64)}{'?' if param.optional else ''}{typed}"
     if isinstance(param.default, dict):
         return f"{plain(name, 64)}?{typed}"
-    return f"{plain(name, 64)}?{typed} = {quoted(canonical(param.default), _DEFAULT_CHARS)[1:-1]}"
+    return f"{plain(name, 64)}?{typed} = {plain(canonical(param.default), _DEFAULT_CHARS)}"
 
 
 def _size(text: str) -> int:

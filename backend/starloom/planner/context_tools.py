@@ -18,12 +18,16 @@ from starloom.planner.relevance import USUAL, ranked
 from starloom.planner.tool_lines import description, gives, plain, searched, signature
 from starloom_protocol.entities import ToolOffer
 
-TOOLS_BYTES: Final = 9_000
-INDEX_BYTES: Final = 2_000
-NOT_GRANTED_BYTES: Final = 2_000
+TOOLS_BYTES: Final = 8_600
+"""The tools with their arguments and the index of the others together."""
+INDEX_BYTES: Final = 2_600
+NOT_GRANTED_BYTES: Final = 1_500
 NEAR_MOST: Final = 24
 HINTS_MOST: Final = 6
 NAMES_MOST: Final = 12
+FAMILY_NAMED_MOST: Final = 8
+SCORE_SHARE: Final = 0.25
+"""A tool that is less near than this share of the nearest one is noise."""
 NEEDS_MOST: Final = 4
 MORE_MOST: Final = 16
 MORE_BYTES: Final = 5_000
@@ -73,10 +77,10 @@ def line(tool: Tool, devices: Devices, *, about: bool = False) -> str:
     """Return one tool with arguments, effects, devices and result, with `about` its description as well."""
     offer = tool.offer
     text = f"{signature(offer)} [{','.join(offer.effects)}]"
-    if not devices.on_every(tool.able):
+    if tool.able and not devices.on_every(tool.able):
         text += f" on: {devices.who(tool.able)}"
     if about and tool.refusing:
-        text += f"; not allowed yet on: {devices.who(tool.refusing)}"
+        text += f" not allowed yet on: {devices.who(tool.refusing)}"
     text += f" - {plain(offer.title)}"
     found = gives(offer)
     if found:
@@ -85,11 +89,12 @@ def line(tool: Tool, devices: Devices, *, about: bool = False) -> str:
     return f"{text}\n  {described}" if described else text
 
 
-def index(shown: Shelf, room: int, left_out: list[str]) -> list[str]:
+def index(shown: Shelf, left_out: list[str]) -> list[str]:
     """Return the names of the tools that are not shown whole: with titles, or alone, or only their families."""
     rest = [tool for tool in shown.rest if tool.able]
     if not rest:
         return []
+    room = min(INDEX_BYTES, TOOLS_BYTES - sum(_size(line(tool, shown.devices)) for tool in shown.full))
     for lines in (
         [f"{plain(tool.offer.name, 64)} - {plain(tool.offer.title, 60)}" for tool in rest],
         [", ".join(plain(tool.offer.name, 64) for tool in rest)],
@@ -105,12 +110,15 @@ def index(shown: Shelf, room: int, left_out: list[str]) -> list[str]:
         able = {device.id: device for tool in members for device in tool.able}
         on = "" if shown.devices.on_every(able.values()) else f" on {shown.devices.who(able.values())}"
         text = f"{plain(family, 64)}.*: {len(members)}{on}"
+        if len(members) <= FAMILY_NAMED_MOST:
+            text = ", ".join(plain(tool.offer.name, 64) for tool in members) + on
         room -= _size(text)
         if room < 0:
             break
         lines.append(text)
         told += len(members)
-    left_out.append(f"{len(rest)} tools are not listed one by one" + (f", {told} only by family." if told else "."))
+    unnamed = f", {len(rest) - told} not even by family" if told < len(rest) else ""
+    left_out.append(f"{len(rest)} tools are named without their arguments, many only by family{unnamed}.")
     return lines
 
 
@@ -122,9 +130,11 @@ def near(shown: Shelf, words: str, room: int, needed: Collection[str] = (), *, f
     full = {tool.offer.name for tool in shown.full}
     lines: list[str] = []
     told = 0
-    for tool, score in _ranked(shown.tools, words, needed):
+    scored = _ranked(shown.tools, words, needed)
+    least = SCORE_SHARE * max((score for _, score in scored), default=0.0)
+    for tool, score in scored:
         known = tool.offer.name in full
-        if not score and (known or not fill):
+        if (score <= 0 or score < least) and tool.offer.name not in needed and (known or not fill):
             continue
         if known:
             described = description(tool.offer)
@@ -206,13 +216,11 @@ def _why(device: DeviceSeen, tool: str) -> tuple[str, str]:
     return "", f"cannot run now: {plain(offer.unavailable or '', 160)}"
 
 
-def _ranked(tools: Sequence[Tool], words: str, needed: Collection[str]) -> Iterable[tuple[Tool, float]]:
-    """Yield the tools with their scores, the needed ones first, then by nearness; those that can run before others."""
-    found = ranked([(tool, searched(tool.offer)) for tool in tools], words)
-    scored = [(tool, score + 1 if tool.offer.name in needed else score) for tool, score in found]
+def _ranked(tools: Sequence[Tool], words: str, needed: Collection[str]) -> list[tuple[Tool, float]]:
+    """Return the tools with their scores, the needed ones first, then by nearness."""
     return sorted(
-        scored,
-        key=lambda pair: (pair[0].offer.name not in needed, not pair[1], -pair[1]),
+        ranked([(tool, searched(tool.offer)) for tool in tools], words),
+        key=lambda pair: (pair[0].offer.name not in needed, -pair[1]),
     )
 
 

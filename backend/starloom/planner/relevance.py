@@ -23,7 +23,12 @@ USUAL: Final = word_set(
 )
 """The tools that most plans use, whatever the request."""
 _WORD = re.compile(r"[^\W_]+")
-_IDLE = word_set("a all an and are at by for from have how in is it its me my of on one or the to what which with")
+_IDLE = word_set(
+    "a about after all an and any are as at be been but by can could do does done for from get give had has have how i"
+    " if in into is it its just know let like make me must my no not now of off on one only or our out over please put"
+    " see shall should show so some such tell than that the their them then there these they this those through to too"
+    " up use used want was we were what when where which while who why will with without would you your"
+)
 _TEXTS_KEPT: Final = 4096
 _SATURATION: Final = 1.2
 _LENGTH_SHARE: Final = 0.75
