@@ -118,10 +118,12 @@ def _many(names: Iterable[str], offers: Callable[[int], Offer]) -> FleetView:
     return fleet(*devices, offers={item.name: offers(number) for number, item in enumerate(devices, 1)})
 
 
+@cache
 def _alike() -> FleetView:
     return _many((f"srv-{number:02}" for number in range(1, 51)), lambda _: offer(ALL))
 
 
+@cache
 def _mcp() -> FleetView:
     plain = offer(WORKS)
     return _many(
@@ -177,6 +179,7 @@ def asking(case: Case, words: str | None = None) -> Asking:
     )
 
 
+@cache
 def made(case: Case, words: str | None = None) -> Context:
     return planning_context(asking(case, words))
 

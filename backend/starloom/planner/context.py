@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 from starloom.planner import brief_words as told
@@ -78,11 +79,13 @@ def context(asking: Asking, opening: PromptPart, more_by: str) -> Context:
     shelf = context_tools.shelf(asking.fleet, devices)
     left_out: list[str] = []
     stable = [opening, *_tools(shelf, left_out, more_by)]
-    recipes, near_recipes = context_recipes.split(asking.recipes, asking.words, context_recipes.RECIPES_BYTES, left_out)
+    recipes = context_recipes.all_of(asking.recipes)
     if recipes:
         stable.append(_part("Recipes", "The recipes", told.RECIPES, "recipes", recipes))
     stable.append(_devices(devices, left_out))
-    volatile = _volatile(asking, devices, near_recipes)
+    volatile = _volatile(asking, devices)
+    if asking.recipes and not recipes:
+        volatile.insert(0, _near_recipes(asking, left_out, more_by))
     room = CONTEXT_BYTES_MAX - sum(size(part.text) + 2 for part in [*stable, *volatile]) - 200
     room = max(room if asking.fill else min(room, NEAR_BYTES), NEAR_BYTES_LEAST)
     near = context_tools.near(shelf, asking.words, room, asking.needed, fill=asking.fill)
@@ -107,6 +110,12 @@ def opening_words(fleet: FleetView, about: str, answer: str) -> str:
     return (
         f"{about}\n{told.RULES}\n## The language\n\n{told.LANGUAGE}\n{examples}\n## How to answer\n\n{answer}".rstrip()
     )
+
+
+def date_words(moment: datetime) -> str:
+    """Return a moment of a known zone as the date that a context tells: weekday, date, zone; never the hour."""
+    offset = moment.strftime("%z")
+    return f"{moment:%A, %Y-%m-%d} (time zone {moment.tzname()}, UTC{offset[:3]}:{offset[3:5]})"
 
 
 def fenced(kind: str, lines: Iterable[str]) -> str:
@@ -157,12 +166,15 @@ def _devices(devices: Devices, left_out: list[str]) -> PromptPart:
     return _part("Your devices", "The devices", told.DEVICES + "\n", "devices", lines, more=more)
 
 
-def _volatile(asking: Asking, devices: Devices, near_recipes: Sequence[str]) -> list[PromptPart]:
+def _near_recipes(asking: Asking, left_out: list[str], more_by: str) -> PromptPart:
+    lines = context_recipes.nearest(asking.recipes, asking.words)
+    left_out.append(f"{len(asking.recipes) - len(lines)} of {len(asking.recipes)} recipes are not listed.")
+    more = f"\n{left_out[-1]} {more_by}"
+    return _part("Recipes near your words", "Recipes near the words", told.RECIPES, "recipes", lines, False, more)
+
+
+def _volatile(asking: Asking, devices: Devices) -> list[PromptPart]:
     parts: list[PromptPart] = []
-    if near_recipes:
-        parts.append(
-            _part("Recipes near your words", "Recipes near the words", told.RECIPES, "recipes", near_recipes, False)
-        )
     if asking.near:
         lines = [context_recipes.meant(recipe, candidate) for recipe, candidate in asking.near]
         about = "The words do not fit them exactly. `params` are the values found in the words.\n"

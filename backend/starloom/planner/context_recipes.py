@@ -25,20 +25,23 @@ def call(recipe: Recipe) -> str:
     return f"{plain(recipe.name, 64)}({slots}) [{','.join(recipe.effects)}] - {plain(recipe.title)}"
 
 
-def split(recipes: Sequence[Recipe], words: str, room: int, left_out: list[str]) -> tuple[list[str], list[str]]:
-    """Return the lines of all recipes if they fit; else none, and those nearest to the words."""
+def all_of(recipes: Sequence[Recipe]) -> list[str]:
+    """Return the lines of all recipes if they fit, else none."""
     lines = [call(recipe) for recipe in sorted(recipes, key=lambda recipe: recipe.name)]
-    if sum(map(_size, lines)) <= room:
-        return lines, []
+    return lines if sum(map(_size, lines)) <= RECIPES_BYTES else []
+
+
+def nearest(recipes: Sequence[Recipe], words: str) -> list[str]:
+    """Return the lines of the recipes nearest to the words."""
     texts = [(recipe, " ".join((recipe.name.replace("-", " "), recipe.title, *recipe.phrases))) for recipe in recipes]
     near: list[str] = []
+    room = RECIPES_BYTES
     for recipe, score in ranked(texts, words)[:NEAR_MOST]:
         line = call(recipe)
         if score and _size(line) <= room:
             near.append(line)
             room -= _size(line)
-    left_out.append(f"{len(recipes) - len(near)} of {len(recipes)} recipes are not listed.")
-    return [], near
+    return near
 
 
 def meant(recipe: Recipe, candidate: Candidate) -> str:

@@ -1,13 +1,20 @@
-"""What a planning prompt holds when not everything fits."""
+"""A review is told of the tools that its tasks use; the wires are told which part of a prompt comes again."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from starloom.planner.model.prompt import TOOLS_MOST, tool_lines
+import pytest
+
+from starloom.planner.model.connecting import connect
+from starloom.planner.model.endpoint import Endpoint, Wire
+from starloom.planner.model.planning import Conversation
+from starloom.planner.model.prompt import device_lines, tool_lines
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Repeatability
+from tests.models.modes import GOOD
+from tests.models.server import fake_model
+from tests.planner import prompts
 from tests.planner.fleets import device, fleet, offer
 
 
@@ -22,30 +29,58 @@ def many_tools() -> Offer:
     return Offer(digest="x", grants=everyone.grants, slots=3, tools=[*everyone.tools, *more, invoice])
 
 
-def lines(words: str, needed: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+def named(words: str, needed: tuple[str, ...] = ()) -> set[str]:
     view = fleet(device("vm"), offers={"vm": many_tools()})
-    return [json.loads(line) for line in tool_lines(view, words, needed)]
+    return {line.partition("(")[0] for line in tool_lines(view, words, needed)}
 
 
 def test_the_basics_and_the_nearest_of_many_tools_stay() -> None:
-    shown = lines("send the invoice of March")
-    named = {line.get("tool") for line in shown}
-    assert {"python.run", "shell.run", "system.info", "fs.find", "fs.read", "mcp.zebra.send"} <= named
-    assert len(shown) == TOOLS_MOST + 1
-
-
-def test_the_tools_that_were_left_out_are_named() -> None:
-    *shown, last = lines("send the invoice of March")
-    offered = len(many_tools().tools) - sum(tool.unavailable is not None for tool in many_tools().tools)
-    assert len(last["left_out"]) + last.get("and_more", 0) == offered - len(shown)
-    assert not {line["tool"] for line in shown} & set(last["left_out"])
+    shown = named("send the invoice of March")
+    assert {"python.run", "shell.run", "system.info", "fs.find", "fs.read", "mcp.zebra.send"} <= shown
 
 
 def test_a_tool_of_the_plan_stays_in_a_review() -> None:
-    assert "mcp.server298.act" not in {line.get("tool") for line in lines("x")}
-    assert "mcp.server298.act" in {line.get("tool") for line in lines("x", ("mcp.server298.act",))}
+    assert "mcp.server298.act" not in named("x")
+    assert "mcp.server298.act" in named("x", ("mcp.server298.act",))
 
 
-def test_a_few_tools_are_all_there() -> None:
-    view = fleet(device("vm"))
-    assert not any("left_out" in line for line in tool_lines(view, "anything"))
+def test_a_review_is_told_which_devices_are_away() -> None:
+    view = fleet(device("vm"), device("phone", online=False))
+    assert device_lines(view)[-1] == 'Offline now, their tasks wait: "phone"'
+
+
+async def sent(wire: Wire) -> dict[str, Any]:
+    case = prompts.CASES["nebula"]
+    async with fake_model(GOOD) as fake:
+        asking = prompts.asking(case)
+        talk = Conversation(
+            connect(Endpoint(fake.url, "fake-1", wire)), case.words, {}, asking.fleet, recipes=asking.recipes
+        )
+        await talk.plan()
+    return dict(fake.asked[0])
+
+
+async def test_the_wire_of_anthropic_is_told_how_far_to_keep() -> None:
+    asked = await sent(Wire.ANTHROPIC)
+    kept, rest = asked["messages"][0]["content"]
+    assert kept["cache_control"]["type"] == "ephemeral"
+    assert "cache_control" not in rest
+    assert "DATA devices" in kept["text"]
+    assert "DATA now" in rest["text"]
+    assert asked["system"][-1]["cache_control"]["type"] == "ephemeral"
+
+
+async def test_the_wire_of_openai_gets_one_plain_text() -> None:
+    asked = await sent(Wire.OPENAI)
+    told = asked["messages"][-1]["content"]
+    assert isinstance(told, str)
+    assert told.index("DATA tools") < told.index("DATA devices") < told.index("DATA now")
+
+
+@pytest.mark.parametrize("wire", Wire)
+async def test_both_wires_get_the_same_words(wire: Wire) -> None:
+    asked = await sent(wire)
+    content = asked["messages"][-1]["content"]
+    text = content if isinstance(content, str) else "".join(part["text"] for part in content)
+    assert text.endswith('{"request":"find out why srv-b answers slowly and restart what hangs"}')
+    assert "copy-file(" in text

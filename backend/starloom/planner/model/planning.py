@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from starloom.planner import context_recipes
 from starloom.planner.context import Asking, fenced, joined, request_part
 from starloom.planner.context_tools import more, ways
 from starloom.planner.fleet import FleetView
@@ -126,7 +127,9 @@ class Conversation:
     def _more(self, words: str) -> Turn:
         """Return the turn that shows the tools nearest to the model's words."""
         self._rounds -= 1
-        lines = more(self._shelf, words, self._told) or ["(no other tool has one of these words)"]
+        recipes = list(self._recipes.values())
+        fitting = [] if context_recipes.all_of(recipes) else context_recipes.nearest(recipes, words)
+        lines = [*more(self._shelf, words, self._told), *fitting] or ["(no other tool has one of these words)"]
         left = f"You may ask {self._rounds} times more." if self._rounds else "This was the last time; answer now."
         return Turn("starloom", f"{fenced('tools', lines)}\n{left}")
 
