@@ -15,8 +15,8 @@ from starloom.planner.context import Asking, PromptPart, context, joined, openin
 from starloom.planner.fleet import FleetView
 from starloom_protocol.plan import Recipe
 
-BRIEF_BYTES_MAX: Final = 24_500 + 17_000
-"""The most that a brief can have: its parts, and a request of 4,000 characters of four bytes each."""
+BRIEF_BYTES_MAX: Final = 26 * 1024
+"""The most that a brief has without the request, whatever the fleet; mostly it is `CONTEXT_BYTES_MAX`."""
 _MORE: Final = "Ask for their arguments if you need one."
 
 
