@@ -71,8 +71,7 @@ class Conversation:
         self._told = {tool.offer.name for tool in made.shelf.full}
         self._rounds = MORE_TOOLS_MOST
         self.parts: list[PromptPart] = [*made.parts, request_part(words, params)]
-        stable = joined(part.text for part in self.parts[1:] if part.stable)
-        self._turns = [Turn("starloom", joined(part.text for part in self.parts[1:]), len(stable))]
+        self._turns = [first_turn(self.parts)]
 
     async def plan(self) -> Planned:
         """Ask and, if the answer has faults, have them mended; never return an empty plan."""
@@ -187,6 +186,12 @@ def _holds_secret(value: object) -> bool:
         elif isinstance(item, list):
             stack.extend(item)
     return False
+
+
+def first_turn(parts: Sequence[PromptPart]) -> Turn:
+    """Return all parts but the instructions as the turn that begins a conversation."""
+    stable = joined(part.text for part in parts[1:] if part.stable)
+    return Turn("starloom", joined(part.text for part in parts[1:]), len(stable))
 
 
 def told_fault(fault: Fault, place: str) -> str:

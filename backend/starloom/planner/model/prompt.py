@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from starloom.planner.context import Asking, Context, PromptPart, context, opening_words, request_part, size
-from starloom.planner.context_devices import Devices
-from starloom.planner.context_tools import line, near, shelf
+from starloom.planner.context import Asking, Context, PromptPart, context, opening_words, request_part
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
 from starloom_protocol.plan import Recipe
 
-__all__ = ["PromptPart", "device_lines", "planning_context", "planning_parts", "tool_lines"]
+__all__ = ["PromptPart", "planning_context", "planning_parts", "reviewing_context"]
 
 ABOUT: Final = """\
 You write one plan for Starloom, which runs it on a person's own devices. You cannot run anything yourself, and you
@@ -37,7 +35,7 @@ plan's `name` or in the question. `needs` names what would make it possible; lea
 """
 
 _MORE: Final = 'Answer {"kind": "more_tools", "words": ...} to see those that you need.'
-_REVIEW_BYTES: Final = 13_000
+_NO_MORE: Final = "A review cannot ask for them."
 
 
 def planning_context(asking: Asking) -> Context:
@@ -61,16 +59,6 @@ def planning_parts(
     return [*planning_context(asking).parts, request_part(words, params)]
 
 
-def device_lines(fleet: FleetView) -> list[str]:
-    """Return the devices of a review, alike ones in one line, and those that are away."""
-    devices = Devices(fleet)
-    missing: list[str] = []
-    lines = devices.lines(_REVIEW_BYTES // 6, missing)
-    return [*lines, *missing, *filter(None, [devices.away()])]
-
-
-def tool_lines(fleet: FleetView, words: str, needed: Collection[str] = ()) -> list[str]:
-    """Return the tools of a review: those that its tasks use, then the usual ones, then those nearest to the words."""
-    shown = shelf(fleet, Devices(fleet))
-    lines = [line(tool, shown.devices) for tool in shown.full]
-    return [*lines, *near(shown, words, _REVIEW_BYTES - sum(map(size, lines)), needed)]
+def reviewing_context(opening: PromptPart, words: str, fleet: FleetView, needed: Collection[str]) -> Context:
+    """Return the context of a review, without its tasks; `needed` are the tools of the plan, which are always shown."""
+    return context(Asking(words=words, fleet=fleet, needed=frozenset(needed)), opening, _NO_MORE)
