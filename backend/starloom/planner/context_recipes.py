@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from starloom.planner.matching import Candidate
 from starloom.planner.relevance import ranked
-from starloom.planner.tool_lines import plain
+from starloom.planner.tool_lines import plain, within_a_line
 from starloom_protocol.plan import ParamDoc, Recipe
 from starloom_protocol.values import canonical
 
@@ -48,7 +48,7 @@ def meant(recipe: Recipe, candidate: Candidate) -> str:
     """Return one line for a recipe that the words nearly fit: what was found in them, and what is missing."""
     found: dict[str, Any] = {"recipe": recipe.name, "params": dict(candidate.params)}
     lacks = {item.name: item.reason or f"a value for {item.title}" for item in candidate.missing}
-    return canonical({**found, **({"lacks": lacks} if lacks else {})}).replace("`", "\\u0060")
+    return within_a_line(canonical({**found, **({"lacks": lacks} if lacks else {})}))
 
 
 def _slot(name: str, param: ParamDoc) -> str:

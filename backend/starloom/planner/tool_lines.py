@@ -24,12 +24,19 @@ _DEPTH_MAX: Final = 3
 _GIVES_DEPTH: Final = 2
 _FIELDS_MOST: Final = 16
 _TEXTS_KEPT: Final = 4096
+_BREAKING: Final = (0x60, *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+_ESCAPED: Final = {sign: f"\\u{sign:04x}" for sign in _BREAKING}
 
 
 def quoted(text: str, most: int = 120) -> str:
     """Return a text from outside as one JSON string without backticks."""
     cut = text if len(text) <= most else text[: most - 3] + "..."
-    return json.dumps(cut, ensure_ascii=False).replace("`", "\\u0060").replace("\u2028", " ").replace("\u2029", " ")
+    return within_a_line(json.dumps(cut, ensure_ascii=False))
+
+
+def within_a_line(text: str) -> str:
+    """Return JSON with its signs that could end a fence or a line, or turn the direction of reading, as escapes."""
+    return text.translate(_ESCAPED)
 
 
 def plain(text: str, most: int = 120) -> str:
