@@ -117,7 +117,8 @@ result:
 ANSWER: Final = """\
 Answer with the whole plan in one fenced block (```yaml), nothing else in fences. If Starloom finds faults, they come
 back as text with the place of each; answer again with the whole plan. If you must know more first, ask, without a plan.
-Where a recipe does it all, name it with its values instead: `starloom submit -r RECIPE -p SLOT=VALUE` starts it.
+Where a recipe does it all, name it with its values instead: `starloom submit -r RECIPE -p SLOT=VALUE` starts it, and
+so does the MCP tool `submit` with `recipe` and `params`.
 """
 
 EXAMPLES: Final = (ONE_FOR_EACH_DEVICE, WITH_A_QUESTION)
