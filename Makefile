@@ -47,6 +47,7 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_protocol.error_pages
 	@$(HERE) -m tests.arch.states
 	@$(HERE) -m starloom_agent.tools --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
+	@$(HERE) -m tests.planner.prompts
 	@$(HERE) -m starloom.planner.recipe_pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
 
 sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2

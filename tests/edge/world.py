@@ -37,8 +37,10 @@ from starloom.edge.web.sockets import HOLD, Ended, Taker
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
 from starloom.planner.brief import Brief, brief
+from starloom.planner.context import PromptPart
 from starloom.planner.fleet import FleetView as PlannersFleet
 from starloom.planner.matching import Match, Matched
+from starloom.planner.model.prompt import planning_parts
 from starloom.planner.refusals import refused
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
@@ -120,8 +122,11 @@ class NoRecipes:
     def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> dict[str, Any]:
         return {"name": plan.name, "plan_hash": plan.hash, "tasks": [{"id": spec.id} for spec in plan.specs]}
 
-    def brief(self, words: str) -> Brief:
-        return brief(words, PlannersFleet(), ())
+    def brief(self, words: str, today: str = "") -> Brief:
+        return brief(words, PlannersFleet(), (), today=today)
+
+    def prompt(self, words: str, today: str) -> list[PromptPart]:
+        return planning_parts(words, {}, PlannersFleet(), today=today)
 
     def recipes(self) -> list[dict[str, Any]]:
         return []

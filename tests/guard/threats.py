@@ -161,6 +161,8 @@ THREATS = (
         (
             "tests/jobs/test_modelling.py::test_a_hostile_review_never_widens_what_was_approved",
             "tests/planner/model/test_planning.py::test_hostile_text_in_the_request_and_the_fleet_stays_data",
+            "tests/guard/test_prompts.py::test_no_text_of_a_stranger_leaves_its_line_or_its_fence",
+            "tests/guard/test_prompts.py::test_a_grant_with_an_odd_name_becomes_no_line_to_type",
         ),
         part="not 300 payloads by 6 channels",
     ),

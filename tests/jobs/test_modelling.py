@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from starloom.jobs.modelling import ModelJobs, allowed_in
 from starloom.jobs.planning import PlanJobs
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.planner.catalogue import Catalogue
+from starloom.store.port import StreamRow
 from starloom_protocol.entities import Budget, Head, encode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.plan import read_recipe
@@ -59,14 +61,34 @@ class Hub:
         keyed = {f"{kind}/{key}" if key else kind: encode_entity(item) for kind, key, item in found.records()}
         return found.seq, keyed
 
+    async def constellations(self, *, before: tuple[int, str], limit: int, **_: None) -> list[StreamRow]:
+        heads = [item.head for item in self.driver.shard.constellations.values()]
+        rows = [
+            StreamRow(
+                created_ms=head.created_ms,
+                ended_ms=0,
+                id=head.id,
+                name=head.name,
+                request=head.request,
+                state=head.state,
+                version=0,
+            )
+            for head in heads
+            if (head.created_ms, head.id) < before
+        ]
+        return sorted(rows, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
+
+    async def headline(self, stream: str) -> tuple[bytes, bytes | None]:
+        return encode_entity(self.driver.shard.constellations[stream].head), None
+
     async def post(self, raw: bytes, *, answer_within_s: float | None) -> bytes:
         item: Any = msgspec.json.decode(raw, type=AnyInput)
         return msgspec.json.encode(self.driver.do(item))
 
-    def ask(self, words: str) -> Any:
-        item = i.RequestReceived(id=self.driver.ident(), by="person:ann", constellation="c1", request=words)
+    def ask(self, words: str, name: str = "c1", by: str = "person:ann") -> Any:
+        item = i.RequestReceived(id=self.driver.ident(), by=by, constellation=name, request=words)
         assert not self.driver.do(item).faults
-        return self.driver.shard.constellations["c1"]
+        return self.driver.shard.constellations[name]
 
 
 def models(fake: FakeModel, hub: Hub, **variables: str) -> ModelJobs:
@@ -116,9 +138,25 @@ async def test_near_words_reach_the_model_with_their_recipes() -> None:
         await plan(hub, models(fake, hub), catalogue=Catalogue([echo]))
     told = str(fake.asked[0])
     assert "DATA recipes" in told
+    assert "echo(where: device" in told
+    assert "DATA meant" in told
     assert '"recipe":"echo"' in told
     assert list(constellation.tasks) == ["a"]
     assert constellation.head.state is ConstellationState.ACTIVE
+
+
+async def test_a_model_is_told_the_date_and_what_the_same_person_asked_before() -> None:
+    hub = Hub()
+    hub.ask("how full is the attic?", "a1")
+    hub.ask("what does ben hide?", "a2", "person:ben")
+    hub.ask("look around on one")
+    async with fake_model(says(READING)) as fake:
+        await plan(hub, models(fake, hub))
+    told = str(fake.asked[0]["messages"][-1])
+    assert "how full is the attic?" in told
+    assert "what does ben hide?" not in told
+    moment = datetime.fromtimestamp(hub.driver.now_ms / 1000).astimezone()
+    assert f"Today is {moment:%A, %Y-%m-%d} (time zone " in told
 
 
 async def test_a_model_starts_no_recipe_that_uses_a_secret() -> None:

@@ -33,6 +33,7 @@ from starloom.edge.web.hub_seals import Peers
 from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox
 from starloom.planner.brief import Brief
+from starloom.planner.context import PromptPart
 from starloom.planner.matching import Matched
 from starloom.program import NAME
 from starloom.settings import Settings
@@ -56,7 +57,9 @@ class Planner(Protocol):
 
     def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> dict[str, Any]: ...
 
-    def brief(self, words: str) -> Brief: ...
+    def brief(self, words: str, today: str = "") -> Brief: ...
+
+    def prompt(self, words: str, today: str) -> list[PromptPart]: ...
 
     def recipes(self) -> list[dict[str, Any]]: ...
 

@@ -10,11 +10,13 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from starloom.core.state.inputs import PlanProposed
 from starloom.jobs.claiming import NotOurs, ask
-from starloom.jobs.modelling import ModelJobs, Purse, questions_in
+from starloom.jobs.modelling import ModelJobs, Purse, asked_before, questions_in
 from starloom.planner.catalogue import Catalogue, load_catalogue
+from starloom.planner.context import date_words
 from starloom.planner.fleet import FleetView
 from starloom.planner.library import versions_in, with_saved
 from starloom.planner.matching import Candidate, Match, match
@@ -117,7 +119,8 @@ class PlanJobs:
         made = _Made(planned)
         if isinstance(planned, Fault) and planned.code in _FOR_A_MODEL:
             near = await asyncio.to_thread(_meant, head, view, catalogue)
-            made = await self._by_model(reads, inbox, head, job, view, near, found[1] if found else {}) or made
+            recipes = catalogue.all()
+            made = await self._by_model(reads, inbox, head, job, view, near, recipes, found[1] if found else {}) or made
         while True:
             answer = await ask(inbox, self._proposal(constellation, job, made))
             if not answer.faults or not isinstance(made.planned, LoweredPlan):
@@ -137,6 +140,7 @@ class PlanJobs:
         job: str,
         fleet: FleetView,
         near: Sequence[tuple[Recipe, Candidate]],
+        recipes: Sequence[Recipe],
         entities: Mapping[str, bytes],
     ) -> _Made | None:
         """Ask the owner's model for a plan where no recipe matches exactly; None if no model is set."""
@@ -156,8 +160,17 @@ class PlanJobs:
             worker=self._worker,
         )
         asked = questions_in(entities)
-        model = self._models.recorded(owned, purse)
-        talk = Conversation(model, head.request, parse(head.params), fleet, near=near, asked=asked)
+        talk = Conversation(
+            self._models.recorded(owned, purse),
+            head.request,
+            parse(head.params),
+            fleet,
+            near=near,
+            asked=asked,
+            recipes=recipes,
+            before=await asked_before(reads, head),
+            today=date_words(datetime.fromtimestamp(self._models.now_s()).astimezone()),
+        )
         return _Made(await talk.plan(), talk)
 
     def _decide(self, head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:

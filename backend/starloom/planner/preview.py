@@ -411,8 +411,15 @@ def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
         words = argv if isinstance(argv, list) and all(isinstance(word, str) for word in argv) else ["COMMAND"]
         folder = f"--cwd {shlex.quote(cwd)} " if isinstance(cwd, str) and cwd else ""
         return f"starloom-agent grant shell:run {folder}-- {shlex.join(words)}"
+    return plain_grant_line(grant, device.os)
+
+
+def plain_grant_line(grant: str, os: str) -> str:
+    """Return the line for a grant without a task that needs it; a command is left for the owner to name, too."""
+    if grant == "shell:run":
+        return "starloom-agent grant shell:run -- COMMAND"
     if grant.startswith("files:"):
-        return f"starloom-agent grant {grant} {'%USERPROFILE%' if device.os == 'windows' else '~'}/FOLDER"
+        return f"starloom-agent grant {grant} {'%USERPROFILE%' if os == 'windows' else '~'}/FOLDER"
     return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")
 
 

@@ -1,32 +1,74 @@
-"""The relevance of a tool to a request: by the words that both have, then by `USUAL`.
+"""The relevance of a text to a request, by BM25 over its words; and `USUAL`, the tools that most plans use.
 
-Used wherever not all tools fit, so that none is left out by its place in the alphabet. Pure.
+Decides only what is shown where not everything fits. Equal texts keep the order in which they were given. Pure.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Final
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, TypeVar
 
 from starloom.planner.clauses import word_set
 from starloom.planner.fleet import singular
-from starloom_protocol.entities import ToolOffer
 
-_WORD = re.compile(r"[a-z0-9]+")
+T = TypeVar("T")
+
 USUAL: Final = word_set(
     "artifact.put data.merge data.table disk.usage fs.find fs.read fs.write log.search notify process.list python.run"
     " service.status shell.run system.info wait.until"
 )
 """The tools that most plans use, whatever the request."""
-_IDLE = word_set("a all an and are at by for from have how in is it its me my of on one or the to what which with")
+_WORD = re.compile(r"[^\W_]+")
+_IDLE = word_set(
+    "a about after all an and any are as at be been but by can could do does done for from get give had has have how i"
+    " if in into is it its just know let like make me must my no not now of off on one only or our out over please put"
+    " see shall should show so some such tell than that the their them then there these they this those through to too"
+    " up use used want was we were what when where which while who why will with without would you your"
+)
+_TEXTS_KEPT: Final = 4096
+_SATURATION: Final = 1.2
+_LENGTH_SHARE: Final = 0.75
 
 
 def spoken(text: str) -> set[str]:
     """Return the meaningful words of a text, plurals as singulars."""
-    return {singular(word) for word in _WORD.findall(text.casefold()) if word not in _IDLE}
+    return set(_words(text))
 
 
-def nearness(offer: ToolOffer, said: set[str]) -> tuple[int, bool, str]:
-    """Return a key that sorts the nearest tool first."""
-    about = spoken(f"{offer.name.replace('.', ' ')} {offer.title}")
-    return -len(about & said), offer.name not in USUAL, offer.name
+def ranked(items: Sequence[tuple[T, str]], words: str) -> list[tuple[T, float]]:
+    """Return the items, each given with its text, the nearest to the words first, with its score; 0 has no word."""
+    counted = [(item, _counted(text)) for item, text in items]
+    lengths = [counts.total() for _, counts in counted]
+    usual_length = sum(lengths) / len(lengths) if lengths else 0.0
+    weights = {
+        word: math.log(1 + (len(counted) - found + 0.5) / (found + 0.5))
+        for word in spoken(words)
+        if (found := sum(word in counts for _, counts in counted))
+    }
+    scored = []
+    for (item, counts), length in zip(counted, lengths, strict=True):
+        damping = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / (usual_length or 1))
+        scored.append(
+            (
+                item,
+                sum(
+                    weight * counts[word] * (_SATURATION + 1) / (counts[word] + damping)
+                    for word, weight in sorted(weights.items())
+                    if counts[word]
+                ),
+            )
+        )
+    return sorted(scored, key=lambda pair: -pair[1])
+
+
+def _words(text: str) -> list[str]:
+    return [singular(word) for word in _WORD.findall(text.casefold()) if word not in _IDLE]
+
+
+@lru_cache(_TEXTS_KEPT)
+def _counted(text: str) -> Counter[str]:
+    return Counter(_words(text))

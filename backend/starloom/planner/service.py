@@ -14,6 +14,7 @@ from starloom.planner.fleet import FleetView
 from starloom.planner.gallery import card
 from starloom.planner.library import listed, newest, shown, with_saved
 from starloom.planner.matching import Matched, match
+from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import preview
 from starloom.planner.refusals import examples, refused
@@ -66,9 +67,13 @@ class Planning:
         """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words."""
         return preview(plan, self._fleet(), words=words, by=by).plain()
 
-    def brief(self, words: str) -> Brief:
+    def brief(self, words: str, today: str = "") -> Brief:
         """Return the brief with which a person's own assistant writes a plan for these words."""
-        return brief(words, self._fleet(), self._catalogue.all())
+        return brief(words, self._fleet(), self._catalogue.all(), today=today)
+
+    def prompt(self, words: str, today: str) -> list[PromptPart]:
+        """Return each part of the prompt that the owner's model would be sent for these words."""
+        return planning_parts(words, {}, self._fleet(), recipes=self._catalogue.all(), today=today)
 
     def recipes(self) -> list[dict[str, Any]]:
         """Return every recipe's head, with its picture and its sentence for the devices of now."""

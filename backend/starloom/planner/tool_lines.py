@@ -1,27 +1,42 @@
-"""A tool in one line, as a brief lists it: arguments with their types, effects, devices, fields of the result.
+"""A tool in one line of a model's context: arguments with their types, effects, and the fields of its result.
 
-Pure. Names and titles come from devices, so every text is quoted or cut to what cannot end a fenced block.
+Pure. Names, titles and schemas come from devices: every text is quoted or cut to what cannot end a fenced block, and
+each line is bounded whatever the schema.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
 
 from starloom_protocol.entities import ToolOffer
-from starloom_protocol.plan import Recipe
+from starloom_protocol.tool_results import returned_by
 from starloom_protocol.values import parse
 
-ABOUT_CHARS = 240
-_ARGS_MOST = 24
-_ENUM_MOST = 8
+ABOUT_CHARS: Final = 240
+SIGNATURE_CHARS: Final = 700
+GIVES_CHARS: Final = 190
+_ARGS_MOST: Final = 24
+_ENUM_MOST: Final = 8
+_DEPTH_MAX: Final = 3
+_GIVES_DEPTH: Final = 2
+_FIELDS_MOST: Final = 16
+_TEXTS_KEPT: Final = 4096
+_BREAKING: Final = (0x60, *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+_ESCAPED: Final = {sign: f"\\u{sign:04x}" for sign in _BREAKING}
 
 
 def quoted(text: str, most: int = 120) -> str:
     """Return a text from outside as one JSON string without backticks."""
     cut = text if len(text) <= most else text[: most - 3] + "..."
-    return json.dumps(cut, ensure_ascii=False).replace("`", "\\u0060").replace("\u2028", " ").replace("\u2029", " ")
+    return within_a_line(json.dumps(cut, ensure_ascii=False))
+
+
+def within_a_line(text: str) -> str:
+    """Return JSON with its signs that could end a fence or a line, or turn the direction of reading, as escapes."""
+    return text.translate(_ESCAPED)
 
 
 def plain(text: str, most: int = 120) -> str:
@@ -30,58 +45,115 @@ def plain(text: str, most: int = 120) -> str:
 
 
 def signature(offer: ToolOffer) -> str:
-    """Return `name(needed: type, other?: type)`."""
-    schema = parse(offer.args)
-    found = _resolved(schema, schema) if isinstance(schema, dict) else {}
-    properties = found.get("properties")
-    needed = found.get("required")
-    needed = set(needed) if isinstance(needed, list) else set()
-    parts = []
-    for name, about in list(properties.items())[:_ARGS_MOST] if isinstance(properties, dict) else ():
-        optional = "" if name in needed else "?"
-        parts.append(f"{plain(str(name), 64)}{optional}: {_kind(about, schema, 0)}")
-    return f"{plain(offer.name, 64)}({', '.join(parts)})"
+    """Return `name(needed: type, other?: type)`; a text has no type written."""
+    return f"{plain(offer.name, 64)}({_arguments(offer.args)})"
+
+
+def gives(offer: ToolOffer) -> str:
+    """Return the fields of the result, `rows[name, size: int]` for a list of maps; empty where it is not known."""
+    return _given(returned_by(offer))
 
 
 def description(offer: ToolOffer, most: int = ABOUT_CHARS) -> str:
     """Return the tool's own description of its arguments, cut."""
-    schema = parse(offer.args)
-    found = _resolved(schema, schema) if isinstance(schema, dict) else {}
-    about = found.get("description")
-    return plain(about, most) if isinstance(about, str) else ""
+    return plain(_described(offer.args), most)
 
 
-def pointers(recipes: Iterable[Recipe]) -> dict[str, list[str]]:
-    """Return for each tool the pointers into its output that recipes use: they exist, but are not all pointers."""
-    found: dict[str, dict[str, None]] = {}
-    for recipe in recipes:
-        tasks = [task for task in recipe.plan.get("tasks", []) if isinstance(task, dict)]
-        tools = {task.get("id"): task.get("tool") for task in tasks}
-        for source, pointer in _used(recipe.plan, tasks):
-            tool = tools.get(source)
-            if isinstance(tool, str) and isinstance(pointer, str) and pointer.startswith("/"):
-                found.setdefault(tool, {})[pointer] = None
-    return {tool: sorted(used) for tool, used in found.items()}
+def searched(offer: ToolOffer) -> str:
+    """Return the text by which a tool is found: its name, title, description, and the examples of its schema."""
+    name = offer.name.replace(".", " ").replace("_", " ")
+    return " ".join((name, offer.title, name, offer.title, _described(offer.args), _examples(offer.args)))[:2000]
 
 
-def _used(plan: Mapping[str, Any], tasks: Iterable[Mapping[str, Any]]) -> Iterable[tuple[Any, Any]]:
-    for task in tasks:
-        inputs = task.get("inputs")
-        for item in inputs.values() if isinstance(inputs, dict) else ():
-            if isinstance(item, dict):
-                yield item.get("from"), item.get("output")
-        each = task.get("for_each")
-        if isinstance(each, dict):
-            yield each.get("from"), each.get("output")
-        for check in task.get("checks") or []:
-            if isinstance(check, dict):
-                yield task.get("id"), check.get("output")
-    for gate in plan.get("dependencies") or []:
-        if isinstance(gate, dict) and isinstance(gate.get("when"), dict):
-            yield gate.get("from"), gate["when"].get("output")
-    for item in plan.get("result") or []:
-        if isinstance(item, dict):
-            yield item.get("from"), item.get("output")
+@lru_cache(_TEXTS_KEPT)
+def _arguments(args: str) -> str:
+    schema = _read(args)
+    found = _resolved(schema, schema)
+    properties = found.get("properties")
+    needed = found.get("required")
+    needed = {name for name in needed if isinstance(name, str)} if isinstance(needed, list) else set()
+    named = list(properties.items()) if isinstance(properties, dict) else []
+    parts: list[str] = []
+    spent = 0
+    # Needed arguments come first, so that a long list loses only what may be left out.
+    for name, about in sorted(named, key=lambda pair: pair[0] not in needed):
+        optional = "" if name in needed else "?"
+        part = f"{plain(str(name), 64)}{optional}{_typed(about, schema)}"
+        spent += len(part) + 2
+        if len(parts) == _ARGS_MOST or spent > SIGNATURE_CHARS:
+            parts.append("...")
+            break
+        parts.append(part)
+    return ", ".join(parts)
+
+
+@lru_cache(_TEXTS_KEPT)
+def _given(returns: str) -> str:
+    schema = _read(returns)
+    if not schema:
+        return ""
+    if _unwrapped(schema, schema).get("type") == "array":
+        inner = ", ".join(_fields(schema, schema, 1))
+        return f"[{inner}]" if len(inner) <= GIVES_CHARS else "[...]"
+    parts: list[str] = []
+    spent = 0
+    for part in _fields(schema, schema, 0):
+        spent += len(part) + 2
+        if spent > GIVES_CHARS:
+            parts.append("...")
+            break
+        parts.append(part)
+    return ", ".join(parts)
+
+
+def _fields(node: Any, whole: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """Yield the fields of a map, or of the maps that a list holds."""
+    found = _unwrapped(node, whole)
+    if found.get("type") == "array":
+        found = _unwrapped(found.get("items"), whole)
+    properties = found.get("properties")
+    for name, about in list(properties.items())[:_FIELDS_MOST] if isinstance(properties, dict) else ():
+        inner = list(_fields(about, whole, depth + 1)) if depth + 1 < _GIVES_DEPTH else []
+        kind = _kind(about, whole, 0)
+        if inner:
+            mark = "[{}]" if kind.startswith("[") else "{{{}}}"
+            yield plain(str(name), 64) + mark.format(", ".join(inner))
+        else:
+            yield plain(str(name), 64) + ("" if kind == "text" else f": {kind}")
+
+
+def _unwrapped(node: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema behind its references and beside `null`."""
+    for _ in range(_DEPTH_MAX):
+        if not isinstance(node, dict):
+            return {}
+        found = _resolved(node, whole)
+        forms = found.get("anyOf")
+        if not isinstance(forms, list):
+            return found
+        node = next((form for form in forms if isinstance(form, dict) and form.get("type") != "null"), {})
+    return {}
+
+
+def _described(args: str) -> str:
+    schema = _read(args)
+    about = _resolved(schema, schema).get("description")
+    return about if isinstance(about, str) else ""
+
+
+def _examples(args: str) -> str:
+    schema = _read(args)
+    found = _resolved(schema, schema).get("examples")
+    return json.dumps(found, ensure_ascii=False) if isinstance(found, list) else ""
+
+
+@lru_cache(_TEXTS_KEPT)
+def _read(text: str) -> Mapping[str, Any]:
+    try:
+        schema = parse(text) if text else {}
+    except ValueError:
+        return {}
+    return schema if isinstance(schema, dict) else {}
 
 
 def _resolved(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -93,8 +165,13 @@ def _resolved(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[st
     return found if isinstance(found, dict) else {}
 
 
+def _typed(about: Any, whole: Mapping[str, Any]) -> str:
+    kind = _kind(about, whole, 0)
+    return "" if kind == "text" else f": {kind}"
+
+
 def _kind(schema: Any, whole: Mapping[str, Any], depth: int) -> str:
-    if not isinstance(schema, dict) or depth > 3:
+    if not isinstance(schema, dict) or depth > _DEPTH_MAX:
         return "any"
     schema = _resolved(schema, whole)
     choices = schema.get("enum")
@@ -103,7 +180,7 @@ def _kind(schema: Any, whole: Mapping[str, Any], depth: int) -> str:
         return "|".join(shown + (["..."] if len(choices) > _ENUM_MOST else []))
     either = schema.get("anyOf")
     if isinstance(either, list) and either:
-        kinds = dict.fromkeys(_kind(part, whole, depth + 1) for part in either)
+        kinds = dict.fromkeys(_kind(part, whole, depth + 1) for part in either[:_ENUM_MOST])
         return "|".join(kind for kind in kinds if kind != "null") or "null"
     word = schema.get("type")
     if word == "array":

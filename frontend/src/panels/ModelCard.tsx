@@ -73,7 +73,8 @@ export function ModelCard() {
               <summary>What leaves this machine</summary>
               <p className="small">
                 {found.set ? `Only to ${found.host}, and only` : "Nothing while no model is set. Then only"} for words
-                that no recipe fits. A review also tells what tasks said when they ended. The parts, for an example:
+                that no recipe fits, with up to five of your earlier requests. A review also tells what tasks said when
+                they ended. The parts, for an example:
               </p>
               {found.parts.map((part) => (
                 <details key={part.title}>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from starloom.planner.model.answers import OPERATION, PLAN, Stage
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, Wire
 from starloom.planner.model.port import Turn
+from starloom.planner.model.prompt import ANSWER
 from starloom_protocol.plan import check_edit, check_plan, read_document
 from starloom_protocol.plan.models import PlanDoc, TaskDoc
 from tests.models.server import Say, fake_model
@@ -25,6 +27,13 @@ OPERATIONS: list[dict[str, Any]] = [
     {"add_dependency": {"from": "b", "to": "a", "when": "failure"}},
     {"add_dependency": {"from": "b", "to": "a", "when": {"output": "/x", "op": "gt", "value": 1}}},
     {"remove_task": {"id": "a"}},
+]
+ANSWERS: list[dict[str, Any]] = [
+    {"kind": "recipe", "recipe": "echo", "params": {"where": {"name": "vm"}, "often": 2}},
+    {"kind": "more_tools", "words": "close tickets"},
+    {"kind": "question", "text": "Which?"},
+    {"kind": "cannot", "text": "no"},
+    {"kind": "cannot", "text": "no", "needs": [{"grant": "files:write", "device": "vm"}, {"grant": "git:run"}]},
 ]
 
 
@@ -50,9 +59,10 @@ async def test_our_own_plans_fit_the_schema_that_is_sent(wire: Wire) -> None:
         plan = read_document(text)
         assert check_plan(plan).plan is not None
         assert faults(schema, {"kind": "plan", "plan": plan}) == []
-    for answer in ({"kind": "question", "text": "Which?"}, {"kind": "cannot", "text": "no"}):
+    for answer in ANSWERS:
         assert faults(schema, answer) == []
-    assert faults(schema, {"kind": "recipe", "recipe": "echo", "params": {"where": {"name": "vm"}, "often": 2}}) == []
+    shown = set(re.findall(r'"kind": "([a-z_]+)"', ANSWER))
+    assert {"plan", *(str(answer["kind"]) for answer in ANSWERS)} == shown == set(schema["properties"]["kind"]["enum"])
 
 
 @pytest.mark.parametrize("wire", Wire)

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
+from starloom.planner.catalogue import load_catalogue
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, Limits, Wire
-from starloom.planner.model.planning import REPAIRS, Conversation, Planned
+from starloom.planner.model.planning import MORE_TOOLS_MOST, REPAIRS, Conversation, Planned
 from starloom.planner.model.port import Turn
 from starloom.planner.model.reading import Asked
 from starloom.planner.model.wire import WiredModel
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault
+from starloom_protocol.entities import Fault, Offer
 from starloom_protocol.vocabulary import Approval, Code
-from tests.models.modes import BROKEN, DECLINED, GOOD, HOSTILE, MENDED, STILL_A_PLAN, plan
+from tests.models.modes import BROKEN, DECLINED, GOOD, HOSTILE, MENDED, STILL_A_PLAN, plan, task
 from tests.models.server import FakeModel, Say, fake_model
-from tests.planner.fleets import device, fleet
+from tests.planner import prompts
+from tests.planner.fleets import device, fleet, offer
 from tests.waiting import SLOWER
 
 KEY = "sk-secret-key"
@@ -129,13 +131,66 @@ async def test_hostile_text_in_the_request_and_the_fleet_stays_data() -> None:
     assert told.index("DATA devices") < told.index(HOSTILE)
 
 
-async def test_only_names_and_tools_leave_the_machine() -> None:
-    _, fake = await planned(Wire.OPENAI, GOOD)
+async def test_only_names_tools_and_grants_leave_the_machine() -> None:
+    private = {"hostname": "secret-host", "starloom": "/home/anna/bin/starloom-agent", "answered": "private-answer"}
+    told = Offer(digest="private-digest", facts=private, grants=["files:read"], tools=offer(grants=()).tools)
+    seen = fleet(device("vm"), offers={"vm": told})
+    async with fake_model(GOOD) as fake:
+        await Conversation(connect(Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY)), "How full is vm?", {}, seen).plan()
     sent = str(fake.asked[0])
     assert "disk.usage" in sent
-    assert '"vm"' in sent or "vm" in sent
-    assert "d-vm" not in sent
-    assert "files:read" not in sent
+    assert "starloom-agent grant files:write ~/FOLDER" in sent
+    found = [word for word in ("d-vm", "private-digest", *private.values(), KEY) if word in sent]
+    assert found == []
+
+
+MORE = Say(tool={"kind": "more_tools", "words": "close the ticket of office 41"})
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_more_tools_are_shown_in_the_next_turn_and_cost_no_repair(wire: Wire) -> None:
+    view = prompts.CASES["mcp"].fleet()
+    act = plan(
+        tasks=[{"id": "a", "tool": "mcp.office41.close_ticket", "device": {"name": "office-41"}, "args": {"id": "7"}}]
+    )
+    async with fake_model(MORE, plan(tasks=[]), plan(tasks=[]), act) as fake:
+        found = await Conversation(connect(Endpoint(fake.url, "fake-1", wire, KEY)), "Do it.", {}, view).plan()
+    assert isinstance(found, LoweredPlan), found
+    assert "mcp.office41.close_ticket(" not in str(fake.asked[0]["messages"])
+    assert "mcp.office41.close_ticket(" in str(fake.asked[1]["messages"][-1])
+
+
+async def test_more_tools_are_shown_three_times_at_most() -> None:
+    found, fake = await planned(Wire.OPENAI, MORE)
+    assert isinstance(found, Fault), found
+    assert "3 times already" in found.reason
+    assert len(fake.asked) == MORE_TOOLS_MOST + 1 + REPAIRS
+
+
+async def test_any_recipe_can_be_picked_not_only_the_near_ones() -> None:
+    picked = Say(tool={"kind": "recipe", "recipe": "disk-space", "params": {"where": {"name": "vm"}}})
+    async with fake_model(picked) as fake:
+        model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY))
+        talk = Conversation(model, "Is vm full?", {}, FLEET, recipes=load_catalogue().all())
+        found = await talk.plan()
+    assert isinstance(found, LoweredPlan), found
+    assert "disk-space(" in str(fake.asked[0]["messages"])
+
+
+async def test_a_refusal_names_the_line_that_would_help_and_none_that_a_model_wrote() -> None:
+    needs = [{"grant": "files:write", "device": "phone"}, {"grant": "x; rm -rf ~", "device": "phone"}, "odd", {}]
+    view = fleet(device("vm"), device("phone"), offers={"phone": offer(grants=())})
+    async with fake_model(Say(tool={"kind": "cannot", "text": "nothing may write", "needs": needs})) as fake:
+        model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY))
+        found = await Conversation(model, "Copy it to the phone.", {}, view).plan()
+    assert isinstance(found, Fault)
+    assert "phone would have to allow files:write; there: starloom-agent grant files:write ~/FOLDER." in found.reason
+    assert "rm -rf" not in found.reason
+
+
+async def test_a_repair_tells_the_hint_beside_the_fault() -> None:
+    _, fake = await planned(Wire.OPENAI, task(tool="disk.usag"), GOOD)
+    assert "Hint: Did you mean `disk.usage`?" in str(fake.asked[1]["messages"][-1])
 
 
 async def test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled() -> None:

@@ -126,10 +126,12 @@ OPERATION: Final = _object(
 _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.PLANNING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["plan", "recipe", "question", "cannot"]},
+        kind={"type": "string", "enum": ["plan", "recipe", "more_tools", "question", "cannot"]},
         plan=PLAN,
         recipe=TEXT,
         params=_ANY_OBJECT,
+        words=TEXT,
+        needs=_list(_object(("grant",), grant=TEXT, device=TEXT)),
         text=TEXT,
     ),
     Stage.REVIEWING: _object(

@@ -10,11 +10,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from starloom.planner import context_recipes
+from starloom.planner.context import Asking, fenced, joined, request_part
+from starloom.planner.context_tools import more, ways
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
-from starloom.planner.model.prompt import PromptPart, planning_parts
-from starloom.planner.model.reading import Asked, Declined, Picked, Wished, read_reply
+from starloom.planner.model.prompt import PromptPart, planning_context
+from starloom.planner.model.reading import Asked, Declined, MoreTools, Picked, Wished, read_reply
 from starloom.planner.planning import plan_recipe
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
@@ -23,7 +26,9 @@ from starloom_protocol.vocabulary import CODES, Approval, Code
 from starloom_protocol.wording import quoted
 
 REPAIRS: Final = 2
+MORE_TOOLS_MOST: Final = 3
 FAULTS_TOLD = 20
+RECIPES_TOLD = 40
 ECHO_CHARS = 60_000
 Planned = LoweredPlan | Asked | Fault
 
@@ -40,13 +45,30 @@ class Conversation:
         *,
         near: Sequence[tuple[Recipe, Candidate]] = (),
         asked: Sequence[tuple[str, str]] = (),
+        recipes: Sequence[Recipe] = (),
+        before: Sequence[str] = (),
+        today: str = "",
     ) -> None:
         self._model = model
-        self._near = {recipe.name: recipe for recipe, _ in near}
+        self._recipes = {recipe.name: recipe for recipe in (*recipes, *(recipe for recipe, _ in near))}
         self._fleet = fleet
         self._repairs = REPAIRS
-        self.parts: list[PromptPart] = planning_parts(words, params, fleet, asked, near)
-        self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
+        asking = Asking(
+            words=words,
+            params=params,
+            fleet=fleet,
+            asked=asked,
+            near=near,
+            recipes=tuple(self._recipes.values()),
+            before=before,
+            today=today,
+        )
+        made = planning_context(asking)
+        self._shelf = made.shelf
+        self._told = {tool.offer.name for tool in made.shelf.full}
+        self._rounds = MORE_TOOLS_MOST
+        self.parts: list[PromptPart] = [*made.parts, request_part(words, params)]
+        self._turns = [first_turn(self.parts)]
 
     async def plan(self) -> Planned:
         """Ask and, if the answer has faults, have them mended; never return an empty plan."""
@@ -58,8 +80,11 @@ class Conversation:
             read = read_reply(reply)
             if isinstance(read, Asked):
                 return read
+            if isinstance(read, MoreTools) and self._rounds:
+                self._turns += [Turn("model", _echo(reply)), self._more(read.words)]
+                continue
             if isinstance(read, Declined):
-                reason = f"the model says that it cannot do this: {read.text}"
+                reason = f"the model says that it cannot do this: {read.text}{ways(self._shelf, read.needs)}"
                 return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)
             if isinstance(read, Wished):
                 found = self._checked(read)
@@ -69,6 +94,8 @@ class Conversation:
                 found = [read]
             else:
                 reason = "`kind` must be plan, recipe, question or cannot"
+                if isinstance(read, MoreTools):
+                    reason = f"more tools were shown {MORE_TOOLS_MOST} times already; answer with what is there"
                 found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
             if isinstance(found, LoweredPlan):
                 self._turns.append(Turn("model", _echo(reply)))
@@ -87,15 +114,24 @@ class Conversation:
 
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
-        lines = [f"- {fault.place or 'plan'}: {fault.reason} ({fault.code})" for fault in faults[:FAULTS_TOLD]]
+        lines = [told_fault(fault, "plan") for fault in faults[:FAULTS_TOLD]]
         told = "\n".join(("It has these faults. Answer again with the whole plan:", *lines))
         self._turns.append(Turn("starloom", told))
 
+    def _more(self, words: str) -> Turn:
+        """Return the turn that shows the tools nearest to the model's words."""
+        self._rounds -= 1
+        recipes = list(self._recipes.values())
+        fitting = [] if context_recipes.all_of(recipes) else context_recipes.nearest(recipes, words)
+        lines = [*more(self._shelf, words, self._told), *fitting] or ["(no other tool has one of these words)"]
+        left = f"You may ask {self._rounds} times more." if self._rounds else "This was the last time; answer now."
+        return Turn("starloom", f"{fenced('tools', lines)}\n{left}")
+
     def _filled(self, read: Picked) -> LoweredPlan | list[Fault]:
         """Return the plan of one of the recipes that were offered, with the model's values."""
-        recipe = self._near.get(read.recipe)
+        recipe = self._recipes.get(read.recipe)
         if recipe is None:
-            known = ", ".join(self._near) or "none"
+            known = ", ".join(list(self._recipes)[:RECIPES_TOLD]) or "none"
             reason = f"there is no recipe {quoted(read.recipe[:64])} to choose; there is {known}"
             return [Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)]
         check = plan_recipe(recipe, read.params, self._fleet)
@@ -145,6 +181,18 @@ def _holds_secret(value: object) -> bool:
         elif isinstance(item, list):
             stack.extend(item)
     return False
+
+
+def first_turn(parts: Sequence[PromptPart]) -> Turn:
+    """Return all parts but the instructions as the turn that begins a conversation."""
+    stable = joined(part.text for part in parts[1:] if part.stable)
+    return Turn("starloom", joined(part.text for part in parts[1:]), len(stable))
+
+
+def told_fault(fault: Fault, place: str) -> str:
+    """Return one line about a fault for a model, with the way out beside it where one is known."""
+    hint = f" Hint: {fault.hint}" if fault.hint else ""
+    return f"- {fault.place or place}: {fault.reason} ({fault.code}){hint}"
 
 
 def _echo(reply: Reply) -> str:

@@ -21,10 +21,14 @@ class ModelFault(Exception):
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of the conversation, as plain text."""
+    """One turn of the conversation, as plain text.
+
+    The first `stable_chars` of it are the same in the next conversation, so that a provider may keep them.
+    """
 
     by: Literal["starloom", "model"]
     text: str
+    stable_chars: int = 0
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from starloom_protocol.vocabulary import CODES, Code
 
 TEXT_MOST = 500
 STARTS_MOST = 50
+NEEDS_MOST = 8
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Declined:
-    """The model says that it cannot, or will not."""
+    """The model says that it cannot, or will not. `needs` are grants with devices that would make it possible."""
 
     text: str
+    needs: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,14 @@ class Worded:
     cites: list[Any]
 
 
-Read = Wished | Picked | Asked | Declined | Changed | Unchanged | Worded | Fault
+@dataclass(frozen=True)
+class MoreTools:
+    """The model wants to see the tools nearest to these words."""
+
+    words: str
+
+
+Read = Wished | Picked | MoreTools | Asked | Declined | Changed | Unchanged | Worded | Fault
 
 
 def read_reply(reply: Reply) -> Read:
@@ -93,6 +102,10 @@ def read_reply(reply: Reply) -> Read:
         if isinstance(name, str) and isinstance(params, dict):
             return Picked(name, params)
         return _unreadable("an answer of kind recipe needs `recipe` and `params`")
+    if kind == "more_tools":
+        words = found.get("words")
+        wanted = short(words) if isinstance(words, str) else ""
+        return MoreTools(wanted) if wanted else _unreadable("an answer of kind more_tools needs `words`")
     text = found.get("text")
     if kind == "no_change":
         return Unchanged()
@@ -109,8 +122,15 @@ def read_reply(reply: Reply) -> Read:
     if kind in ("question", "cannot"):
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")
-        return Asked(short(text)) if kind == "question" else Declined(short(text))
-    return _unreadable("`kind` must be plan, recipe, question or cannot")
+        return Asked(short(text)) if kind == "question" else Declined(short(text), _needs(found.get("needs")))
+    return _unreadable("`kind` must be plan, recipe, more_tools, question or cannot")
+
+
+def _needs(value: Any) -> tuple[tuple[str, str], ...]:
+    """Return the grants with devices that an answer names; what has another form says nothing."""
+    rows = value[:NEEDS_MOST] if isinstance(value, list) else []
+    pairs = [(row.get("grant"), row.get("device", "")) for row in rows if isinstance(row, dict)]
+    return tuple((grant, device) for grant, device in pairs if isinstance(grant, str) and isinstance(device, str))
 
 
 def _object_in(text: str) -> dict[str, Any] | Fault:

@@ -12,8 +12,9 @@ from typing import Any, Final
 from starloom.planner.brief_words import LANGUAGE
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
+from starloom.planner.model.planning import first_turn, told_fault
 from starloom.planner.model.port import Model, ModelFault, Turn
-from starloom.planner.model.prompt import PromptPart, device_lines, tool_lines
+from starloom.planner.model.prompt import PromptPart, reviewing_context
 from starloom.planner.model.reading import Asked, Changed, Declined, Unchanged, read_reply
 from starloom_protocol.edits import EditOperation
 from starloom_protocol.entities import Fault
@@ -84,7 +85,7 @@ class ReviewTalk:
         self._repairs = REPAIRS
         self._last: Review | None = None
         self.parts = review_parts(request, tasks, ended, fleet)
-        self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
+        self._turns = [first_turn(self.parts)]
 
     async def look(self) -> Review:
         """Ask the model; every failure of it becomes no change, with its reason."""
@@ -126,7 +127,7 @@ class ReviewTalk:
 
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
-        lines = [f"- {fault.place or 'edit'}: {fault.reason} ({fault.code})" for fault in faults[:20]]
+        lines = [told_fault(fault, "edit") for fault in faults[:20]]
         self._turns.append(Turn("starloom", "\n".join(("This cannot be done. Answer again:", *lines))))
 
     def _checked(self, operations: list[Any]) -> tuple[list[Fault], list[EditOperation]]:
@@ -142,14 +143,11 @@ class ReviewTalk:
 def review_parts(request: str, tasks: Sequence[TaskSeen], ended: Collection[str], fleet: FleetView) -> list[PromptPart]:
     """Return every part of a review's prompt; the first is the instructions."""
     shown = [task for task in tasks if task.id in ended] + [task for task in tasks if task.id not in ended]
+    opening = PromptPart("What a review is and how a plan is written", f"{ABOUT}\n{LANGUAGE}")
     return [
-        PromptPart("What a review is and how a plan is written", f"{ABOUT}\n{LANGUAGE}"),
-        PromptPart("Your devices", "DATA devices\n" + "\n".join(device_lines(fleet))),
-        PromptPart(
-            "Their tools", "DATA tools\n" + "\n".join(tool_lines(fleet, request, {task.tool for task in tasks}))
-        ),
-        PromptPart("The plan as it stands", "DATA tasks\n" + "\n".join(map(_line, shown[:TASKS_TOLD_MOST]))),
-        PromptPart("What was asked", f"DATA request\n{canonical({'ended': sorted(ended), 'request': request})}"),
+        *reviewing_context(opening, request, fleet, {task.tool for task in tasks}).parts,
+        PromptPart("The plan as it stands", "DATA tasks\n" + "\n".join(map(_line, shown[:TASKS_TOLD_MOST])), False),
+        PromptPart("What was asked", f"DATA request\n{canonical({'ended': sorted(ended), 'request': request})}", False),
     ]
 
 

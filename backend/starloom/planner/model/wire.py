@@ -20,6 +20,7 @@ from openai import AsyncOpenAI
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UserError
 from pydantic_ai.messages import (
+    CachePoint,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -29,7 +30,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model as WireModel
 from pydantic_ai.models import ModelRequestParameters
-from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -170,8 +171,8 @@ class WiredModel:
             async with asyncio.timeout(limits.call_s), client:
                 response = await model_request(
                     _model(self._endpoint, client),
-                    _messages(instructions, turns),
-                    model_settings=ModelSettings(max_tokens=limits.output_tokens_most, parallel_tool_calls=False),
+                    _messages(instructions, turns, marked=self._endpoint.wire is Wire.ANTHROPIC),
+                    model_settings=_settings(self._endpoint),
                     model_request_parameters=ModelRequestParameters(
                         function_tools=[_answer_tool(stage)], allow_text_output=True
                     ),
@@ -208,13 +209,29 @@ def _model(endpoint: Endpoint, client: httpx2.AsyncClient) -> WireModel:
     return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=openai))
 
 
-def _messages(instructions: str, turns: Sequence[Turn]) -> list[ModelMessage]:
+def _settings(endpoint: Endpoint) -> ModelSettings:
+    most = endpoint.limits.output_tokens_most
+    if endpoint.wire is Wire.ANTHROPIC:
+        # Anthropic keeps only the text up to a mark; the others keep any prefix that comes again.
+        return AnthropicModelSettings(max_tokens=most, parallel_tool_calls=False, anthropic_cache_instructions=True)
+    return ModelSettings(max_tokens=most, parallel_tool_calls=False)
+
+
+def _messages(instructions: str, turns: Sequence[Turn], *, marked: bool) -> list[ModelMessage]:
     return [
         ModelResponse(parts=[TextPart(turn.text)])
         if turn.by == "model"
-        else ModelRequest(parts=[UserPromptPart(turn.text)], instructions=instructions)
+        else ModelRequest(parts=[_prompt(turn, marked=marked)], instructions=instructions)
         for turn in turns
     ]
+
+
+def _prompt(turn: Turn, *, marked: bool) -> UserPromptPart:
+    """Return a turn, with a mark behind what the next conversation has, too."""
+    at = turn.stable_chars
+    if not marked or not turn.text[:at].strip() or not turn.text[at:].strip():
+        return UserPromptPart(turn.text)
+    return UserPromptPart([turn.text[:at], CachePoint(), turn.text[at:]])
 
 
 def _reply(response: ModelResponse, sent_bytes: int, *, priced: bool) -> Reply:

@@ -6,6 +6,7 @@ Starts nothing: a plan without faults comes back with its preview, and a caller 
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -19,6 +20,7 @@ from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import json_reply
+from starloom.planner.context import date_words
 from starloom.planner.pasted import PASTED_CHARS_MAX, Pasted, find_plan, reply_to
 
 
@@ -41,7 +43,8 @@ class BriefRoutes:
 
     async def brief(self, request: Annotated[str, Query(max_length=WORDS_MAX)] = "") -> Response:
         """Give a text that lets any assistant write a plan for a request: language, devices, tools, examples."""
-        made = await asyncio.to_thread(self._hub.planner.brief, request)
+        today = date_words(datetime.fromtimestamp(self._hub.now_ms() / 1000).astimezone())
+        made = await asyncio.to_thread(self._hub.planner.brief, request, today)
         return json_reply({"text": made.text, "bytes": len(made.text.encode()), "left_out": list(made.left_out)})
 
     async def answered(self, request: Request, body: AnswerOf) -> Response:

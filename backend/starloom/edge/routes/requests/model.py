@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -19,13 +20,12 @@ from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import SetModel, TriedModel
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
-from starloom.planner.fleet import FleetView
+from starloom.planner.context import date_words
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.kept import FILE as KEPT_FILE
 from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
 from starloom.planner.model.port import ModelFault, Reply, Turn
-from starloom.planner.model.prompt import planning_parts
 from starloom.planner.model.reading import short
 from starloom.planner.model.spending import MICROS, budget_from
 from starloom.settings import Settings
@@ -69,14 +69,15 @@ class ModelRoutes:
         """Show the model that is set, its budget of today, and each part of a planning prompt as it is sent."""
         hub = self._hub
         given = hub.settings.llm_url is not None
-        fleet = FleetView.of(hub.fleet.devices, hub.fleet.offers)
+        date = date_words(datetime.fromtimestamp(hub.now_ms() / 1000).astimezone())
+        parts = await asyncio.to_thread(hub.planner.prompt, EXAMPLE_WORDS, date)
         found = await hub.reads.entities(FLEET)
         key = f"model_day/{hub.now_ms() // DAY_MS}"
         raw = found[1].get(key) if found else None
         today = decode_entity(key, raw) if raw is not None else None
         spent = today if isinstance(today, ModelDay) else ModelDay(day=0)
         shape: dict[str, Any] = {
-            "parts": [{"title": part.title, "text": part.text} for part in planning_parts(EXAMPLE_WORDS, {}, fleet)],
+            "parts": [{"title": part.title, "text": part.text} for part in parts],
             "set": False,
             "given": given,
             "spent_today": {"calls": spent.calls, "dollars": spent.micros / MICROS, "tokens": spent.tokens},
