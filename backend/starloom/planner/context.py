@@ -1,4 +1,4 @@
-"""The context of a model: the one builder of what a planner, a reviewer, a stranger and an assistant are told.
+"""The context of a model: the one builder of the text for a planner, a reviewer, a stranger and an assistant.
 
 Pure and bounded: it reads no clock and no store. Parts that do not depend on the request or the minute stand first and
 are sorted, so that two prompts of one fleet begin with the same bytes. Texts of devices stand in fences under `DATA`.

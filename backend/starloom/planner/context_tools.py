@@ -182,7 +182,7 @@ def not_granted(shown: Shelf, room: int, left_out: list[str]) -> list[str]:
             opens = f"{grant} on {who}" if grant else f"on {who}"
             lines.append((len(names), f"{opens}: {listed}{more_names}; {way}"))
     kept: list[str] = []
-    # What opens most tools is told first.
+    # The grant that opens most tools comes first.
     for _, text in sorted(lines, key=lambda item: -item[0]):
         if _size(text) > room:
             left_out.append(f"{len(lines) - len(kept)} more grants are missing and not listed.")
