@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from starloom_protocol.entities import Job
 from tests.models.server import FakeModel, Json, Reading, Say, fake_model
-from tests.recipes.fleet import Fleet
+from tests.recipes.fleet import Fleet, Running
 
 WORDS = "Make one report of sales per region from the CSVs on my two machines"
 NORTH = "region,sales\nnorth,120\nsouth,30\n"
@@ -94,6 +95,32 @@ async def test_one_report_of_two_files_with_other_headers_is_right_at_once(fleet
     assert "120" not in told
     looks = [name for name, spec in answer.view.specs.items() if spec.look]
     assert looks == ["look-1-1", "look-1-2"]
-    assert "5 tasks" in answer.sentence or "6 tasks" in answer.sentence, answer.sentence
+    assert "Sales is done: 5 tasks" in answer.sentence
     shown = await asyncio.to_thread(fleet.cli, "show", answer.id)
     assert "2 looks before the plan" in shown
+
+
+async def test_a_worker_killed_while_devices_are_looked_at_is_replaced_and_nothing_is_asked_twice(fleet: Fleet) -> None:
+    await asyncio.to_thread(sales_on, fleet)
+    server = fleet.device("server")
+    async with planned_by(fleet, Say(tool=LOOK), report) as fake:
+        running = await asyncio.to_thread(_begun_with_a_device_off, fleet)
+        await asyncio.to_thread(fleet.child("starloom.jobs.worker").kill)
+        await asyncio.to_thread(server.start)
+        answer = await asyncio.to_thread(running.wait)
+        assert len(fake.asked) == 2
+        seen = {card["device"]: card["state"] for card in cards_in(fake.asked[1])}
+    assert seen == {"laptop": "succeeded", "server": "succeeded"}
+    assert answer.state == "succeeded", answer.told()
+    jobs = answer.view.each("job", Job)
+    assert [job.calls for job in jobs.values() if job.kind == "plan"] == [1, 1]
+    assert {row["region"]: row["sales"] for row in answer.rows("Sales")} == {"north": 127, "south": 35}
+
+
+def _begun_with_a_device_off(fleet: Fleet) -> Running:
+    """Ask with the server's agent killed; return when the laptop was looked at and the server is waited for."""
+    fleet.device("server").kill()
+    running = fleet.begin(WORDS, approve=False, choose={"approve": "allow"})
+    running.until_task("look-1-1", "succeeded")
+    assert str(running.view.state) == "looking"
+    return running
