@@ -26,6 +26,7 @@ from starloom.planner.model.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.recorded import prompt_text, reply_text
+from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import Budget, Spent, budget_from
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Head, Job, Question, decode_entity
@@ -45,7 +46,7 @@ class Owned:
     model: Model
     name: str
     budget: Budget
-    sharing: Sharing
+    sharing: Sharing = Sharing.CARDS
 
 
 class ModelJobs:
@@ -79,8 +80,7 @@ class ModelJobs:
         if endpoint is None:
             return None
         _log.info("the model %s at %s is asked", endpoint.model, endpoint.host)
-        sharing = Sharing.HEADS if endpoint.local else Sharing.CARDS
-        return Owned(self._connect(endpoint), endpoint.model, budget_from(told), sharing)
+        return Owned(self._connect(endpoint), endpoint.model, budget_from(told), sharing_from(told, endpoint))
 
     def recorded(self, owned: Owned, purse: Purse) -> Model:
         """Return the model for one job: each call is paid for by `purse`, and its texts are kept."""

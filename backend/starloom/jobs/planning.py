@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from starloom.core.state.inputs import PlanProposed
+from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse, asked_before, questions_in
 from starloom.planner.catalogue import Catalogue, load_catalogue
@@ -20,9 +20,10 @@ from starloom.planner.context import date_words
 from starloom.planner.fleet import FleetView
 from starloom.planner.library import versions_in, with_saved
 from starloom.planner.matching import Candidate, Match, match
+from starloom.planner.model.looking import narrower, rounds_in
 from starloom.planner.model.planning import Conversation
 from starloom.planner.model.port import ModelFault
-from starloom.planner.model.reading import Asked
+from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.planning import plan_recipe
 from starloom.planner.refusals import refused
 from starloom.store.port import InboxPort, ReadPort
@@ -30,13 +31,13 @@ from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, Fault, Head, Offer, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.plan import Recipe
-from starloom_protocol.values import parse
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import CODES, Code
 
 _log = logging.getLogger(__name__)
 
 _FOR_A_MODEL = (Code.REQUEST_AMBIGUOUS, Code.REQUEST_NOT_UNDERSTOOD)
-Planned = LoweredPlan | Asked | Fault
+Planned = LoweredPlan | Looked | Asked | Fault
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class PlanJobs:
             made = await self._by_model(reads, inbox, head, job, view, near, recipes, found[1] if found else {}) or made
         while True:
             answer = await ask(inbox, self._proposal(constellation, job, made))
-            if not answer.faults or not isinstance(made.planned, LoweredPlan):
+            if not answer.faults or not isinstance(made.planned, LoweredPlan | Looked):
                 return
             if made.talk is not None:
                 made = _Made(await made.talk.mend(answer.faults), made.talk)
@@ -159,17 +160,19 @@ class PlanJobs:
             now_s=self._models.now_s,
             worker=self._worker,
         )
-        asked = questions_in(entities)
+        sharing = narrower(owned.sharing, head.sharing)
         talk = Conversation(
             self._models.recorded(owned, purse),
             head.request,
             parse(head.params),
             fleet,
             near=near,
-            asked=asked,
+            asked=questions_in(entities),
             recipes=recipes,
             before=await asked_before(reads, head),
             today=date_words(datetime.fromtimestamp(self._models.now_s()).astimezone()),
+            rounds=rounds_in(entities, fleet, sharing, int(self._models.now_s() * 1000)),
+            sharing=sharing,
         )
         return _Made(await talk.plan(), talk)
 
@@ -181,8 +184,21 @@ class PlanJobs:
             reason = "the planner met an error that it did not expect; the worker's log has it"
             return _fault(Code.INTERNAL, reason, "request")
 
-    def _proposal(self, constellation: str, job: str, made: _Made) -> PlanProposed:
+    def _proposal(self, constellation: str, job: str, made: _Made) -> PlanProposed | LooksProposed:
         planned = made.planned
+        if isinstance(planned, Looked):
+            calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in planned.calls]
+            return LooksProposed(
+                by=f"worker:{self._worker}",
+                calls=calls,
+                constellation=constellation,
+                id=uuid.uuid4().hex,
+                job=job,
+                reads=planned.reads,
+                scope="worker",
+                why=planned.why,
+                worker=self._worker,
+            )
         return PlanProposed(
             by=f"worker:{self._worker}",
             by_model=made.talk is not None,

@@ -34,6 +34,7 @@ export type {
   Schedule,
   ScheduleState,
   Selector,
+  Sharing,
   Standing,
   Stopping,
   TaskRecord,

@@ -13,10 +13,12 @@ from starloom.planner.brief_words import EXAMPLES
 from starloom.planner.model.answers import OPERATION, PLAN, Stage
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, Wire
+from starloom.planner.model.looking import looking_part
 from starloom.planner.model.port import Turn
 from starloom.planner.model.prompt import ANSWER
 from starloom_protocol.plan import check_edit, check_plan, read_document
 from starloom_protocol.plan.models import PlanDoc, TaskDoc
+from starloom_protocol.vocabulary import Sharing
 from tests.models.server import Say, fake_model
 
 RECIPES = sorted((Path(__file__).parents[3] / "recipes").glob("*.yaml"))
@@ -61,7 +63,8 @@ async def test_our_own_plans_fit_the_schema_that_is_sent(wire: Wire) -> None:
         assert faults(schema, {"kind": "plan", "plan": plan}) == []
     for answer in ANSWERS:
         assert faults(schema, answer) == []
-    shown = set(re.findall(r'"kind": "([a-z_]+)"', ANSWER))
+    told = ANSWER + looking_part(Sharing.CARDS, rounds=0).text
+    shown = set(re.findall(r'"kind": "([a-z_]+)"', told))
     assert {"plan", *(str(answer["kind"]) for answer in ANSWERS)} == shown == set(schema["properties"]["kind"]["enum"])
 
 

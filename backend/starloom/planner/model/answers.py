@@ -123,16 +123,24 @@ OPERATION: Final = _object(
     add_dependency=_DEPENDENCY,
     remove_dependency=_object(id=TEXT, from_=TEXT, to=TEXT, when=_GATE, input=TEXT),
 )
+_LOOK: Final = {
+    "anyOf": [
+        _object(("device", "tool"), device=TEXT, tool=TEXT, args=_ANY_OBJECT),
+        _object(("read",), read=_object(("task",), task=TEXT, pointer=TEXT, offset=_COUNT)),
+    ]
+}
 _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.PLANNING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["plan", "recipe", "more_tools", "question", "cannot"]},
+        kind={"type": "string", "enum": ["plan", "look", "recipe", "more_tools", "question", "cannot"]},
+        calls=_list(_LOOK),
         plan=PLAN,
         recipe=TEXT,
         params=_ANY_OBJECT,
         words=TEXT,
         needs=_list(_object(("grant",), grant=TEXT, device=TEXT)),
         text=TEXT,
+        why=TEXT,
     ),
     Stage.REVIEWING: _object(
         ("kind",),

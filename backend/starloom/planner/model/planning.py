@@ -1,4 +1,4 @@
-"""The conversation that ends in a plan, a question or a plain fault: ask, check, and at most two repairs.
+"""The conversation that ends in a plan, a look, a question or a plain fault: ask, check, at most two repairs.
 
 A model's plan is checked like any other and has fewer rights than a person's: it may not waive its own approval, use a
 secret, or name a missing tool or device. Faults that the engine finds are mended in the same two repairs.
@@ -15,14 +15,15 @@ from starloom.planner.context import Asking, fenced, joined, request_part
 from starloom.planner.context_tools import more, ways
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
+from starloom.planner.model.looking import Round, faults_in, looking_part, turns_of
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.prompt import PromptPart, planning_context
-from starloom.planner.model.reading import Asked, Declined, MoreTools, Picked, Wished, read_reply
+from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, Picked, Wished, read_reply
 from starloom.planner.planning import plan_recipe
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
 from starloom_protocol.plan import Recipe, check_plan
-from starloom_protocol.vocabulary import CODES, Approval, Code
+from starloom_protocol.vocabulary import CODES, Approval, Code, Sharing
 from starloom_protocol.wording import quoted
 
 REPAIRS: Final = 2
@@ -30,7 +31,7 @@ MORE_TOOLS_MOST: Final = 3
 FAULTS_TOLD = 20
 RECIPES_TOLD = 40
 ECHO_CHARS = 60_000
-Planned = LoweredPlan | Asked | Fault
+Planned = LoweredPlan | Looked | Asked | Fault
 
 
 class Conversation:
@@ -48,6 +49,8 @@ class Conversation:
         recipes: Sequence[Recipe] = (),
         before: Sequence[str] = (),
         today: str = "",
+        rounds: Sequence[Round] = (),
+        sharing: Sharing = Sharing.CARDS,
     ) -> None:
         self._model = model
         self._recipes = {recipe.name: recipe for recipe in (*recipes, *(recipe for recipe, _ in near))}
@@ -64,14 +67,18 @@ class Conversation:
             today=today,
         )
         made = planning_context(asking)
+        self._sharing = sharing
         self._shelf = made.shelf
         self._told = {tool.offer.name for tool in made.shelf.full}
         self._rounds = MORE_TOOLS_MOST
-        self.parts: list[PromptPart] = [*made.parts, request_part(words, params)]
-        self._turns = [first_turn(self.parts)]
+        first = [*made.parts, looking_part(sharing, len(rounds)), request_part(words, params)]
+        self._turns = [first_turn(first), *turns_of(rounds)]
+        looked = [PromptPart(f"What it looked at, round {at}", one.told) for at, one in enumerate(rounds, 1)]
+        self.parts: list[PromptPart] = [*first, *looked]
 
     async def plan(self) -> Planned:
         """Ask and, if the answer has faults, have them mended; never return an empty plan."""
+        found: LoweredPlan | Looked | list[Fault]
         while True:
             try:
                 reply = await self._model.ask(self.parts[0].text, self._turns)
@@ -88,16 +95,18 @@ class Conversation:
                 return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)
             if isinstance(read, Wished):
                 found = self._checked(read)
+            elif isinstance(read, Looked):
+                found = faults_in(read, self._fleet, self._sharing) or read
             elif isinstance(read, Picked):
                 found = self._filled(read)
             elif isinstance(read, Fault):
                 found = [read]
             else:
-                reason = "`kind` must be plan, recipe, question or cannot"
+                reason = "`kind` must be plan, look, recipe, more_tools, question or cannot"
                 if isinstance(read, MoreTools):
                     reason = f"more tools were shown {MORE_TOOLS_MOST} times already; answer with what is there"
                 found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
-            if isinstance(found, LoweredPlan):
+            if isinstance(found, LoweredPlan | Looked):
                 self._turns.append(Turn("model", _echo(reply)))
                 return found
             if not self._repairs:
@@ -115,7 +124,7 @@ class Conversation:
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
         lines = [told_fault(fault, "plan") for fault in faults[:FAULTS_TOLD]]
-        told = "\n".join(("It has these faults. Answer again with the whole plan:", *lines))
+        told = "\n".join(("It has these faults. Answer again with the whole plan or the whole look:", *lines))
         self._turns.append(Turn("starloom", told))
 
     def _more(self, words: str) -> Turn:

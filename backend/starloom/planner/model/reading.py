@@ -9,8 +9,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from starloom.planner.model.port import Reply
-from starloom_protocol.entities import Fault
+from starloom_protocol.entities import Fault, Read
 from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -32,6 +34,24 @@ class Picked:
 
     recipe: str
     params: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LookedCall:
+    """One call of a look, not checked yet."""
+
+    device: str
+    tool: str
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A wish to look first: calls, parts of results to read, and why."""
+
+    calls: list[LookedCall]
+    reads: list[Read]
+    why: str
 
 
 @dataclass(frozen=True)
@@ -77,10 +97,10 @@ class MoreTools:
     words: str
 
 
-Read = Wished | Picked | MoreTools | Asked | Declined | Changed | Unchanged | Worded | Fault
+Answered = Wished | Picked | Looked | MoreTools | Asked | Declined | Changed | Unchanged | Worded | Fault
 
 
-def read_reply(reply: Reply) -> Read:
+def read_reply(reply: Reply) -> Answered:
     """Return the content of a reply; the model must mend a fault."""
     if reply.refused:
         return Declined(short(reply.text) or "the model refused to answer")
@@ -106,6 +126,8 @@ def read_reply(reply: Reply) -> Read:
         words = found.get("words")
         wanted = short(words) if isinstance(words, str) else ""
         return MoreTools(wanted) if wanted else _unreadable("an answer of kind more_tools needs `words`")
+    if kind == "look":
+        return _look_in(found)
     text = found.get("text")
     if kind == "no_change":
         return Unchanged()
@@ -123,7 +145,7 @@ def read_reply(reply: Reply) -> Read:
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")
         return Asked(short(text)) if kind == "question" else Declined(short(text), _needs(found.get("needs")))
-    return _unreadable("`kind` must be plan, recipe, more_tools, question or cannot")
+    return _unreadable("`kind` must be plan, look, recipe, more_tools, question or cannot")
 
 
 def _needs(value: Any) -> tuple[tuple[str, str], ...]:
@@ -131,6 +153,26 @@ def _needs(value: Any) -> tuple[tuple[str, str], ...]:
     rows = value[:NEEDS_MOST] if isinstance(value, list) else []
     pairs = [(row.get("grant"), row.get("device", "")) for row in rows if isinstance(row, dict)]
     return tuple((grant, device) for grant, device in pairs if isinstance(grant, str) and isinstance(device, str))
+
+
+def _look_in(found: dict[str, Any]) -> Looked | Fault:
+    """Return the calls and reads of a look; what is not one of both is a fault with its place."""
+    listed, why = found.get("calls"), found.get("why", "")
+    if not isinstance(listed, list) or not listed or not isinstance(why, str):
+        return _unreadable("an answer of kind look needs `calls`, a list, and `why`, a text")
+    calls: list[LookedCall] = []
+    reads: list[Read] = []
+    for at, item in enumerate(listed):
+        part = item.get("read") if isinstance(item, dict) else None
+        try:
+            if part is not None:
+                reads.append(msgspec.convert(part, Read))
+                continue
+            calls.append(msgspec.convert({"args": {}, **item}, LookedCall))
+        except (msgspec.ValidationError, TypeError) as error:
+            reason = f"calls[{at}] needs `device`, `tool` and `args`, or `read` with `task`: {error}"
+            return _unreadable(reason)
+    return Looked(calls, reads, short(why))
 
 
 def _object_in(text: str) -> dict[str, Any] | Fault:

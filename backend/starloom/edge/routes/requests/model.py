@@ -25,14 +25,17 @@ from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.kept import FILE as KEPT_FILE
 from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
+from starloom.planner.model.looking import looking_part
 from starloom.planner.model.port import ModelFault, Reply, Turn
+from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
+from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import MICROS, budget_from
 from starloom.settings import Settings
 from starloom_protocol.entities import decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.model_records import ModelDay
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Sharing
 
 EXAMPLE_WORDS = "Which of my machines has the least free disk?"
 _TEST = Turn("starloom", 'This is a test. Answer {"kind": "cannot", "text": "ready"} and nothing else.')
@@ -44,8 +47,13 @@ def _wanted(body: SetModel) -> Kept:
         model=body.model.strip(),
         wire=body.wire,
         dollars_per_day=body.dollars_per_day,
+        share=body.share,
         tokens_per_day=body.tokens_per_day,
     )
+
+
+def _shown(part: PromptPart) -> dict[str, str]:
+    return {"title": part.title, "text": part.text}
 
 
 def model_is_set(settings: Settings) -> bool:
@@ -77,7 +85,7 @@ class ModelRoutes:
         today = decode_entity(key, raw) if raw is not None else None
         spent = today if isinstance(today, ModelDay) else ModelDay(day=0)
         shape: dict[str, Any] = {
-            "parts": [{"title": part.title, "text": part.text} for part in parts],
+            "parts": [_shown(part) for part in parts],
             "set": False,
             "given": given,
             "spent_today": {"calls": spent.calls, "dollars": spent.micros / MICROS, "tokens": spent.tokens},
@@ -86,10 +94,12 @@ class ModelRoutes:
             kept = None if given else await asyncio.to_thread(kept_in, hub.settings.model_folder)
             told = in_force(hub.settings.llm_variables, hub.settings.model_folder)
             endpoint, budget = endpoint_from(told), budget_from(told)
+            share = sharing_from(told, endpoint) if endpoint is not None else Sharing.CARDS
         except ModelFault as error:
             return json_reply({**shape, "fault": {"reason": error.fault.reason, "hint": error.fault.hint}})
         if endpoint is None:
             return json_reply(shape)
+        shape["parts"].append(_shown(looking_part(share, rounds=0)))
         dollars = None if budget.micros_per_day is None else budget.micros_per_day / MICROS
         return json_reply(
             {
@@ -99,6 +109,7 @@ class ModelRoutes:
                 "key": bool(endpoint.key),
                 "model": endpoint.model,
                 "set": True,
+                "share": share,
                 "url": kept.url if kept is not None else None,
                 "wire": endpoint.wire,
             }
