@@ -31,6 +31,7 @@ OPERATIONS: list[dict[str, Any]] = [
     {"remove_task": {"id": "a"}},
 ]
 ANSWERS: list[dict[str, Any]] = [
+    {"kind": "look", "why": "names", "calls": [{"device": "a", "tool": "fs.list", "args": {"path": "."}}]},
     {"kind": "recipe", "recipe": "echo", "params": {"where": {"name": "vm"}, "often": 2}},
     {"kind": "more_tools", "words": "close tickets"},
     {"kind": "question", "text": "Which?"},
