@@ -12,8 +12,8 @@ from starloom.core.clock.timers import due_moments
 from starloom.core.plan import review
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, StartJob
-from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveDependency, SetPolicy
-from starloom_protocol.entities import Policy, Selector
+from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveDependency, SetPolicy, Supersede
+from starloom_protocol.entities import ForEach, Policy, Selector
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Outcome, Reason, TaskState
 from tests.builders import Driver, edge, plan, task
 
@@ -132,6 +132,70 @@ def test_a_wider_edit_is_refused_and_changes_nothing(operation: EditOperation) -
     assert "more" not in made.tasks
     assert made.head.version == 1
     assert made.tasks["b"].review == "review-1"
+
+
+def test_a_review_does_the_work_anew_and_what_waits_reads_from_it() -> None:
+    driver, made = failed()
+    claim(driver)
+    again = AddTask(spec=task("a-2"))
+    assert not propose(driver, again, Supersede(by="a-2", task="a"), reason="other headers").faults
+    assert driver.run() == "succeeded"
+    assert made.tasks["a"].state is TaskState.FAILED
+    assert made.versions["2"].author == "model"
+    assert "a failed; a-2 did its work." in made.tables["answer"][""].sentence
+
+
+LOCAL = Selector(name="one")
+
+
+@pytest.mark.parametrize(
+    ("operations", "why"),
+    [
+        ([Supersede(by="done", task="a")], "was there before"),
+        ([AddTask(spec=task("n", tool="t.pure", device=LOCAL)), Supersede(by="n", task="w")], "is other work"),
+        ([AddTask(spec=task("n", tool="t.idem")), Supersede(by="n", task="w")], "change another device"),
+        ([AddTask(spec=task("n", device=LOCAL)), Supersede(by="n", task="stopped")], "stopped by a decision"),
+        (
+            [AddTask(spec=task("n", for_each=ForEach(devices=Selector(any=[LOCAL])))), Supersede(by="n", task="g")],
+            "for other items",
+        ),
+    ],
+)
+def test_a_review_calls_nothing_done_that_might_not_be(operations: list[EditOperation], why: str) -> None:
+    driver = Driver("one", "two", slots=9)
+    both = Selector(any=[LOCAL, Selector(name="two")])
+    made: Any = driver.submit(
+        plan(
+            task("done", device=LOCAL),
+            task("a", device=LOCAL),
+            task("w", tool="t.idem", device=LOCAL),
+            task("other", tool="t.idem", device=Selector(name="two")),
+            task("stopped", device=LOCAL),
+            task("g", for_each=ForEach(devices=both)),
+            task("last", person="Go on?"),
+            policy=ON_FAILURE,
+        ),
+        plan_hash="h",
+    )
+    driver.control("cancel", "stopped")
+    for dispatch in driver.take():
+        if dispatch.at.task in ("done", "other"):
+            driver.result(dispatch, 1)
+        elif dispatch.at.task == "stopped":
+            driver.receipt(dispatch)
+        else:
+            driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    claim(driver)
+    answer = propose(driver, *operations)
+    assert {fault.code for fault in answer.faults} == {Code.NEEDS_APPROVAL}
+    assert any(why in fault.reason for fault in answer.faults), answer.faults
+    assert made.head.version == 1 or "n" not in made.specs
+    propose(driver, *operations, ask=True, reason="it was done")
+    (question,) = (q for q in made.questions.values() if q.kind == "review")
+    driver.do(
+        i.QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question.id, value="allow")
+    )
+    assert made.specs[operations[-1].task].superseded_by == operations[-1].by  # type: ignore[union-attr]
 
 
 def test_what_the_model_may_not_do_is_told_to_a_person() -> None:

@@ -83,9 +83,12 @@ def judge(constellation: Constellation) -> ConstellationState:
     for task, spec in constellation.specs.items():
         if spec.group is not None:
             continue
-        record = constellation.record(successor(constellation, task) if spec.superseded_by is not None else task)
+        counts = successor(constellation, task) if spec.superseded_by is not None else task
+        record = constellation.record(counts)
         succeeded = record.state == "succeeded"
-        skipped = record.state == "skipped" and (record.reason in _CLEAN_SKIPS or record.reason is None)
+        # A successor that was not chosen, or that a person skipped, did nobody's work.
+        clean_skip = record.reason in _CLEAN_SKIPS or record.reason is None
+        skipped = record.state == "skipped" and clean_skip and counts == task
         if not (succeeded or skipped or spec.optional):
             clean = False
             only_cancelled &= record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED
@@ -136,12 +139,14 @@ def _leaves(constellation: Constellation) -> list[ResultSpec]:
     leaves = [
         task
         for task, spec in constellation.specs.items()
-        if spec.group is None and not constellation.outgoing.get(task)
+        if spec.group is None and spec.superseded_by is None and not constellation.outgoing.get(task)
     ]
     return [ResultSpec(source=task, title=task) for task in leaves[:100]]
 
 
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
+    if result.source in constellation.specs:
+        result = replace(result, source=successor(constellation, result.source))
     if result.source in constellation.groups:
         children = constellation.leaves(result.source)
         names = [called(constellation, fleet, child) for child in children[:1000]]

@@ -18,6 +18,7 @@ from starloom.core.plan import review
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
 from starloom.core.rights.edit_scope import wider_than_approved
+from starloom.core.rights.supersession_scope import needs_a_person
 from starloom.core.state.inputs import QuestionAnswered, ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
@@ -87,7 +88,8 @@ def _apply(
     )
     fleet = work.shard.fleet
     check_edit(fleet, constellation, before, flows, operations, author=author, approves=True)
-    return wider_than_approved(fleet, constellation, before, flows)
+    wider = wider_than_approved(fleet, constellation, before, flows)
+    return wider + needs_a_person(fleet, constellation, before, operations)
 
 
 def _ask(work: Work, constellation: Constellation, job: Job, item: ReviewProposed, wider: list[str]) -> None:

@@ -2,6 +2,8 @@
 
 install        a lowered plan becomes version 1
 edits          structure edits: one atomic batch from version n to n+1
+batch          the plan as a batch of operations leaves it, and the faults found
+superseding    another task does the work of one that ended without success
 groups         families: expansion, and the children that a group needs
 relisting      a family whose list is made again expands again
 rules          edits that a recipe makes on events

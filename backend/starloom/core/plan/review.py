@@ -11,9 +11,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.plan.edits import apply_edit, started
+from starloom.core.plan.batch import started
+from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
 from starloom.core.rights.edit_scope import wider_than_approved
+from starloom.core.rights.supersession_scope import needs_a_person
 from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
@@ -146,6 +148,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
         fleet = work.shard.fleet
         check_edit(fleet, constellation, before, flows, item.operations, author=MODEL, approves=True)
         wider = wider_than_approved(fleet, constellation, before, flows)
+        wider += needs_a_person(fleet, constellation, before, item.operations)
         if wider:
             raise Refusal(*(fault(Code.NEEDS_APPROVAL, reason, "operations") for reason in wider))
     close(work, constellation, job, "changed" if item.operations else item.reason or "no change")
