@@ -147,6 +147,14 @@ class Effect(StrEnum):
 RISKY_EFFECTS = frozenset({Effect.CHANGE, Effect.DESTROY, Effect.CONTROL})
 
 
+class Sharing(StrEnum):
+    """The part of a result that a model may be shown: no value, its shape and facts, or the head of files too."""
+
+    NAMES = "names"
+    CARDS = "cards"
+    HEADS = "cards_and_file_heads"
+
+
 class Repeatability(StrEnum):
     """How often work may be run, from at will to once at most."""
 

@@ -66,6 +66,10 @@ export const VITAL_WORDS: readonly Vital[] = ["battery_percent", "disk_percent",
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
 export const EFFECT_WORDS: readonly Effect[] = ["read", "write", "change", "destroy", "reach", "control"];
 
+/** What of a device's results may be shown to a model: no value, its shape and facts, or the head of files too. */
+export type Sharing = "names" | "cards" | "cards_and_file_heads";
+export const SHARING_WORDS: readonly Sharing[] = ["names", "cards", "cards_and_file_heads"];
+
 /** How often work may be run, from at will to once at most. */
 export type Repeatability = "pure" | "idempotent" | "verifiable" | "compensable" | "never";
 export const REPEATABILITY_WORDS: readonly Repeatability[] = ["pure", "idempotent", "verifiable", "compensable", "never"];
