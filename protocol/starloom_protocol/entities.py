@@ -69,13 +69,17 @@ from starloom_protocol.vocabulary import (
 
 
 class Policy(Record, frozen=True, kw_only=True):
-    """`on_failure`: fail, or ask (a person decides before a task has failed for good)."""
+    """`on_failure`: fail, or ask (a person decides before a task has failed for good).
+
+    A review by a model also runs when a task or group of `review_at` has ended, whatever it gave.
+    """
 
     approval: Approval = Approval.RISKY
     on_failure: str = "fail"
     partial: bool = False
     priority: Priority = Priority.NORMAL
     review: str = "never"
+    review_at: list[str] = []
 
 
 class ResultSpec(Record, frozen=True, kw_only=True):
@@ -369,11 +373,13 @@ class Draft(Record, frozen=True, kw_only=True):
 class Job(Record, frozen=True, kw_only=True):
     """Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes.
 
-    `tasks` are what a review looks at, as TASK/ROUND; calls, tokens and micros (millionths of a dollar) are what a
-    model was used for.
+    `tasks` are what a review looks at, as TASK/ROUND; `causes` are the like failures of items that it stands for, as
+    GROUP/ROUND and the cause, so that a group is reviewed once for each. Calls, tokens and micros (millionths of a
+    dollar) are what a model was used for.
     """
 
     calls: int = 0
+    causes: list[str] = []
     claimed_by: str | None = None
     claims: int = 0
     expires_ms: int = 0

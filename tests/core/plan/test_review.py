@@ -337,3 +337,119 @@ def test_whatever_happens_a_review_closes_and_the_constellation_ends(data: st.Da
     assert not list(review.open_jobs(made))
     assert all(record.review is None for record in made.tasks.values())
     assert Attention.REVIEW_WISHES not in made.head.attention
+
+
+def items(count: int, **fields: Any) -> Any:
+    """A group over a list of `count` items, and `table`, which reads from it."""
+    return plan(
+        task("list"),
+        task("sum", "x=list", for_each=ForEach(source="list", output="/l")),
+        task("table", "rows=sum"),
+        policy=fields.pop("policy", ON_FAILURE),
+        **fields,
+    )
+
+
+def in_group(count: int, messages: list[str], **fields: Any) -> tuple[Driver, Any, list[Any]]:
+    driver = Driver("one", slots=9)
+    made: Any = driver.submit(items(count, **fields))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, {"l": list(range(count))})
+    taken = driver.take()
+    for dispatch, said in zip(taken, messages, strict=False):
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=said)
+    return driver, made, taken[len(messages) :]
+
+
+def test_like_failures_of_a_group_are_one_review_that_names_group_items_and_cause() -> None:
+    driver, made, rest = in_group(5, ["no column 3 in /a/b.csv"])
+    claim(driver)
+    for dispatch, said in zip(rest, ["no column 11 in /c.csv", "no column 4 in d.csv", "disk full"], strict=False):
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=said)
+    assert made.jobs["review-1"].tasks == ["sum.0/1", "sum.1/1", "sum.2/1"]
+    assert made.jobs["review-1"].causes == ["sum/1 tool_failed: no column # in <file>"]
+    assert made.jobs["review-2"].causes == ["sum/1 tool_failed: disk full"]
+
+
+def test_a_group_is_reviewed_for_one_cause_once() -> None:
+    driver, made, rest = in_group(3, ["KeyError: 'region'"])
+    claim(driver)
+    propose(driver)
+    for dispatch in rest:
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="KeyError: 'region'")
+    assert list(made.jobs) == ["review-1"]
+
+
+def test_what_waits_for_a_group_is_held_while_one_of_its_items_is_reviewed() -> None:
+    driver, made, rest = in_group(2, ["KeyError: 'region'"])
+    driver.result(rest[0], 1)
+    assert driver.states()["sum"] == "failed"
+    assert (made.tasks["table"].state, made.tasks["table"].review) == (TaskState.WAITING, "review-1")
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert made.tasks["table"].state is TaskState.SKIPPED
+
+
+def test_thousands_of_like_failures_make_no_event_that_long() -> None:
+    driver, made, _rest = in_group(review.ITEMS_NAMED_MOST + 9, ["x"] * 9)
+    for _ in range(review.ITEMS_NAMED_MOST + 9):
+        for dispatch in driver.take():
+            driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="x")
+    assert len(made.jobs["review-1"].tasks) == review.ITEMS_NAMED_MOST
+    assert list(made.jobs) == ["review-1"]
+
+
+AT_A = Policy(review_at=["a"])
+
+
+@pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.ERROR])
+def test_a_point_is_reviewed_whatever_it_gave(outcome: Outcome) -> None:
+    driver = Driver("one")
+    made: Any = driver.submit(chain(AT_A))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, 1, outcome=outcome, code=None if outcome is Outcome.OK else Code.TOOL_FAILED)
+    assert made.jobs["review-1"].tasks == ["a/1"]
+    assert made.tasks["b"].review == "review-1"
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert driver.run() == ("succeeded" if outcome is Outcome.OK else "failed")
+    assert list(made.jobs) == ["review-1"]
+
+
+def test_a_point_that_was_skipped_or_cancelled_has_ended_too() -> None:
+    driver = Driver("one")
+    made: Any = driver.submit(chain(Policy(review_at=["b", "c"])))
+    fail(driver)
+    assert made.jobs["review-1"].tasks == ["b/1"]
+    assert made.tasks["c"].review == "review-1"
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert made.jobs["review-2"].tasks == ["c/1"]
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert state_of(driver)[0] is ConstellationState.FAILED
+
+
+def test_a_point_may_be_a_group_and_the_last_of_a_plan() -> None:
+    driver, made, _rest = in_group(0, [], policy=Policy(review_at=["sum", "table"]))
+    assert made.jobs["review-1"].tasks == ["sum/1"]
+    driver.fire(due(driver, review.UNCLAIMED))
+    driver.run()
+    assert made.jobs["review-2"].tasks == ["table/1"]
+    assert state_of(driver)[0] is ConstellationState.ACTIVE
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert state_of(driver)[0] is ConstellationState.SUCCEEDED
+
+
+def test_an_edit_of_the_policy_names_points_that_exist() -> None:
+    driver = Driver("one")
+    made: Any = driver.submit(chain(Policy()))
+    answer = driver.do(
+        i.EditProposed(
+            id=driver.ident(),
+            by="person:ann",
+            constellation="c1",
+            base_version=1,
+            operations=[SetPolicy(policy=Policy(review_at=["b", "gone"]))],
+        )
+    )
+    assert [(fault.code, fault.place) for fault in answer.faults] == [
+        (Code.UNKNOWN_TASK, "operations[0].set_policy.review_at[1]")
+    ]
+    assert made.head.version == 1

@@ -328,7 +328,10 @@ def _drop(draft: Draft, child: str) -> None:
         draft.deps[key] = None
 
 
-def _set_policy(draft: Draft, operation: SetPolicy, _place: str) -> None:
+def _set_policy(draft: Draft, operation: SetPolicy, place: str) -> None:
+    for position, point in enumerate(operation.policy.review_at):
+        if draft.spec(point) is None:
+            draft.refuse(Code.UNKNOWN_TASK, f"{point} does not exist", f"{place}.review_at[{position}]")
     draft.policy = operation.policy
 
 

@@ -111,6 +111,7 @@ PLAN: Final = _object(
         on_failure={"type": "string", "enum": ["fail", "ask"]},
         partial=_YES,
         review={"type": "string", "enum": ["never", "on_failure", "always"]},
+        review_at=_list(TEXT),
     ),
     result=_list(_object(("title", "from"), title=TEXT, from_=TEXT, output=TEXT, show=TEXT)),
 )
@@ -121,6 +122,7 @@ OPERATION: Final = _object(
     reassign=_object(("id", "device"), id=TEXT, device=_SELECTOR),
     add_dependency=_DEPENDENCY,
     remove_dependency=_object(id=TEXT, from_=TEXT, to=TEXT, when=_GATE, input=TEXT),
+    supersede=_object(("task", "by"), task=TEXT, by=TEXT),
 )
 _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.PLANNING: _object(

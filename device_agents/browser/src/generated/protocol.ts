@@ -66,7 +66,7 @@ export const VITAL_WORDS: readonly Vital[] = ["battery_percent", "disk_percent",
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
 export const EFFECT_WORDS: readonly Effect[] = ["read", "write", "change", "destroy", "reach", "control"];
 
-/** What of a device's results may be shown to a model: no value, its shape and facts, or the head of files too. */
+/** The part of a result that a model may be shown: no value, its shape and facts, or the head of files too. */
 export type Sharing = "names" | "cards" | "cards_and_file_heads";
 export const SHARING_WORDS: readonly Sharing[] = ["names", "cards", "cards_and_file_heads"];
 
@@ -611,6 +611,7 @@ export interface Policy {
   partial?: boolean;
   priority?: Priority;
   review?: string;
+  review_at?: string[];
 }
 
 export interface ResultSpec {
@@ -849,6 +850,7 @@ export interface Draft {
 /** Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes. */
 export interface Job {
   calls?: number;
+  causes?: string[];
   claimed_by?: string | null;
   claims?: number;
   expires_ms?: number;
