@@ -23,7 +23,7 @@ def cause(said: str, code: Code | None = Code.TOOL_FAILED) -> str:
         ("block 0xdeadbeef01 is bad", "block 0x1234567890 is bad"),
         (
             "Traceback (most recent call last):\n  File \"/tmp/a1/program.py\", line 4\nKeyError: 'region'",
-            "exit code 1: Traceback (most recent call last):\n  File \"/tmp/b2/program.py\", line 9\nKeyError: 'region'",
+            "failed: Traceback (most recent call last):\n  File \"/tmp/b2/program.py\", line 9\nKeyError: 'region'",
         ),
     ],
 )
