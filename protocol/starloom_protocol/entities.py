@@ -93,7 +93,7 @@ class Head(Record, frozen=True, kw_only=True):
     """The constellation itself; displays derive `wall_ms` and the like.
 
     `undone_from` is its final state before its work was undone. `priority` is that of the request; it takes precedence
-    over the plan's own, which `policy` has.
+    over the plan's own, which `policy` has. `given_up` is the reason of a review that ended it.
     """
 
     approves: bool = True
@@ -105,6 +105,7 @@ class Head(Record, frozen=True, kw_only=True):
     deadline_s: int = 0
     ended_ms: int = 0
     fault: Fault | None = None
+    given_up: str = ""
     hold: bool = False
     id: str
     labels: dict[str, str] = {}

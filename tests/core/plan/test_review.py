@@ -453,3 +453,77 @@ def test_an_edit_of_the_policy_names_points_that_exist() -> None:
         (Code.UNKNOWN_TASK, "operations[0].set_policy.review_at[1]")
     ]
     assert made.head.version == 1
+
+
+def by_model(*parts: Any, policy: Policy = ON_FAILURE) -> tuple[Driver, Any]:
+    """A plan that a model wrote for words, and that was allowed."""
+    driver = Driver("one", slots=9)
+    driver.do(i.RequestReceived(id=driver.ident(), by="person:ann", constellation="c1", request="words"))
+    claim(driver, "plan-1")
+    made = driver.shard.constellations["c1"]
+    answer = driver.do(
+        i.PlanProposed(
+            id=driver.ident(),
+            by="worker:w",
+            by_model=True,
+            constellation="c1",
+            job="plan-1",
+            plan=plan(*parts, policy=policy),
+            worker="w",
+        )
+    )
+    assert not answer.faults
+    return driver, made
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_review_gives_up_what_a_model_planned(partial: bool) -> None:
+    policy = Policy(review="on_failure", partial=partial)
+    driver, made = by_model(task("a"), task("b", "x=a"), task("c"), task("d"), policy=policy)
+    first, second, third = driver.take()
+    driver.result(second, 1)
+    driver.result(first, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    claim(driver)
+    assert propose(driver, give_up=True, reason="the files hold no sales at all").value == {"accepted": True}
+    driver.receipt(third)
+    assert state_of(driver)[0] is (ConstellationState.PARTIAL if partial else ConstellationState.FAILED)
+    sentence = made.tables["answer"][""].sentence
+    assert "The model gave it up: the files hold no sales at all." in sentence
+    assert not list(review.open_jobs(made))
+    driver.control("retry", "a")
+    assert driver.run() in ("failed", "succeeded", "partial")
+    assert not made.head.given_up
+    driver.folded_equals_state()
+
+
+def test_a_review_makes_no_outcome_better_by_giving_up() -> None:
+    driver, made = by_model(task("a"), policy=Policy(review_at=["a"]))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, 1)
+    claim(driver)
+    propose(driver, give_up=True, reason="the table is empty")
+    assert made.head.state is ConstellationState.FAILED
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_review_stops_nothing_that_a_person_wrote(edited: bool) -> None:
+    if edited:
+        driver, made = by_model(task("a"), task("b", "x=a"))
+        driver.do(
+            i.EditProposed(
+                id=driver.ident(),
+                by="person:ann",
+                constellation="c1",
+                base_version=1,
+                operations=[AddTask(spec=task("more"))],
+            )
+        )
+        dispatch = next(item for item in driver.take() if item.at.task == "a")
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    else:
+        driver, made = failed()
+    claim(driver)
+    propose(driver, give_up=True, reason="no use")
+    assert made.head.state is not ConstellationState.CANCELLING
+    assert not made.head.given_up
+    assert any(event.kind == "attention_raised" and "would give up: no use" in event.note for event in driver.events)

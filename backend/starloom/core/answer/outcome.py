@@ -47,6 +47,8 @@ def settle(work: Work, name: str) -> None:
     elif any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return
     state = _STATE.CANCELLED if head.state is _STATE.CANCELLING else judge(constellation)
+    if head.given_up:
+        state = _STATE.PARTIAL if judge(constellation) is _STATE.PARTIAL else _STATE.FAILED
     not_undone = _not_undone(constellation)
     if head.undone_from is not None and head.state is not _STATE.CANCELLING:
         state = _STATE.FAILED if not_undone else head.undone_from

@@ -104,6 +104,9 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     """Make a constellation active and put its ready tasks back into their queues."""
     head = constellation.head
     active = replace(head, state=_STATE.ACTIVE, ended_ms=0, paused_since_ms=0)
+    if head.given_up:
+        # A person goes on with it all the same.
+        active = replace(active, cancelled_by=None, given_up="")
     if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
         # A person opened it again after its deadline, which no longer applies.
         active = replace(active, deadline_s=0)

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.people.approvals import ALLOW, DENY, due_moment
+from starloom.core.people.giving_up import give_up
 from starloom.core.plan import review
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
@@ -44,7 +45,7 @@ def open_wishes(constellation: Constellation) -> list[Question]:
 
 
 def on_proposed(work: Work, item: ReviewProposed) -> None:
-    """Apply a reviewer's edit; one that is wider than the approved plan is put to a person if it says `ask`.
+    """Apply a reviewer's edit, or give up for it; an edit that is wider than the approved plan is put to a person if it says `ask`.
 
     Raises:
         Refusal: with every fault of the edit.
@@ -52,6 +53,9 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None
     asks = item.ask and item.operations and not any(isinstance(part, SetPolicy) for part in item.operations)
+    if item.give_up and constellation and job and review.may_propose(work, constellation, job, item):
+        give_up(work, constellation, job, item)
+        return
     if constellation is None or job is None or not asks or not review.may_propose(work, constellation, job, item):
         review.on_proposed(work, item)
         return

@@ -632,6 +632,7 @@ export interface Head {
   deadline_s?: number;
   ended_ms?: number;
   fault?: Fault | null;
+  given_up?: string;
   hold?: boolean;
   id: string;
   labels?: Record<string, string>;
