@@ -45,7 +45,9 @@ def open_wishes(constellation: Constellation) -> list[Question]:
 
 
 def on_proposed(work: Work, item: ReviewProposed) -> None:
-    """Apply a reviewer's edit, or give up for it; an edit that is wider than the approved plan is put to a person if it says `ask`.
+    """Apply a reviewer's edit, or give up for it.
+
+    An edit that is wider than the approved plan is put to a person if it says `ask`.
 
     Raises:
         Refusal: with every fault of the edit.

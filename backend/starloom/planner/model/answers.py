@@ -135,8 +135,9 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
     ),
     Stage.REVIEWING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["edit", "no_change", "question", "cannot"]},
+        kind={"type": "string", "enum": ["edit", "no_change", "accept", "give_up", "question", "cannot"]},
         operations=_list(OPERATION),
+        because=TEXT,
         text=TEXT,
     ),
 }

@@ -60,7 +60,14 @@ class Unchanged:
     """A reviewer leaves the plan unchanged."""
 
 
-Read = Wished | Picked | Asked | Declined | Changed | Unchanged | Fault
+@dataclass(frozen=True)
+class GaveUp:
+    """A reviewer sees no edit that reaches the aim, for this reason."""
+
+    because: str
+
+
+Read = Wished | Picked | Asked | Declined | Changed | Unchanged | GaveUp | Fault
 
 
 def read_reply(reply: Reply) -> Read:
@@ -86,8 +93,13 @@ def read_reply(reply: Reply) -> Read:
             return Picked(name, params)
         return _unreadable("an answer of kind recipe needs `recipe` and `params`")
     text = found.get("text")
-    if kind == "no_change":
+    if kind in ("no_change", "accept"):
         return Unchanged()
+    if kind == "give_up":
+        because = found.get("because", text)
+        if not isinstance(because, str) or not short(because):
+            return _unreadable("an answer of kind give_up needs `because`")
+        return GaveUp(short(because))
     if kind == "edit":
         operations = found.get("operations")
         if not isinstance(operations, list) or not operations:
