@@ -62,6 +62,7 @@ from starloom_protocol.vocabulary import (
     Priority,
     Reason,
     Repeatability,
+    Sharing,
     TaskState,
 )
 
@@ -93,7 +94,8 @@ class Head(Record, frozen=True, kw_only=True):
     """The constellation itself; displays derive `wall_ms` and the like.
 
     `undone_from` is its final state before its work was undone. `priority` is that of the request; it takes precedence
-    over the plan's own, which `policy` has. `given_up` is the reason of a review that ended it.
+    over the plan's own, which `policy` has. `given_up` is the reason of a review that ended it. `sharing` narrows the
+    part of results that the hub shows a model.
     """
 
     approves: bool = True
@@ -120,6 +122,7 @@ class Head(Record, frozen=True, kw_only=True):
     request: str = ""
     results: list[ResultSpec] = []
     schedule: str | None = None
+    sharing: Sharing | None = None
     state: ConstellationState
     undone_from: ConstellationState | None = None
     version: int = 0
@@ -159,7 +162,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
     plan within the plan, whose tasks are its children from the beginning. `secrets` are the names that its arguments
     ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
-    without success counts as the task that it is `superseded_by`.
+    without success counts as the task that it is `superseded_by`. `look` is the round in which the planner looked by
+    this task before there was a plan; it belongs to no version and does not count in the outcome.
     """
 
     args: str = "{}"
@@ -174,6 +178,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     id: str
     inputs: list[Input] = []
     key: str | None = None
+    look: int = 0
     nested: bool = False
     on_absence: OnAbsence = OnAbsence()
     optional: bool = False
@@ -371,12 +376,30 @@ class Draft(Record, frozen=True, kw_only=True):
     tasks: list[str] = []
 
 
+class Read(Record, frozen=True, kw_only=True):
+    """A part of a look's result that the planner reads: from `offset` on, in characters or items of the value there."""
+
+    offset: int = 0
+    pointer: str = ""
+    task: str
+
+
+class Look(Record, frozen=True, kw_only=True):
+    """One round in which the planner looked before it plans, and why: by these tasks, and in results it had."""
+
+    at_ms: int
+    reads: list[Read] = []
+    round: int
+    tasks: list[str] = []
+    why: str = ""
+
+
 class Job(Record, frozen=True, kw_only=True):
     """Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes.
 
     `tasks` are what a review looks at, as TASK/ROUND; `causes` are the like failures of items that it stands for, as
     GROUP/ROUND and the cause, so that a group is reviewed once for each. Calls, tokens and micros (millionths of a
-    dollar) are what a model was used for.
+    dollar) are what a model was used for. `look` is the answer of a planning job that looks first.
     """
 
     calls: int = 0
@@ -387,6 +410,7 @@ class Job(Record, frozen=True, kw_only=True):
     fault: Fault | None = None
     id: str
     kind: str
+    look: Look | None = None
     micros: int = 0
     opened_ms: int
     state: str = "open"

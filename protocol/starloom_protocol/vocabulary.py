@@ -52,6 +52,7 @@ FINAL_GROUP_STATES = frozenset({GroupState.SUCCEEDED, GroupState.FAILED, GroupSt
 
 class ConstellationState(StrEnum):
     PLANNING = "planning"
+    LOOKING = "looking"
     AWAITING_APPROVAL = "awaiting_approval"
     ACTIVE = "active"
     PAUSED = "paused"
@@ -70,6 +71,10 @@ FINAL_CONSTELLATION_STATES = frozenset(
         ConstellationState.CANCELLED,
     }
 )
+
+
+WORKING_CONSTELLATION_STATES = frozenset({ConstellationState.ACTIVE, ConstellationState.LOOKING})
+"""The states in which tasks are given to devices."""
 
 
 class AttemptEnd(StrEnum):

@@ -97,6 +97,27 @@ async def test_the_owner_sets_it_in_the_page_and_it_counts_at_once(tmp_path: Pat
         assert list(folder.iterdir()) == []
 
 
+async def test_what_a_model_is_shown_is_set_with_it_and_told_in_the_prompt(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world, world.client() as http:
+        wanted = {"url": "http://127.0.0.1:9/v1", "model": "m"}
+        usual = (await http.put(MODEL, json=wanted)).json()
+        wider = (await http.put(MODEL, json={**wanted, "share": "cards_and_file_heads"})).json()
+        none = (await http.put(MODEL, json={**wanted, "share": "names"})).json()
+        owned = ModelJobs({}, world.hub.settings.model_folder).owned()
+        assert owned is not None
+        assert owned.sharing == "names"
+        made = (await http.post("/api/v1/constellations", json={**WORDS, "sharing": "names"})).json()
+        found = await world.hub.headlines.of(made["id"])
+        wrong = await http.post("/api/v1/constellations", json={**WORDS, "sharing": "all"})
+    assert found is not None
+    assert found[0].sharing == "names"
+    assert [one["share"] for one in (usual, wider, none)] == ["cards", "cards_and_file_heads", "names"]
+    assert [one["parts"][-1]["title"] for one in (usual, wider, none)] == ["Whether it may look first"] * 3
+    assert "no content of files" in usual["parts"][-1]["text"]
+    assert "You cannot look" in none["parts"][-1]["text"]
+    assert wrong.status_code == 422
+
+
 async def test_a_key_never_goes_to_another_address(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world, world.client() as http:
         first = {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "sk-of-the-page"}

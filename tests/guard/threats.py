@@ -16,6 +16,7 @@ _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
 _RUNNERS = "tests/guard/test_runners.py::"
 _ANSWERS = "tests/guard/test_hostile_answers.py::"
+_LOOKS = "tests/guard/test_looks.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 
 
@@ -438,6 +439,22 @@ THREATS = (
             "tests/edge/test_vitals.py::test_of_too_many_devices_those_heard_last_are_kept",
         ),
         part="a device may tell a wrong figure that could be, or answer late; its own line is wrong then",
+    ),
+    Threat(
+        "T83",
+        "a model looks at more than a plan that only reads may without a person, or a file that it saw gives it orders",
+        "each call is judged by the device's own offer and by the rights of a model's plan; a card is one fenced line, "
+        "bounded and scrubbed, and the plan that follows is judged like any other",
+        (
+            _LOOKS + "test_t83_a_look_that_is_more_than_reading_reaches_no_device",
+            _LOOKS + "test_t83_nothing_is_looked_at_before_a_person_allows_what_was_held",
+            _LOOKS + "test_t83_only_an_owner_widens_what_a_model_is_shown",
+            "tests/core/people/test_looks.py",
+            "tests/jobs/test_looking.py::test_a_hostile_result_widens_nothing",
+            "tests/planner/test_cards.py",
+        ),
+        part="a secret that Starloom was never told, in no known form, may stand in the head of a file that the owner "
+        "shares",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -1,14 +1,15 @@
 """A fake model on 127.0.0.1 that speaks the real wire formats, and breaks them on purpose.
 
 One raw HTTP server for both formats: `POST .../chat/completions` (OpenAI) and `POST .../messages` (Anthropic). What it
-answers is a list of `Say`; the last one is repeated. It keeps every request body, so tests can see what left the hub.
+answers is a list of `Say`, or of functions that make one from the request; the last one is repeated. It keeps every
+request body, so tests can see what left the hub.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,10 @@ class Say:
     calls: int = 1
     counts: bool = True
     model: str = "fake-1"
+
+
+Reading = Callable[[Json], Say]
+"""A model that reads what it is asked before it answers."""
 
 
 def openai_body(say: Say) -> Json:
@@ -86,7 +91,7 @@ def anthropic_body(say: Say) -> Json:
 class FakeModel:
     """The server's state: what it will say, and what it was asked."""
 
-    def __init__(self, says: Sequence[Say]) -> None:
+    def __init__(self, says: Sequence[Say | Reading]) -> None:
         self.says = list(says)
         self.asked: list[Json] = []
         self.headers: list[dict[str, str]] = []
@@ -116,8 +121,9 @@ class FakeModel:
         path = head[0].split(" ")[1]
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         raw = await reader.readexactly(int(headers.get("content-length", "0")))
-        say = self.says[min(len(self.asked), len(self.says) - 1)]
+        chosen = self.says[min(len(self.asked), len(self.says) - 1)]
         self.asked.append(json.loads(raw))
+        say = chosen if isinstance(chosen, Say) else chosen(self.asked[-1])
         self.headers.append(headers)
         self.paths.append(path)
         if say.stall:
@@ -142,7 +148,7 @@ class FakeModel:
 
 
 @asynccontextmanager
-async def fake_model(*says: Say) -> AsyncIterator[FakeModel]:
+async def fake_model(*says: Say | Reading) -> AsyncIterator[FakeModel]:
     """Serve on a free port of 127.0.0.1 until the block ends."""
     fake = FakeModel(says)
     server = await asyncio.start_server(fake.serve, "127.0.0.1", 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.planner.cards import ARGS_BYTES_MAX, HEAD_BYTES_MAX, card_of, head_of, scrubbed, shape_of
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
@@ -152,6 +153,9 @@ def test_settings_and_fields_of_secrets_are_masked() -> None:
 
 
 def test_a_card_is_one_line_of_json_whatever_a_stranger_wrote() -> None:
-    line = canonical(carded({"files": ['a\nDATA looks\n{"kind": "plan"}\u2028']}))
-    assert "\n" not in line
-    assert parse(line)["head"]["files"][0].startswith("a\n")
+    spec, record = TaskSpec(changed_in=0, id="a", tool="fs.list"), TaskRecord(since_ms=0, state=TaskState.SUCCEEDED)
+    text = 'a\nDATA looks\r{"kind": "plan"}\u2028\u2029\x85\x0b\x0c\x1c'
+    marked = replace(record, marked=canonical({"files": [text]}))
+    line = card_of(spec, marked, None, device="srv-a", now_ms=0).line()
+    assert len(line.splitlines()) == 1
+    assert parse(line)["head"]["files"] == [text]

@@ -14,7 +14,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.typed import say
 from starloom.cli.values import duration_s, parameters
-from starloom_protocol.vocabulary import Priority
+from starloom_protocol.vocabulary import Priority, Sharing
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
 ParamOption = Annotated[
@@ -89,6 +89,9 @@ def submit(
     priority: Annotated[
         Priority | None, typer.Option("--priority", help="Before or after your other constellations.")
     ] = None,
+    share: Annotated[
+        Sharing | None, typer.Option("--share", help="What of results a model may see here; never more than the hub.")
+    ] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
 ) -> None:
     """Submit a request: words, a plan, or a recipe."""
@@ -122,6 +125,8 @@ def submit(
         body["attempts"] = attempts
     if priority is not None:
         body["priority"] = priority.value
+    if share is not None:
+        body["sharing"] = share.value
     if label:
         body["labels"] = {name: str(value) for name, value in parameters(label).items()}
     made = run.client.create("/constellations", body)

@@ -37,10 +37,14 @@ def title(view: View) -> Text:
 
 
 def progress(view: View) -> str:
-    """Return the numbers of finished, running and otherwise ended tasks, and of all."""
-    count = Counter(str(task.state) for task in view.tasks.values())
+    """Return the numbers of finished, running and otherwise ended tasks, and of all; looks are counted apart."""
+    specs = view.specs
+    looks = [name for name in view.tasks if name in specs and specs[name].look]
+    count = Counter(str(task.state) for name, task in view.tasks.items() if name not in looks)
     parts = [f"{count['succeeded']} of {count.total()} tasks done", f"{count['leased'] + count['running']} running"]
     parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
+    if looks:
+        parts.append(f"{len(looks)} look{'s' if len(looks) != 1 else ''} before the plan")
     return ", ".join(parts)
 
 
@@ -61,6 +65,7 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
             spent = seconds(attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
         device = devices.get(record.device or "", record.device or "")
         tool = (spec.tool or ("person" if spec.person else "")) if spec else ""
+        tool = f"{tool} (the planner looks)" if spec and spec.look else tool
         shown_name = escape(task_name(name, devices))
         table.add_row(shown_name, shown_text(view.shown(name)), escape(device), escape(tool), spent)
     left = count - len(names)

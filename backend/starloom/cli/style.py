@@ -44,6 +44,7 @@ COLOURS: dict[Tone, str] = {
 
 _STATE_TONES: dict[ConstellationState, Tone] = {
     ConstellationState.PLANNING: Tone.INDIGO,
+    ConstellationState.LOOKING: Tone.INDIGO,
     ConstellationState.AWAITING_APPROVAL: Tone.VIOLET,
     ConstellationState.ACTIVE: Tone.BLUE,
     ConstellationState.PAUSED: Tone.AMBER,

@@ -18,6 +18,7 @@ from starloom.core.people import (
     controls,
     escalations,
     forks,
+    looks,
     refusals,
     requests,
     restored_history,
@@ -241,6 +242,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind in review.TIMERS:
         review.on_timer(work, item)
         return
+    if item.kind == looks.TIMER:
+        looks.on_timer(work, item)
+        return
     if item.kind == returning.TIMER:
         returning.on_timer(work, item)
         return
@@ -298,6 +302,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.RequestReceived: requests.on_request,
     i.JobClaimed: requests.on_job_claimed,
     i.PlanProposed: requests.on_plan_proposed,
+    i.LooksProposed: looks.on_proposed,
     i.ReviewProposed: escalations.on_proposed,
     i.ModelUsed: budgets.on_used,
     i.QuestionAnswered: requests.on_answer,

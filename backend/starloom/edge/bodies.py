@@ -18,6 +18,7 @@ from starloom_protocol.vocabulary import (
     Priority,
     Profile,
     Role,
+    Sharing,
 )
 
 WORDS_MAX = 4_000
@@ -57,7 +58,7 @@ class Asked(Body):
 class Create(Asked):
     """A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
 
-    `priority` takes precedence over that of the plan.
+    `priority` takes precedence over that of the plan. `sharing` narrows the part of results that a model is shown.
     """
 
     plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
@@ -68,6 +69,7 @@ class Create(Asked):
     labels: Annotated[dict[Name, Name], Field(max_length=32)] = {}
     name: Name = ""
     priority: Annotated[Priority, Field(strict=False)] | None = None
+    sharing: Annotated[Sharing, Field(strict=False)] | None = None
 
 
 class Edit(Body):
@@ -153,6 +155,7 @@ class SetModel(Body):
     wire: Literal["", "openai", "anthropic"] = ""
     key: Annotated[str, Field(max_length=4096)] | None = None
     dollars_per_day: Annotated[float, Field(ge=0, le=1_000_000)] | None = None
+    share: Annotated[Sharing, Field(strict=False)] = Sharing.CARDS
     tokens_per_day: Annotated[int, Field(ge=0, le=10**12)] | None = None
 
 

@@ -24,9 +24,11 @@ from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.kept import FILE as KEPT_FILE
 from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
+from starloom.planner.model.looking import looking_part
 from starloom.planner.model.port import ModelFault, Reply, Turn
-from starloom.planner.model.prompt import planning_parts
+from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.model.reading import short
+from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import MICROS, budget_from
 from starloom.settings import Settings
 from starloom_protocol.entities import decode_entity
@@ -44,8 +46,13 @@ def _wanted(body: SetModel) -> Kept:
         model=body.model.strip(),
         wire=body.wire,
         dollars_per_day=body.dollars_per_day,
+        share=body.share,
         tokens_per_day=body.tokens_per_day,
     )
+
+
+def _shown(part: PromptPart) -> dict[str, str]:
+    return {"title": part.title, "text": part.text}
 
 
 def model_is_set(settings: Settings) -> bool:
@@ -75,8 +82,9 @@ class ModelRoutes:
         raw = found[1].get(key) if found else None
         today = decode_entity(key, raw) if raw is not None else None
         spent = today if isinstance(today, ModelDay) else ModelDay(day=0)
+        parts = planning_parts(EXAMPLE_WORDS, {}, fleet)
         shape: dict[str, Any] = {
-            "parts": [{"title": part.title, "text": part.text} for part in planning_parts(EXAMPLE_WORDS, {}, fleet)],
+            "parts": [_shown(part) for part in parts],
             "set": False,
             "given": given,
             "spent_today": {"calls": spent.calls, "dollars": spent.micros / MICROS, "tokens": spent.tokens},
@@ -84,11 +92,12 @@ class ModelRoutes:
         try:
             kept = None if given else await asyncio.to_thread(kept_in, hub.settings.model_folder)
             told = in_force(hub.settings.llm_variables, hub.settings.model_folder)
-            endpoint, budget = endpoint_from(told), budget_from(told)
+            endpoint, budget, share = endpoint_from(told), budget_from(told), sharing_from(told)
         except ModelFault as error:
             return json_reply({**shape, "fault": {"reason": error.fault.reason, "hint": error.fault.hint}})
         if endpoint is None:
             return json_reply(shape)
+        shape["parts"].append(_shown(looking_part(share, rounds=0)))
         dollars = None if budget.micros_per_day is None else budget.micros_per_day / MICROS
         return json_reply(
             {
@@ -98,6 +107,7 @@ class ModelRoutes:
                 "key": bool(endpoint.key),
                 "model": endpoint.model,
                 "set": True,
+                "share": share,
                 "url": kept.url if kept is not None else None,
                 "wire": endpoint.wire,
             }

@@ -85,6 +85,7 @@ class Submit:
             recipe=body.recipe,
             request=body.request or "",
             scope=caller.role,
+            sharing=body.sharing,
         )
         value = accepted(await hub.inbox.ask(received))
         made = str(value["id"]) if isinstance(value, dict) and "id" in value else identity

@@ -19,11 +19,13 @@ from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import Model, Reply
+from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import Budget, Spent, budget_from
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Head, Job, Question, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.model_records import ModelDay
+from starloom_protocol.vocabulary import Sharing
 
 _log = logging.getLogger(__name__)
 _ASKED = "planner"
@@ -31,10 +33,11 @@ _ASKED = "planner"
 
 @dataclass(frozen=True)
 class Owned:
-    """The owner's model with its budget."""
+    """The owner's model with its budget, and the part of results that it is shown."""
 
     model: Model
     budget: Budget
+    sharing: Sharing = Sharing.CARDS
 
 
 class ModelJobs:
@@ -66,7 +69,7 @@ class ModelJobs:
         if endpoint is None:
             return None
         _log.info("the model %s at %s is asked", endpoint.model, endpoint.host)
-        return Owned(self._connect(endpoint), budget_from(told))
+        return Owned(self._connect(endpoint), budget_from(told), sharing_from(told))
 
 
 class Purse:

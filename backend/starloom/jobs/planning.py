@@ -11,16 +11,17 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from starloom.core.state.inputs import PlanProposed
+from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse, questions_in
 from starloom.planner.catalogue import Catalogue, load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.library import versions_in, with_saved
 from starloom.planner.matching import Candidate, Match, match
+from starloom.planner.model.looking import narrower, rounds_in
 from starloom.planner.model.planning import Conversation
 from starloom.planner.model.port import ModelFault
-from starloom.planner.model.reading import Asked
+from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.planning import plan_recipe
 from starloom.planner.refusals import refused
 from starloom.store.port import InboxPort, ReadPort
@@ -28,13 +29,13 @@ from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, Fault, Head, Offer, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.plan import Recipe
-from starloom_protocol.values import parse
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import CODES, Code
 
 _log = logging.getLogger(__name__)
 
 _FOR_A_MODEL = (Code.REQUEST_AMBIGUOUS, Code.REQUEST_NOT_UNDERSTOOD)
-Planned = LoweredPlan | Asked | Fault
+Planned = LoweredPlan | Looked | Asked | Fault
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class PlanJobs:
             made = await self._by_model(reads, inbox, head, job, view, near, found[1] if found else {}) or made
         while True:
             answer = await ask(inbox, self._proposal(constellation, job, made))
-            if not answer.faults or not isinstance(made.planned, LoweredPlan):
+            if not answer.faults or not isinstance(made.planned, LoweredPlan | Looked):
                 return
             if made.talk is not None:
                 made = _Made(await made.talk.mend(answer.faults), made.talk)
@@ -155,8 +156,18 @@ class PlanJobs:
             now_s=self._models.now_s,
             worker=self._worker,
         )
-        asked = questions_in(entities)
-        talk = Conversation(owned.model, head.request, parse(head.params), fleet, near=near, asked=asked, pay=purse.pay)
+        sharing = narrower(owned.sharing, head.sharing)
+        talk = Conversation(
+            owned.model,
+            head.request,
+            parse(head.params),
+            fleet,
+            near=near,
+            asked=questions_in(entities),
+            rounds=rounds_in(entities, fleet, sharing, int(self._models.now_s() * 1000)),
+            sharing=sharing,
+            pay=purse.pay,
+        )
         return _Made(await talk.plan(), talk)
 
     def _decide(self, head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
@@ -167,8 +178,21 @@ class PlanJobs:
             reason = "the planner met an error that it did not expect; the worker's log has it"
             return _fault(Code.INTERNAL, reason, "request")
 
-    def _proposal(self, constellation: str, job: str, made: _Made) -> PlanProposed:
+    def _proposal(self, constellation: str, job: str, made: _Made) -> PlanProposed | LooksProposed:
         planned = made.planned
+        if isinstance(planned, Looked):
+            calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in planned.calls]
+            return LooksProposed(
+                by=f"worker:{self._worker}",
+                calls=calls,
+                constellation=constellation,
+                id=uuid.uuid4().hex,
+                job=job,
+                reads=planned.reads,
+                scope="worker",
+                why=planned.why,
+                worker=self._worker,
+            )
         return PlanProposed(
             by=f"worker:{self._worker}",
             by_model=made.talk is not None,

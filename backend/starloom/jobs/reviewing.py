@@ -9,6 +9,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from starloom.core.state.inputs import ReviewProposed
@@ -16,6 +17,7 @@ from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse
 from starloom.jobs.planning import fleet_of
 from starloom.planner.fleet import FleetView
+from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reviewed_plan import ReviewedPlan
 from starloom.planner.model.reviewing import Review, ReviewTalk
@@ -57,6 +59,7 @@ class ReviewJobs:
                     now_s=self._models.now_s,
                     worker=self._worker,
                 )
+                seen = replace(seen, sharing=narrower(owned.sharing, seen.head.sharing))
                 talk = ReviewTalk(owned.model, seen, view, pay=purse.pay)
                 review = await talk.look()
         except ModelFault as error:
@@ -85,9 +88,9 @@ class ReviewJobs:
 
 
 def seen_by(
-    entities: Mapping[str, bytes], job: str, fleet: FleetView, *, now_ms: int, sharing: Sharing = Sharing.CARDS
+    entities: Mapping[str, bytes], job: str, fleet: FleetView, *, now_ms: int, sharing: Sharing = Sharing.NAMES
 ) -> ReviewedPlan:
-    """Return a committed constellation as the reviewer of a job sees it.
+    """Return a committed constellation as the reviewer of a job sees it; without `sharing` it sees no values.
 
     Raises:
         NotOurs: there is no such review.

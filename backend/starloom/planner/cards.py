@@ -30,6 +30,7 @@ _TEXT_STEPS: Final = (1600, 800, 400, 200, 80)
 _ITEM_STEPS: Final = (100, 50, 25, 12, 6, 3, 1)
 _SEPARATORS: Final = (";", "\t", ",", "|")
 _MASK: Final = "***"
+_BREAKS: Final = {code: f"\\u{code:04x}" for code in (0x7F, 0x85, 0x2028, 0x2029)}
 
 TELLING_TOOLS: Final = frozenset(
     {
@@ -127,8 +128,8 @@ class Card:
         return {name: value for name, value in told.items() if value not in (None, "", [])}
 
     def line(self) -> str:
-        """Return it as one line of canonical JSON."""
-        return canonical(self.document())
+        """Return it as one line of JSON."""
+        return one_line(self.document())
 
 
 def card_of(
@@ -163,6 +164,11 @@ def card_of(
     if value is None:
         return Card(**common, **_kept_elsewhere(attempt))
     return Card(**common, **_told(value, spec.tool or "", sharing))
+
+
+def one_line(value: Any) -> str:
+    """Return a JSON value as text without any line break, those of Unicode included."""
+    return canonical(value).translate(_BREAKS)
 
 
 def scrubbed(value: Any) -> Any:

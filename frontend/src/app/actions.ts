@@ -49,13 +49,21 @@ export function constellationActions(hub: Hub, head: Head): Action[] {
 }
 
 const FINAL_TASK = new Set(["succeeded", "failed", "cancelled", "skipped"]);
+/** A look is history of the planning: it is never done again (core/people/controls.py). */
+const LOOK_CONTROLS = new Set(["cancel", "skip"]);
 const AT_WORK = new Set(["leased", "running", "cancelling"]);
 
 export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const state = view.record?.state ?? "waiting";
   const id = view.id;
-  const can = (control: string) => CONTROLS[state].includes(control);
-  const gone = head.state === "cancelled" && head.cancelled_by ? "A cancelled constellation stays as it is." : null;
+  const looks = Boolean(view.spec.look);
+  const can = (control: string) => CONTROLS[state].includes(control) && (!looks || LOOK_CONTROLS.has(control));
+  const cancelled = head.state === "cancelled" && head.cancelled_by;
+  const gone = cancelled
+    ? "A cancelled constellation stays as it is."
+    : looks
+      ? "The planner looked by it before there was a plan."
+      : null;
   const act = (action: string, more: Record<string, unknown> = {}) => {
     return (confirm?: string[]) => hub.taskControl(head.id, id, action, confirm?.length ? { ...more, confirm } : more);
   };
@@ -83,7 +91,9 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
     {
       id: "skip",
       label: "Skip",
-      why: gone ?? (can("skip") ? null : (atWork ?? done ?? "Say first whether it happened.")),
+      why:
+        (looks && can("skip") ? null : gone) ??
+        (can("skip") ? null : (atWork ?? done ?? "Say first whether it happened.")),
       run: act("skip"),
     },
     view.record?.held

@@ -20,10 +20,19 @@ describe("ways out", () => {
 describe("buttons of a task", () => {
   it("are those that the hub accepts in its state", () => {
     for (const [state, allowed] of Object.entries(CONTROLS)) {
-      const view = { id: "a", record: { state } } as unknown as TaskView;
+      const view = { id: "a", record: { state }, spec: { id: "a" } } as unknown as TaskView;
       const buttons = taskActions({} as Hub, { id: "c", state: "active" } as Head, view);
       const offered = buttons.filter((button) => button.why === null).map((button) => button.id);
       expect(offered.filter((id) => !id.startsWith("mark-")).every((id) => allowed.includes(id))).toBe(true);
     }
+  });
+
+  it("of a look never repeat it", () => {
+    const offered = Object.keys(CONTROLS).flatMap((state) => {
+      const view = { id: "look-1-1", record: { state }, spec: { id: "look-1-1", look: 1 } } as unknown as TaskView;
+      const buttons = taskActions({} as Hub, { id: "c", state: "looking" } as Head, view);
+      return buttons.filter((button) => button.why === null).map((button) => button.id);
+    });
+    expect(new Set(offered.filter((id) => !id.startsWith("mark-")))).toEqual(new Set(["cancel", "skip"]));
   });
 });

@@ -36,8 +36,8 @@ export const TASK_STATE_WORDS: readonly TaskState[] = ["waiting", "ready", "leas
 export type GroupState = "waiting" | "expanded" | "succeeded" | "failed" | "cancelled" | "skipped";
 export const GROUP_STATE_WORDS: readonly GroupState[] = ["waiting", "expanded", "succeeded", "failed", "cancelled", "skipped"];
 
-export type ConstellationState = "planning" | "awaiting_approval" | "active" | "paused" | "cancelling" | "succeeded" | "partial" | "failed" | "cancelled";
-export const CONSTELLATION_STATE_WORDS: readonly ConstellationState[] = ["planning", "awaiting_approval", "active", "paused", "cancelling", "succeeded", "partial", "failed", "cancelled"];
+export type ConstellationState = "planning" | "looking" | "awaiting_approval" | "active" | "paused" | "cancelling" | "succeeded" | "partial" | "failed" | "cancelled";
+export const CONSTELLATION_STATE_WORDS: readonly ConstellationState[] = ["planning", "looking", "awaiting_approval", "active", "paused", "cancelling", "succeeded", "partial", "failed", "cancelled"];
 
 /** How one attempt ended; `lost` was given up on silence, `revoked` was taken back by the hub. */
 export type AttemptEnd = "ok" | "error" | "timeout" | "interrupted" | "refused" | "never_started" | "lost" | "revoked";
@@ -146,8 +146,8 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "key_used" | "model_used" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_ready" | "task_released" | "task_retried" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "key_used", "model_used", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_late", "resumed", "review_closed", "review_opened", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_retried", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_ready" | "task_released" | "task_retried" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "key_used", "looks_ended", "looks_opened", "model_used", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_late", "resumed", "review_closed", "review_opened", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_retried", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** One end of the channel. */
 export type Side = "hub" | "agent";
@@ -647,6 +647,7 @@ export interface Head {
   request?: string;
   results?: ResultSpec[];
   schedule?: string | null;
+  sharing?: Sharing | null;
   state: ConstellationState;
   undone_from?: ConstellationState | null;
   version?: number;
@@ -688,6 +689,7 @@ export interface TaskSpec {
   id: string;
   inputs?: Input[];
   key?: string | null;
+  look?: number;
   nested?: boolean;
   on_absence?: OnAbsence;
   optional?: boolean;
@@ -848,6 +850,22 @@ export interface Draft {
   tasks?: string[];
 }
 
+/** A part of a look's result that the planner reads: from `offset` on, in characters or items of the value there. */
+export interface Read {
+  offset?: number;
+  pointer?: string;
+  task: string;
+}
+
+/** One round in which the planner looked before it plans, and why: by these tasks, and in results it had. */
+export interface Look {
+  at_ms: number;
+  reads?: Read[];
+  round: number;
+  tasks?: string[];
+  why?: string;
+}
+
 /** Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes. */
 export interface Job {
   calls?: number;
@@ -858,6 +876,7 @@ export interface Job {
   fault?: Fault | null;
   id: string;
   kind: string;
+  look?: Look | null;
   micros?: number;
   opened_ms: number;
   state?: string;
@@ -1573,6 +1592,8 @@ export const KINDS: Record<EventKind, KindRow> = {
   ended: {"category": "plans", "words": "finished the constellation", "housekeeping": false},
   forked: {"category": "plans", "words": "forked a constellation", "housekeeping": false},
   group_expanded: {"category": "plans", "words": "expanded the list %", "housekeeping": false},
+  looks_ended: {"category": "plans", "words": "has looked and plans", "housekeeping": false},
+  looks_opened: {"category": "plans", "words": "looks before it plans", "housekeeping": false},
   plan_edited: {"category": "plans", "words": "changed the plan", "housekeeping": false},
   plan_made: {"category": "plans", "words": "made the plan", "housekeeping": false},
   planning_failed: {"category": "plans", "words": "could not make a plan", "housekeeping": false},

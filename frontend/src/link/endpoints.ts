@@ -8,6 +8,7 @@ import type {
   Priority,
   Purpose,
   Question,
+  Sharing,
   StreamEvent,
   Vitals,
 } from "../model/types.ts";
@@ -327,6 +328,7 @@ export interface WantedModel {
   key?: string;
   dollars_per_day: number | null;
   tokens_per_day: number | null;
+  share: Sharing;
 }
 
 export interface ModelDocument {
@@ -339,6 +341,7 @@ export interface ModelDocument {
   model?: string;
   wire?: string;
   key?: boolean;
+  share?: Sharing;
   budget?: { dollars_per_day: number | null; tokens_per_day: number };
   spent_today: { calls: number; tokens: number; dollars: number };
   parts: { title: string; text: string }[];

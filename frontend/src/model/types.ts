@@ -33,6 +33,7 @@ export type {
   Schedule,
   ScheduleState,
   Selector,
+  Sharing,
   Standing,
   Stopping,
   TaskRecord,

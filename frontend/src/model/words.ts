@@ -8,6 +8,7 @@ import type { Attention, Code, Head, Version } from "./types.ts";
 
 const CONSTELLATION: Record<Head["state"], Shown> = {
   planning: { ...presentation("leased", null), word: "Planning" },
+  looking: { ...presentation("leased", null), word: "Looking first" },
   awaiting_approval: { ...presentation("ready", "approval"), word: "Waits for your approval" },
   active: { ...presentation("running", null), word: "Running" },
   paused: { ...presentation("ready", "paused"), word: "Paused" },

@@ -9,7 +9,17 @@ import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
 import { Choose, SearchField } from "../ui/Search.tsx";
 import { RecentRow } from "./Home.tsx";
 
-const STATES = ["", "active", "awaiting_approval", "paused", "succeeded", "partial", "failed", "cancelled"] as const;
+const STATES = [
+  "",
+  "looking",
+  "active",
+  "awaiting_approval",
+  "paused",
+  "succeeded",
+  "partial",
+  "failed",
+  "cancelled",
+] as const;
 
 export function ConstellationsPage() {
   const { hub } = useWorkspace();

@@ -66,5 +66,6 @@ function leadOf(text: string): [string, string] {
 function sentenceWithout({ state, request, fault }: Head): string {
   if (fault?.reason) return fault.reason;
   if (state === "planning") return `Planning: ${request ?? ""}`;
+  if (state === "looking") return `Looking at devices before planning: ${request ?? ""}`;
   return request || "Nothing to show yet.";
 }

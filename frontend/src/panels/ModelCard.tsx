@@ -5,7 +5,7 @@ import { useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import type { ModelDocument } from "../link/endpoints.ts";
 import { Button, ProblemNote } from "../ui/parts.tsx";
-import { ModelForm } from "./ModelForm.tsx";
+import { ModelForm, SHARED } from "./ModelForm.tsx";
 
 export function ModelCard() {
   const { hub } = useWorkspace();
@@ -73,7 +73,8 @@ export function ModelCard() {
               <summary>What leaves this machine</summary>
               <p className="small">
                 {found.set ? `Only to ${found.host}, and only` : "Nothing while no model is set. Then only"} for words
-                that no recipe fits. A review also tells what tasks said when they ended. The parts, for an example:
+                that no recipe fits. A review also tells what tasks said when they ended. A model that looks first gets
+                a card of each look, as far as it is shared. The parts, for an example:
               </p>
               {found.parts.map((part) => (
                 <details key={part.title}>
@@ -89,12 +90,12 @@ export function ModelCard() {
   );
 }
 
-function used({ budget, given, key, spent_today: spent }: ModelDocument): string {
+function used({ budget, given, key, share, spent_today: spent }: ModelDocument): string {
   const money = budget?.dollars_per_day === null ? "" : ` of ${budget?.dollars_per_day}`;
   const dollars = spent.dollars || money ? `, ${spent.dollars.toFixed(2)}${money} dollars` : "";
   const tokens = `${spent.tokens} of ${budget?.tokens_per_day} tokens`;
   const whose = given ? " Set by the hub's own settings, which only a change there and a restart alter." : "";
-  return `${key ? "With" : "Without"} a key. Today: ${spent.calls} calls, ${tokens}${dollars}.${whose}`;
+  return `${key ? "With" : "Without"} a key. Today: ${spent.calls} calls, ${tokens}${dollars}. ${SHARED[share ?? "cards"]}.${whose}`;
 }
 
 function missing({ fault }: ModelDocument): string {

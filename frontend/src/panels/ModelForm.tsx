@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useWorkspace } from "../app/context.ts";
 import type { ModelDocument, WantedModel } from "../link/endpoints.ts";
+import type { Sharing } from "../model/types.ts";
 import { Button, Labelled } from "../ui/parts.tsx";
 
 const WIRES = [
@@ -10,6 +11,12 @@ const WIRES = [
   { value: "openai", label: "Chat format of OpenAI" },
   { value: "anthropic", label: "Anthropic" },
 ] as const;
+
+export const SHARED: Readonly<Record<Sharing, string>> = {
+  names: "Names only: it cannot look",
+  cards: "Cards: shapes and facts, no content of files",
+  cards_and_file_heads: "Cards, and the beginning of files",
+};
 
 interface ModelFormProps {
   found: ModelDocument;
@@ -23,6 +30,7 @@ interface Draft {
   key: string;
   dollars: string;
   tokens: string;
+  share: Sharing;
 }
 
 function numberOf(text: string): number | null {
@@ -40,6 +48,7 @@ export function wantedOf(draft: Draft): WantedModel {
     ...(draft.key ? { key: draft.key } : {}),
     dollars_per_day: numberOf(draft.dollars),
     tokens_per_day: tokens === null ? null : Math.round(tokens),
+    share: draft.share,
   };
 }
 
@@ -53,6 +62,7 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
     key: "",
     dollars: found.budget?.dollars_per_day?.toString() ?? "",
     tokens: found.url ? (found.budget?.tokens_per_day.toString() ?? "") : "",
+    share: found.share ?? "cards",
   });
   const [busy, setBusy] = useState<"" | "try" | "save">("");
   const [tried, setTried] = useState("");
@@ -171,6 +181,22 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
             value={draft.tokens}
             onChange={(event) => change({ tokens: event.target.value })}
           />
+        )}
+      </Labelled>
+      <Labelled label="What it may see of results when it looks before it plans">
+        {(id) => (
+          <select
+            id={id}
+            className="input"
+            value={draft.share}
+            onChange={(event) => change({ share: event.target.value as Sharing })}
+          >
+            {Object.entries(SHARED).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
         )}
       </Labelled>
       {tried && (

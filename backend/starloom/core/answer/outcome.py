@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.answer.story import sentence, so_far
-from starloom.core.people import escalations
+from starloom.core.people import escalations, looks
 from starloom.core.plan import review
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
@@ -35,6 +35,9 @@ def settle(work: Work, name: str) -> None:
     if constellation is None or name not in work.shard.live or constellation.unfinished_top:
         return
     head = constellation.head
+    if head.state is _STATE.LOOKING:
+        looks.ended(work, constellation)
+        return
     if head.version == 0 and head.state is not _STATE.CANCELLING:
         return
     if head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
@@ -83,7 +86,7 @@ def judge(constellation: Constellation) -> ConstellationState:
     clean = True
     only_cancelled = True
     for task, spec in constellation.specs.items():
-        if spec.group is not None:
+        if spec.group is not None or spec.look:
             continue
         counts = successor(constellation, task) if spec.superseded_by is not None else task
         record = constellation.record(counts)
@@ -110,7 +113,7 @@ def grow(work: Work, constellation: Constellation, task: str) -> None:
     At once if the plan names the task as a result; else when a quarter more tasks have ended than it covers, so that
     all partial answers of a run together visit each task only a few times.
     """
-    if not constellation.unfinished_top or task not in constellation.specs:
+    if not constellation.unfinished_top or task not in constellation.specs or constellation.specs[task].look:
         return
     head = constellation.head
     told = constellation.tables["answer"].get("")
@@ -141,7 +144,7 @@ def _leaves(constellation: Constellation) -> list[ResultSpec]:
     leaves = [
         task
         for task, spec in constellation.specs.items()
-        if spec.group is None and spec.superseded_by is None and not constellation.outgoing.get(task)
+        if not (spec.group or spec.look or spec.superseded_by or constellation.outgoing.get(task))
     ]
     return [ResultSpec(source=task, title=task) for task in leaves[:100]]
 

@@ -16,8 +16,9 @@ _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState
 
 def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationState, now_ms: int) -> str:
     """Return one or a few plain sentences on how a constellation ended, or how far it is."""
-    done = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
-    total = len(constellation.tasks)
+    planned = {task: record for task, record in constellation.tasks.items() if not constellation.specs[task].look}
+    done = [task for task, record in planned.items() if record.state is _SUCCEEDED]
+    total = len(planned)
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
     if state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
@@ -46,7 +47,7 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     """Return the progress of a live constellation, from maintained counts: the cost does not grow with the graph."""
     progress = constellation.progress
     devices = [device for device, count in progress.devices.items() if count]
-    total = len(constellation.tasks)
+    total = len(constellation.tasks) - progress.looks
     where = _named(sorted(_name(fleet, device) for device in devices))
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))
@@ -116,7 +117,11 @@ def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:
 
 def failed_first(constellation: Constellation) -> list[str]:
     """Return the failed tasks, earliest failure first: later ones are seldom the cause."""
-    failed = [task for task, record in constellation.tasks.items() if record.state is _FAILED]
+    failed = [
+        task
+        for task, record in constellation.tasks.items()
+        if record.state is _FAILED and not constellation.specs[task].look
+    ]
     return sorted(failed, key=lambda task: constellation.tasks[task].since_ms)
 
 

@@ -101,6 +101,7 @@ _ABOUT: dict[type, Callable[[Shard, Any], str | None]] = {
     i.ForkRequested: _origin,
     i.JobClaimed: _named,
     i.PlanProposed: _named,
+    i.LooksProposed: _named,
     i.ReviewProposed: _named,
     i.ModelUsed: _named,
     i.QuestionAnswered: _named,

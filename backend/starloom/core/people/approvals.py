@@ -217,7 +217,8 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
                 asked, answer="", answered_by=work.by, answered_ms=work.at_ms, reason="the plan was changed since"
             )
             work.emit(constellation, EventKind.APPROVAL_VOID, key, [("question", key, void)], note=void.reason)
-    specs, rules = list(constellation.specs.values()), list(constellation.rules.values())
+    specs = [spec for spec in constellation.specs.values() if not spec.look]
+    rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
     verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
     if not verdict.asks:
@@ -233,7 +234,8 @@ def hash_of(constellation: Constellation) -> str:
     told = sha256(encode_entity(constellation.head.policy))
     for records in parts:
         for key in sorted(records):
-            told.update(encode_entity(records[key]))
+            if not isinstance(found := records[key], TaskSpec) or not found.look:
+                told.update(encode_entity(found))
     return told.hexdigest()
 
 

@@ -101,9 +101,9 @@ def _resume(work: Work, constellation: Constellation, item: ControlRequested) ->
 
 
 def activate(work: Work, constellation: Constellation, kind: EventKind, note: str) -> None:
-    """Make a constellation active and put its ready tasks back into their queues."""
+    """Make a constellation active and put its ready tasks back into their queues; without a plan it looks on."""
     head = constellation.head
-    active = replace(head, state=_STATE.ACTIVE, ended_ms=0, paused_since_ms=0)
+    active = replace(head, state=_STATE.ACTIVE if head.version else _STATE.LOOKING, ended_ms=0, paused_since_ms=0)
     if head.given_up:
         # A person goes on with it all the same.
         active = replace(active, cancelled_by=None, given_up="")
@@ -177,6 +177,9 @@ def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
     """Return the controls of a task that are accepted now."""
     record = constellation.tasks[task]
     found = CONTROLS[record.state]
+    if constellation.specs[task].look:
+        # A look is history of the planning: it is never done again, and nobody else says what it found.
+        return tuple(action for action in found if action in ("cancel", "skip"))
     if _is_closed(constellation):
         # Nothing is run again: what opens a round is refused.
         return tuple(action for action in found if action == "cancel" or record.state is TaskState.UNKNOWN)
@@ -196,6 +199,8 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
     record = constellation.tasks.get(task)
     if record is None:
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "task"))
+    if constellation.specs[task].look and item.action not in possible(constellation, task):
+        raise _not_possible(constellation, task, "the planner looked by it before there was a plan")
     if item.action == "retry_from":
         if record.state not in FINAL_TASK_STATES:
             raise _not_possible(constellation, task, "the task has not ended")

@@ -71,6 +71,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         recipe=item.recipe,
         request=item.request,
         schedule=schedule,
+        sharing=item.sharing,
         state=_STATE.PLANNING,
     )
     work.emit(constellation, EventKind.REQUEST_ACCEPTED, "", [("head", "", head)])

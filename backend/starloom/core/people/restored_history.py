@@ -25,7 +25,7 @@ def on_restored(work: Work, _item: HistoryRestored) -> None:
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
         head = constellation.head
-        if head.state is ConstellationState.PLANNING:
+        if head.state in (ConstellationState.PLANNING, ConstellationState.LOOKING):
             if not head.hold:
                 held = replace(head, hold=True)
                 work.emit(constellation, EventKind.HELD, "", [("head", "", held)], note=WHY, by="engine")

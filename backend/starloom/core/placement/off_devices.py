@@ -18,7 +18,7 @@ from starloom.core.state.work import Work, change_task, moved
 from starloom_protocol.entities import Device, ForEach, Item, TaskRecord, TaskSpec
 from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import ConstellationState, DeviceLink, Reason, TaskState
+from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, DeviceLink, Reason, TaskState
 
 TIMER: Final = "device_off"
 REPORT: Final = "report"
@@ -67,7 +67,7 @@ def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: Tas
     if for_each is None or device is None or record.state is not TaskState.READY:
         work.ignore("the timer is stale")
         return
-    may_go_on = constellation.head.state is ConstellationState.ACTIVE and queueable(record)
+    may_go_on = constellation.head.state in WORKING_CONSTELLATION_STATES and queueable(record)
     overdue_ms = work.at_ms - max(device.link_since_ms + for_each.after_s * 1000, device.expected_until_ms)
     if not may_go_on or not is_off(device) or overdue_ms < 0:
         wait_ms = -overdue_ms if may_go_on and is_off(device) else max(for_each.after_s, 1) * 1000

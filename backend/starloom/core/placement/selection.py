@@ -24,9 +24,9 @@ from starloom_protocol.fleet_records import Health
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,
+    WORKING_CONSTELLATION_STATES,
     AttemptEnd,
     CodeClass,
-    ConstellationState,
     DeviceLink,
     Reason,
     Repeatability,
@@ -35,7 +35,6 @@ from starloom_protocol.vocabulary import (
 _NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
 """The obstacles between a task and a device, least first; any other reason means that the device cannot do it."""
 
-_ACTIVE = ConstellationState.ACTIVE
 _WHOLE = 1000
 """The load of a device without a free slot; a device that is spared ranks behind all loads."""
 _FAILED, _SILENT = 1, 2
@@ -364,7 +363,7 @@ def _from_line(
         if queued.get(at) != demand.key:
             continue
         record, spec = constellation.tasks[task], constellation.specs[task]
-        if constellation.head.state is not _ACTIVE:
+        if constellation.head.state not in WORKING_CONSTELLATION_STATES:
             # It stays out of the queue until the constellation is active again (`requeue`).
             del queued[at]
             continue

@@ -15,7 +15,14 @@ from starloom.core.state.queues.ready import ANY, demand_key, queueable
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
 from starloom.core.state.work import Work, attend, unattend
 from starloom_protocol.entities import Device, Selector, TaskRecord, TaskSpec
-from starloom_protocol.vocabulary import Attention, ConstellationState, DeviceLink, Reason, TaskState
+from starloom_protocol.vocabulary import (
+    WORKING_CONSTELLATION_STATES,
+    Attention,
+    ConstellationState,
+    DeviceLink,
+    Reason,
+    TaskState,
+)
 
 # A browser tab sleeps until a person opens it, so it asks for attention.
 TAB_OS = "browser"
@@ -100,7 +107,7 @@ def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record
     if record.state is not TaskState.READY:
         work.ignore("the timer is stale")
         return
-    paused = constellation.head.state is not ConstellationState.ACTIVE
+    paused = constellation.head.state not in WORKING_CONSTELLATION_STATES
     nearest = best_reason(work, constellation, spec)
     if paused or record.reason is not None or nearest in (None, Reason.BUSY) or _asleep(work, spec):
         work.order(too_long(constellation, spec, record, work.at_ms))

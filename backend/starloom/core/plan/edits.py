@@ -61,7 +61,7 @@ from starloom_protocol.vocabulary import (
 _FIELD_TYPES: dict[str, Any] = {
     field.encode_name: field.type
     for field in msgspec.structs.fields(TaskSpec)
-    if field.encode_name not in ("id", "group", "key", "family", "changed_in", "superseded_by")
+    if field.encode_name not in ("id", "group", "key", "family", "changed_in", "look", "superseded_by")
 }
 
 
@@ -117,6 +117,9 @@ def on_edit(work: Work, item: EditProposed) -> None:
         raise Refusal(
             fault(Code.ILLEGAL_CONTROL, f"the constellation is {state}", "", "Fork it, or retry a task first.")
         )
+    if not constellation.head.version:
+        reason = f"the constellation is {constellation.head.state}, and its plan is not made yet"
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", "Wait for the plan, or cancel it and submit your own."))
     if item.base_version > constellation.head.version:
         reason = f"version {item.base_version} does not exist; the newest is {constellation.head.version}"
         raise Refusal(fault(Code.EDIT_CONFLICT, reason, "base_version"))
@@ -156,7 +159,7 @@ def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
                 return
             family = other.family or other.id
     draft.added[spec.id] = None
-    draft.put_spec(replace(spec, family=family))
+    draft.put_spec(replace(spec, family=family, look=0))
     for edge in data_edges(spec, draft.number):
         draft.put_dep(edge)
 

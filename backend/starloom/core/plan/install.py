@@ -16,14 +16,14 @@ from starloom_protocol.vocabulary import Code, TaskState
 
 
 def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *, author: str, trigger: str) -> None:
-    """Make a lowered plan version 1 of an empty constellation, as one event.
+    """Make a lowered plan version 1 of a constellation without tasks but looks, as one event.
 
     Raises:
         Refusal: with every fault of the graph.
     """
     ids = dict.fromkeys(spec.id for spec in plan.specs)
     edges = _edges_of(plan)
-    faults = _faults(work, plan, ids, edges)
+    faults = _faults(work, constellation, plan, ids, edges)
     if faults:
         raise Refusal(*faults)
     puts: list[Put] = []
@@ -76,12 +76,17 @@ def _edges_of(plan: LoweredPlan) -> dict[str, Dependency]:
     return edges
 
 
-def _faults(work: Work, plan: LoweredPlan, ids: dict[str, None], edges: dict[str, Dependency]) -> list[Fault]:
+def _faults(
+    work: Work, constellation: Constellation, plan: LoweredPlan, ids: dict[str, None], edges: dict[str, Dependency]
+) -> list[Fault]:
     faults: list[Fault] = []
     seen: set[str] = set()
     for spec in plan.specs:
         if spec.id in seen:
             faults.append(fault(Code.DUPLICATE_ID, f"two tasks are called {spec.id}", f"tasks.{spec.id}"))
+        elif spec.id in constellation.specs:
+            taken = f"{spec.id} is the name of a look of this constellation; give the task another one"
+            faults.append(fault(Code.DUPLICATE_ID, taken, f"tasks.{spec.id}"))
         seen.add(spec.id)
     for key, dependency in edges.items():
         if dependency.source in ids and dependency.target in ids:

@@ -61,6 +61,8 @@ def _check(draft: Draft, spec: TaskSpec, by: str, place: str) -> None:
         draft.refuse(Code.ILLEGAL_CONTROL, f"{task} is a person's answer, not work", f"{place}.task", hint)
     for name, field in ((task, "task"), (by, "by")):
         found = draft.spec(name)
+        if found is not None and found.look:
+            draft.refuse(Code.BAD_REQUEST, f"{name} is a look before the plan, and no part of it", f"{place}.{field}")
         if found is not None and found.group is not None:
             draft.refuse(Code.BAD_REQUEST, f"{name} is part of {found.group}: name the whole group", f"{place}.{field}")
     if _leads_to(draft, by, task):

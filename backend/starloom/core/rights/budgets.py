@@ -15,7 +15,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
 from starloom_protocol.events import EventKind
 from starloom_protocol.model_records import ModelDay
-from starloom_protocol.vocabulary import Attention, Code, ConstellationState
+from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Attention, Code, ConstellationState
 
 _MICROS: Final = 1_000_000
 DAY_MS = 86_400_000
@@ -37,9 +37,9 @@ def used_up(constellation: Constellation) -> str:
 
 
 def stop(work: Work, constellation: Constellation) -> bool:
-    """Pause an active constellation whose budget is used up; True if it was."""
+    """Pause a working constellation whose budget is used up; True if it was."""
     head = constellation.head
-    why = used_up(constellation) if head.budget is not None and head.state is ConstellationState.ACTIVE else ""
+    why = used_up(constellation) if head.budget is not None and head.state in WORKING_CONSTELLATION_STATES else ""
     if not why:
         return False
     paused = replace(head, state=ConstellationState.PAUSED, paused_since_ms=work.at_ms)

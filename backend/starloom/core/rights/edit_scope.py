@@ -36,7 +36,7 @@ def wider_than_approved(
 ) -> list[str]:
     """Return, in words, the power of the present plan beyond `before` and `flows`; empty if there is none."""
     allowed = _power(fleet, before)
-    calls = {work_of(spec) for spec in before.values()}
+    calls = {work_of(spec) for spec in before.values() if not spec.look}
     wider: list[str] = []
     changed: dict[str, None] = {}
     for name, spec in constellation.specs.items():
@@ -101,7 +101,7 @@ def _power(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> dict[str, _Power]:
     """Return the power of a plan on each device."""
     found: dict[str, _Power] = {}
     for spec in specs.values():
-        if spec.tool is None or spec.key is not None:
+        if spec.tool is None or spec.key is not None or spec.look:
             continue
         for device in may_run_on(fleet, spec, specs):
             power = _power_on(fleet, device, spec)

@@ -121,6 +121,7 @@ def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head
 def _index_spec(
     shard: Shard, constellation: Constellation, key: str, old: TaskSpec | None, new: TaskSpec | None
 ) -> None:
+    constellation.progress.looks += bool(new and new.look) - bool(old and old.look)
     old_group, new_group = (old.group if old else None), (new.group if new else None)
     if old_group != new_group:
         record = constellation.tasks.get(key) or constellation.groups.get(key)
@@ -215,7 +216,9 @@ def _index_task(
 
 
 def _count_end(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
-    progress = constellation.progress
+    progress, spec = constellation.progress, constellation.specs.get(key)
+    if spec is not None and spec.look:
+        return
     progress.ended += step
     if record.state is _SUCCEEDED:
         progress.succeeded += step

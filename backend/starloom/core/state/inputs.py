@@ -13,11 +13,11 @@ import msgspec
 
 from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.edits import EditOperation, LoweredPlan
-from starloom_protocol.entities import Budget, Enrollment, Fault, Offer, Principal, SignIn, Token
+from starloom_protocol.entities import Budget, Enrollment, Fault, Offer, Principal, Read, SignIn, Token
 from starloom_protocol.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
 from starloom_protocol.lab_faults import FaultKind, FaultTarget
 from starloom_protocol.schedule_records import Schedule
-from starloom_protocol.vocabulary import Priority, Profile
+from starloom_protocol.vocabulary import Priority, Profile, Sharing
 
 CALLER: Final = "principal"
 """The encoded name of `caller`: kept inputs have it, from a time when idempotency keys belonged to principals."""
@@ -58,6 +58,7 @@ class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
     priority: Priority | None = None
     recipe: str | None = None
     request: str = ""
+    sharing: Sharing | None = None
 
 
 class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
@@ -81,6 +82,25 @@ class PlanProposed(Input, frozen=True, kw_only=True, tag="plan_proposed"):
     job: str
     plan: LoweredPlan | None = None
     question: str = ""
+    worker: str
+
+
+class LookCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One call by which a model looks; `device` is a name or an id, `args` canonical text."""
+
+    args: str = "{}"
+    device: str
+    tool: str
+
+
+class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
+    """The planner's wish to look before it plans: calls that only read, and parts of results that it has already."""
+
+    calls: list[LookCall] = []
+    constellation: str
+    job: str
+    reads: list[Read] = []
+    why: str = ""
     worker: str
 
 
@@ -519,6 +539,7 @@ AnyInput = (
     RequestReceived
     | JobClaimed
     | PlanProposed
+    | LooksProposed
     | ReviewProposed
     | ModelUsed
     | EditProposed

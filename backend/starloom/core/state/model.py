@@ -108,10 +108,11 @@ class Progress:
     """The counts of ended tasks of a constellation; `devices` counts the successful ones by device.
 
     `paces` has, by tool, how many of its tasks succeeded and the milliseconds that they took together; `hedges` counts
-    tasks that had a hedge, `broken` attempts that ended in a timeout or an error that may pass.
+    tasks that had a hedge, `broken` attempts that ended in a timeout or an error that may pass. `looks` counts the
+    tasks by which the planner looked, which are in no other count.
     """
 
-    __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "paces", "succeeded")
+    __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "looks", "paces", "succeeded")
 
     def __init__(self) -> None:
         self.ended = 0
@@ -121,6 +122,7 @@ class Progress:
         self.devices: dict[str, int] = {}
         self.paces: dict[str, tuple[int, int]] = {}
         self.hedges = 0
+        self.looks = 0
         self.broken = 0
 
 

@@ -124,14 +124,22 @@ OPERATION: Final = _object(
     remove_dependency=_object(id=TEXT, from_=TEXT, to=TEXT, when=_GATE, input=TEXT),
     supersede=_object(("task", "by"), task=TEXT, by=TEXT),
 )
+_LOOK: Final = {
+    "anyOf": [
+        _object(("device", "tool"), device=TEXT, tool=TEXT, args=_ANY_OBJECT),
+        _object(("read",), read=_object(("task",), task=TEXT, pointer=TEXT, offset=_COUNT)),
+    ]
+}
 _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.PLANNING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["plan", "recipe", "question", "cannot"]},
+        kind={"type": "string", "enum": ["plan", "look", "recipe", "question", "cannot"]},
+        calls=_list(_LOOK),
         plan=PLAN,
         recipe=TEXT,
         params=_ANY_OBJECT,
         text=TEXT,
+        why=TEXT,
     ),
     Stage.REVIEWING: _object(
         ("kind",),

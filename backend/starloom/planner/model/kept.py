@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from starloom.planner.model.port import ModelFault
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Sharing
 
 URL: Final = "STARLOOM_LLM_URL"
 FILE: Final = "model.json"
@@ -31,6 +31,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     wire: str = ""
     key_file: str = ""
     dollars_per_day: float | None = None
+    share: Sharing = Sharing.CARDS
     tokens_per_day: int | None = None
 
 
@@ -76,13 +77,14 @@ def variables(kept: Kept, folder: Path) -> dict[str, str]:
         "WIRE": kept.wire,
         "KEY_FILE": str(folder / kept.key_file) if kept.key_file else "",
         "BUDGET_PER_DAY": "" if kept.dollars_per_day is None else str(kept.dollars_per_day),
+        "SHARE": kept.share.value,
         "TOKENS_PER_DAY": "" if kept.tokens_per_day is None else str(kept.tokens_per_day),
     }
     return {_PREFIX + name: value for name, value in told.items() if value}
 
 
 def _limits(environment: Mapping[str, str]) -> dict[str, str]:
-    names = [_PREFIX + name for name in ("BUDGET_PER_DAY", "TOKENS_PER_DAY", "TIMEOUT_S", "OUTPUT_TOKENS")]
+    names = [_PREFIX + name for name in ("BUDGET_PER_DAY", "SHARE", "TOKENS_PER_DAY", "TIMEOUT_S", "OUTPUT_TOKENS")]
     return {name: environment[name] for name in names if environment.get(name)}
 
 

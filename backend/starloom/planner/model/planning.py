@@ -1,4 +1,4 @@
-"""The conversation that ends in a plan, a question or a plain fault: ask, check, and at most two repairs.
+"""The conversation that ends in a plan, a look, a question or a plain fault: ask, check, at most two repairs.
 
 A model's plan is checked like any other and has fewer rights than a person's: it may not waive its own approval, use a
 secret, or name a missing tool or device. Faults that the engine finds are mended in the same two repairs.
@@ -12,21 +12,22 @@ from typing import Any, Final
 
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
+from starloom.planner.model.looking import Round, faults_in, looking_part, turns_of
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.prompt import PromptPart, planning_parts
-from starloom.planner.model.reading import Asked, Declined, Picked, Wished, read_reply
+from starloom.planner.model.reading import Asked, Declined, Looked, Picked, Wished, read_reply
 from starloom.planner.model.spending import Pay, free
 from starloom.planner.planning import plan_recipe
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
 from starloom_protocol.plan import Recipe, check_plan
-from starloom_protocol.vocabulary import CODES, Approval, Code
+from starloom_protocol.vocabulary import CODES, Approval, Code, Sharing
 from starloom_protocol.wording import quoted
 
 REPAIRS: Final = 2
 FAULTS_TOLD = 20
 ECHO_CHARS = 60_000
-Planned = LoweredPlan | Asked | Fault
+Planned = LoweredPlan | Looked | Asked | Fault
 
 
 class Conversation:
@@ -41,6 +42,8 @@ class Conversation:
         *,
         near: Sequence[tuple[Recipe, Candidate]] = (),
         asked: Sequence[tuple[str, str]] = (),
+        rounds: Sequence[Round] = (),
+        sharing: Sharing = Sharing.CARDS,
         pay: Pay = free,
     ) -> None:
         self._model = model
@@ -48,11 +51,17 @@ class Conversation:
         self._fleet = fleet
         self._pay = pay
         self._repairs = REPAIRS
-        self.parts: list[PromptPart] = planning_parts(words, params, fleet, asked, near)
-        self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
+        self._sharing = sharing
+        self.parts: list[PromptPart] = [
+            *planning_parts(words, params, fleet, asked, near),
+            looking_part(sharing, len(rounds)),
+        ]
+        self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:])), *turns_of(rounds)]
+        self.parts += [PromptPart(f"What it looked at, round {at}", one.told) for at, one in enumerate(rounds, 1)]
 
     async def plan(self) -> Planned:
         """Ask and, if the answer has faults, have them mended; never return an empty plan."""
+        found: LoweredPlan | Looked | list[Fault]
         while True:
             try:
                 await self._pay(None)
@@ -68,14 +77,16 @@ class Conversation:
                 return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)
             if isinstance(read, Wished):
                 found = self._checked(read)
+            elif isinstance(read, Looked):
+                found = faults_in(read, self._fleet, self._sharing) or read
             elif isinstance(read, Picked):
                 found = self._filled(read)
             elif isinstance(read, Fault):
                 found = [read]
             else:
-                reason = "`kind` must be plan, recipe, question or cannot"
+                reason = "`kind` must be plan, look, recipe, question or cannot"
                 found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
-            if isinstance(found, LoweredPlan):
+            if isinstance(found, LoweredPlan | Looked):
                 self._turns.append(Turn("model", _echo(reply)))
                 return found
             if not self._repairs:
@@ -93,7 +104,7 @@ class Conversation:
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
         lines = [f"- {fault.place or 'plan'}: {fault.reason} ({fault.code})" for fault in faults[:FAULTS_TOLD]]
-        told = "\n".join(("It has these faults. Answer again with the whole plan:", *lines))
+        told = "\n".join(("It has these faults. Answer again with the whole plan or the whole look:", *lines))
         self._turns.append(Turn("starloom", told))
 
     def _filled(self, read: Picked) -> LoweredPlan | list[Fault]:

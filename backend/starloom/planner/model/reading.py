@@ -9,8 +9,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from starloom.planner.model.port import Reply
-from starloom_protocol.entities import Fault
+from starloom_protocol.entities import Fault, Read
 from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -31,6 +33,24 @@ class Picked:
 
     recipe: str
     params: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LookedCall:
+    """One call of a look, not checked yet."""
+
+    device: str
+    tool: str
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A wish to look first: calls, parts of results to read, and why."""
+
+    calls: list[LookedCall]
+    reads: list[Read]
+    why: str
 
 
 @dataclass(frozen=True)
@@ -67,10 +87,10 @@ class GaveUp:
     because: str
 
 
-Read = Wished | Picked | Asked | Declined | Changed | Unchanged | GaveUp | Fault
+Answered = Wished | Picked | Looked | Asked | Declined | Changed | Unchanged | GaveUp | Fault
 
 
-def read_reply(reply: Reply) -> Read:
+def read_reply(reply: Reply) -> Answered:
     """Return the content of a reply; the model must mend a fault."""
     if reply.refused:
         return Declined(short(reply.text) or "the model refused to answer")
@@ -92,6 +112,8 @@ def read_reply(reply: Reply) -> Read:
         if isinstance(name, str) and isinstance(params, dict):
             return Picked(name, params)
         return _unreadable("an answer of kind recipe needs `recipe` and `params`")
+    if kind == "look":
+        return _look_in(found)
     text = found.get("text")
     if kind in ("no_change", "accept"):
         return Unchanged()
@@ -109,7 +131,27 @@ def read_reply(reply: Reply) -> Read:
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")
         return Asked(short(text)) if kind == "question" else Declined(short(text))
-    return _unreadable("`kind` must be plan, recipe, question or cannot")
+    return _unreadable("`kind` must be plan, look, recipe, question or cannot")
+
+
+def _look_in(found: dict[str, Any]) -> Looked | Fault:
+    """Return the calls and reads of a look; what is not one of both is a fault with its place."""
+    listed, why = found.get("calls"), found.get("why", "")
+    if not isinstance(listed, list) or not listed or not isinstance(why, str):
+        return _unreadable("an answer of kind look needs `calls`, a list, and `why`, a text")
+    calls: list[LookedCall] = []
+    reads: list[Read] = []
+    for at, item in enumerate(listed):
+        part = item.get("read") if isinstance(item, dict) else None
+        try:
+            if part is not None:
+                reads.append(msgspec.convert(part, Read))
+                continue
+            calls.append(msgspec.convert({"args": {}, **item}, LookedCall))
+        except (msgspec.ValidationError, TypeError) as error:
+            reason = f"calls[{at}] needs `device`, `tool` and `args`, or `read` with `task`: {error}"
+            return _unreadable(reason)
+    return Looked(calls, reads, short(why))
 
 
 def _object_in(text: str) -> dict[str, Any] | Fault:

@@ -1,0 +1,261 @@
+"""Looks: the calls by which a model's planner looks before it plans, as ordinary tasks of the same constellation.
+
+Owns a round from its proposal to the planning job after it: the rights, the tasks, the time and the end. The rounds are
+state, so a new worker goes on where the last one was killed. Decides nothing about the plan that comes after, and shows
+nothing to a model: cards are made by the planner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.people import approvals
+from starloom.core.people.clarifications import PLAN_JOB
+from starloom.core.rights.call_effects import effects_of_call, offers_in
+from starloom.core.run.attempts import ask_to_stop
+from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
+from starloom.core.state.inputs import LookCall, LooksProposed, TimerFired
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.authors import MODEL
+from starloom_protocol.entities import (
+    Fault,
+    Job,
+    Look,
+    OnAbsence,
+    Policy,
+    Read,
+    Retry,
+    Selector,
+    TaskRecord,
+    TaskSpec,
+    Timeouts,
+    ToolOffer,
+)
+from starloom_protocol.events import EventKind
+from starloom_protocol.values import parse, pointer_fault
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    Code,
+    ConstellationState,
+    Effect,
+    Repeatability,
+    Sharing,
+    TaskState,
+)
+
+TIMER: Final = "looks_over"
+ROUNDS_MOST: Final = 3
+"""Find the place, read its beginning, check one doubt: a planner that knows no more then asks a person."""
+CALLS_MOST: Final = 12
+ARGS_BYTES_MOST: Final = 4096
+WHY_CHARS_MOST: Final = 500
+ROUND_S: Final = 30
+"""A person waits for the plan meanwhile. It is enough for a listing or the head of a file on a slow device, and a
+device that is away is not waited for longer: the planner is told, and plans without it."""
+_HINT: Final = "Look by a tool that only reads, or put the call into the plan."
+_STATE = ConstellationState
+
+
+def rounds(constellation: Constellation) -> list[Look]:
+    """Return the rounds of looks so far, in order."""
+    return [job.look for job in constellation.jobs.values() if job.look is not None]
+
+
+def on_proposed(work: Work, item: LooksProposed) -> None:
+    """Open a round of looks, or refuse it whole with every fault, which leaves the job to the same worker.
+
+    Raises:
+        Refusal: there is no such job, another worker has it, or a call is beyond what a model may do unasked.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    if constellation is None or job is None or job.kind != PLAN_JOB:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no planning job {item.job}"))
+    if job.state == "done" or constellation.head.state is not _STATE.PLANNING:
+        work.ignore("the job is done")
+        work.answer({"accepted": False})
+        return
+    if job.claimed_by not in (None, item.worker):
+        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    number = 1 + len(rounds(constellation))
+    specs, faults = _specs(work, item.calls, number)
+    faults = [
+        *_against_the_round(constellation, item, number),
+        *faults,
+        *_against_reads(constellation, item.reads, len(item.calls)),
+    ]
+    if (
+        not faults
+        and approvals.judge(
+            work.shard.fleet, specs, (), Policy(), asked_in_words=True, hold=constellation.head.hold, by=MODEL
+        ).asks
+    ):
+        reason = "a plan with these calls waits for a person here, so they are not made without one"
+        faults = [fault(Code.FORBIDDEN, reason, "calls", _HINT)]
+    if faults:
+        raise Refusal(*faults)
+    why = item.why[:WHY_CHARS_MOST]
+    made = Look(at_ms=work.at_ms, reads=item.reads, round=number, tasks=[spec.id for spec in specs], why=why)
+    done = replace(job, state="done", claimed_by=item.worker, look=made)
+    _open(work, constellation, done, specs)
+    work.answer({"accepted": True})
+
+
+def _open(work: Work, constellation: Constellation, job: Job, specs: list[TaskSpec]) -> None:
+    puts: list[Put] = [("job", job.id, job)]
+    for spec in specs:
+        puts.append(("spec", spec.id, spec))
+        puts.append(("task", spec.id, TaskRecord(since_ms=work.at_ms, state=TaskState.WAITING)))
+    puts.append(("head", "", replace(constellation.head, state=_STATE.LOOKING)))
+    note = job.look.why if job.look is not None else ""
+    work.emit(constellation, EventKind.LOOKS_OPENED, job.id, puts, note=note, by=MODEL)
+    for timer in due_moments(constellation):
+        work.order(timer)
+
+
+def ended(work: Work, constellation: Constellation) -> None:
+    """Open the next planning job: every look of the round has ended, or the round only read."""
+    job = Job(id=f"plan-{len(constellation.jobs) + 1}", kind=PLAN_JOB, opened_ms=work.at_ms)
+    planning = replace(constellation.head, state=_STATE.PLANNING)
+    puts: list[Put] = [("job", job.id, job), ("head", "", planning)]
+    work.emit(constellation, EventKind.LOOKS_ENDED, job.id, puts, by="engine")
+    work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))
+
+
+def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
+    """Yield the timer that ends an open round, computed from state."""
+    made = rounds(constellation)
+    if not constellation.head.version and made and any(_is_open(constellation, task) for task in made[-1].tasks):
+        due_ms = made[-1].at_ms + ROUND_S * 1000
+        yield ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=str(made[-1].round), kind=TIMER)
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """Stop the looks of a round that have not ended in its time; those that did not begin end at once."""
+    constellation = work.shard.constellations.get(item.constellation)
+    made = rounds(constellation) if constellation else []
+    if constellation is None or not made or str(made[-1].round) != item.entity or constellation.head.version:
+        work.ignore("the round of looks is over")
+        return
+    if constellation.head.state is _STATE.PAUSED:
+        due_ms = work.at_ms + ROUND_S * 1000
+        work.order(ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=item.entity, kind=TIMER))
+        return
+    for task in made[-1].tasks:
+        if _is_open(constellation, task):
+            ask_to_stop(work, constellation, task, f"the planner waits at most {ROUND_S} s for a look")
+
+
+def _is_open(constellation: Constellation, task: str) -> bool:
+    return constellation.tasks[task].state not in FINAL_TASK_STATES
+
+
+# -- rights
+
+
+def _against_the_round(constellation: Constellation, item: LooksProposed, number: int) -> Iterator[Fault]:
+    if constellation.head.sharing is Sharing.NAMES:
+        reason = "the person who asked shares no values with a model, so there is nothing to look at"
+        yield fault(Code.FORBIDDEN, reason, "kind", "Write the plan, or ask a question.")
+    if number > ROUNDS_MOST:
+        yield fault(
+            Code.MODEL_ANSWER, f"you have looked {ROUNDS_MOST} times", "kind", "Write the plan, or ask a question."
+        )
+    count = len(item.calls) + len(item.reads)
+    if not 1 <= count <= CALLS_MOST:
+        yield fault(Code.MODEL_ANSWER, f"a look has 1 to {CALLS_MOST} calls, not {count}", "calls")
+
+
+def _specs(work: Work, calls: list[LookCall], number: int) -> tuple[list[TaskSpec], list[Fault]]:
+    """Return the tasks of the calls that are permitted, and a fault for each other one."""
+    fleet = work.shard.fleet
+    specs: list[TaskSpec] = []
+    faults: list[Fault] = []
+    for at, call in enumerate(calls[: CALLS_MOST + 1]):
+        device = call.device if call.device in fleet.devices else fleet.by_name.get(call.device, "")
+        known = fleet.devices.get(device)
+        offer = fleet.tools.get(device, {}).get(call.tool)
+        place = f"calls[{at}]"
+        if known is None or known.revoked:
+            faults.append(fault(Code.UNKNOWN_DEVICE, f"there is no device {call.device[:64]}", f"{place}.device"))
+            continue
+        if offer is None or offer.unavailable is not None:
+            reason = f"{known.name} does not offer {call.tool[:64]}"
+            faults.append(fault(Code.UNKNOWN_TOOL, reason, f"{place}.tool"))
+            continue
+        made = TaskSpec(
+            args=call.args,
+            changed_in=0,
+            device=Selector(id=device),
+            id=f"look-{number}-{at + 1}",
+            look=number,
+            on_absence=OnAbsence(then="fail"),
+            optional=True,
+            retry=Retry(max_attempts=2),
+            timeouts=Timeouts(start_to_close_s=ROUND_S),
+            tool=call.tool,
+        )
+        found = [*_against_args(call.args, f"{place}.args")] or [*_against_effects(fleet, offer, made, place)]
+        faults.extend(found)
+        specs.append(made)
+    return specs, faults
+
+
+def _against_args(text: str, place: str) -> Iterator[Fault]:
+    if len(text.encode()) > ARGS_BYTES_MOST:
+        yield fault(Code.MODEL_ANSWER, f"the arguments of a look have at most {ARGS_BYTES_MOST} bytes", place)
+        return
+    try:
+        args = parse(text)
+    except ValueError as error:
+        yield fault(Code.BAD_REQUEST, str(error), place)
+        return
+    if not isinstance(args, dict):
+        yield fault(Code.BAD_REQUEST, "arguments are an object", place)
+    elif _names_secret(args):
+        yield fault(Code.FORBIDDEN, "a look may not name a secret", place)
+
+
+def _against_effects(fleet: Fleet, offer: ToolOffer, made: TaskSpec, place: str) -> Iterator[Fault]:
+    """Judge a call by the device's own offer: it only reads, and may be repeated at will."""
+    effects = effects_of_call(offer, made, offers_in(fleet))
+    beyond = sorted(effect.value for effect in effects - {Effect.READ})
+    if beyond:
+        yield fault(Code.FORBIDDEN, f"{offer.name} may {', '.join(beyond)}; a look only reads", f"{place}.tool", _HINT)
+    elif offer.repeatability is not Repeatability.PURE:
+        reason = f"{offer.name} is {offer.repeatability}; a look may be repeated at will"
+        yield fault(Code.FORBIDDEN, reason, f"{place}.tool", _HINT)
+
+
+def _against_reads(constellation: Constellation, reads: list[Read], before: int) -> Iterator[Fault]:
+    for at, read in enumerate(reads[: CALLS_MOST + 1]):
+        place = f"calls[{before + at}].read"
+        spec, record = constellation.specs.get(read.task), constellation.tasks.get(read.task)
+        if spec is None or not spec.look or record is None:
+            looks = ", ".join(task for look in rounds(constellation) for task in look.tasks) or "none"
+            reason = f"{read.task[:64]} is no look of this constellation; there is {looks}"
+            yield fault(Code.UNKNOWN_TASK, reason, f"{place}.task")
+        elif record.state is not TaskState.SUCCEEDED:
+            yield fault(Code.BAD_REQUEST, f"{read.task} is {record.state} and has no result", f"{place}.task")
+        wrong = pointer_fault(read.pointer)
+        if wrong is not None:
+            yield fault(Code.BAD_REQUEST, wrong, f"{place}.pointer")
+        if read.offset < 0:
+            yield fault(Code.BAD_REQUEST, "an offset is 0 or more", f"{place}.offset")
+
+
+def _names_secret(value: object) -> bool:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            if "secret" in item and len(item) == 1:
+                return True
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return False
