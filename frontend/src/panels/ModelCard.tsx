@@ -73,8 +73,9 @@ export function ModelCard() {
               <summary>What leaves this machine</summary>
               <p className="small">
                 {found.set ? `Only to ${found.host}, and only` : "Nothing while no model is set. Then only"} for words
-                that no recipe fits. A review also tells what tasks said when they ended. A model that looks first gets
-                a card of each look, as far as it is shared. The parts, for an example:
+                that no recipe fits. A model that looks first gets a card of each look, and a review is told the plan
+                with its arguments, what tasks said, and cards of their results, as far as they are shared. The parts,
+                for an example:
               </p>
               {found.parts.map((part) => (
                 <details key={part.title}>
