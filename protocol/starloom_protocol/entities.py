@@ -70,13 +70,17 @@ from starloom_protocol.vocabulary import (
 
 
 class Policy(Record, frozen=True, kw_only=True):
-    """`on_failure`: fail, or ask (a person decides before a task has failed for good)."""
+    """`on_failure`: fail, or ask (a person decides before a task has failed for good).
+
+    A review by a model also runs when a task or group of `review_at` has ended, whatever it gave.
+    """
 
     approval: Approval = Approval.RISKY
     on_failure: str = "fail"
     partial: bool = False
     priority: Priority = Priority.NORMAL
     review: str = "never"
+    review_at: list[str] = []
 
 
 class ResultSpec(Record, frozen=True, kw_only=True):
@@ -90,7 +94,8 @@ class Head(Record, frozen=True, kw_only=True):
     """The constellation itself; displays derive `wall_ms` and the like.
 
     `undone_from` is its final state before its work was undone. `priority` is that of the request; it takes precedence
-    over the plan's own, which `policy` has. `sharing` narrows the part of results that the hub shows a model.
+    over the plan's own, which `policy` has. `given_up` is the reason of a review that ended it. `sharing` narrows the
+    part of results that the hub shows a model.
     """
 
     approves: bool = True
@@ -102,6 +107,7 @@ class Head(Record, frozen=True, kw_only=True):
     deadline_s: int = 0
     ended_ms: int = 0
     fault: Fault | None = None
+    given_up: str = ""
     hold: bool = False
     id: str
     labels: dict[str, str] = {}
@@ -402,11 +408,13 @@ class Look(Record, frozen=True, kw_only=True):
 class Job(Record, frozen=True, kw_only=True):
     """Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes.
 
-    `tasks` are what a review looks at, as TASK/ROUND; calls, tokens and micros (millionths of a dollar) are what a
-    model was used for. `look` is the answer of a planning job that looks first.
+    `tasks` are what a review looks at, as TASK/ROUND; `causes` are the like failures of items that it stands for, as
+    GROUP/ROUND and the cause, so that a group is reviewed once for each. Calls, tokens and micros (millionths of a
+    dollar) are what a model was used for. `look` is the answer of a planning job that looks first.
     """
 
     calls: int = 0
+    causes: list[str] = []
     claimed_by: str | None = None
     claims: int = 0
     expires_ms: int = 0

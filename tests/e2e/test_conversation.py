@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.screens import Screens
 from tests.e2e.stack import SERVER, Stack
-from tests.e2e.test_waiting import a_model
 from tests.models.server import Say
+from tests.models.threaded import a_model
 from tests.waiting import SLOWER
 
 pytestmark = pytest.mark.e2e

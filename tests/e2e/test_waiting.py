@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,7 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.e2e.asking import asking_device
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
-from tests.models.server import FakeModel, Say, fake_model
+from tests.models.server import Say
+from tests.models.threaded import a_model
 from tests.waiting import SLOWER
 
 pytestmark = pytest.mark.e2e
@@ -49,30 +46,6 @@ def test_a_device_that_answers_itself_shows_the_line(page: Page, stack: Stack, s
     expect(asked.get_by_role("button", name="Allow once")).to_have_count(0)
     screens.shoot(page, "inbox", "answered-there", width)
     stack.client.post(f"/constellations/{constellation}/cancel")
-
-
-@contextmanager
-def a_model(*says: Say) -> Iterator[FakeModel]:
-    """A fake model server on a loop of its own, in a thread."""
-    up, over = threading.Event(), asyncio.Event()
-    held: list[FakeModel] = []
-    loop = asyncio.new_event_loop()
-
-    async def serve() -> None:
-        async with fake_model(*says) as fake:
-            held.append(fake)
-            up.set()
-            await over.wait()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
-    thread.start()
-    try:
-        assert up.wait(60 * SLOWER), "the fake model did not start"
-        yield held[0]
-    finally:
-        loop.call_soon_threadsafe(over.set)
-        thread.join(20)
-        loop.close()
 
 
 def test_the_model_is_tried_set_and_forgotten_in_settings(

@@ -160,6 +160,7 @@ THREATS = (
         "a prompt hidden in data gives orders",
         "a review adds only what was approved",
         (
+            "tests/guard/test_hostile_reviews.py::test_a_message_of_a_tool_widens_nothing",
             "tests/jobs/test_modelling.py::test_a_hostile_review_never_widens_what_was_approved",
             "tests/planner/model/test_planning.py::test_hostile_text_in_the_request_and_the_fleet_stays_data",
             "tests/guard/test_prompts.py::test_no_text_of_a_stranger_leaves_its_line_or_its_fence",

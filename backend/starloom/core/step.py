@@ -107,6 +107,9 @@ def _settle(work: Work, first: int) -> None:
             touched, shard.touched = shard.touched, {}
             turns += len(touched)
             for name, key in touched:
+                if shard.pointed and name in shard.pointed:
+                    # Before anything that waits for a point is decided.
+                    review.at_points(work, name)
                 _reconsider(work, name, key)
             if turns > SETTLE_MOST:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
@@ -118,6 +121,8 @@ def _settle(work: Work, first: int) -> None:
     if shard.ended_stops:
         stop_all.note_ended(work)
     for name in list(shard.settled):
+        if name in shard.pointed:
+            review.at_points(work, name)
         settle(work, name)
         schedules.ended(work, name)
     shard.settled.clear()

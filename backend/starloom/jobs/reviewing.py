@@ -9,17 +9,22 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from starloom.core.state.inputs import ReviewProposed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse
 from starloom.jobs.planning import fleet_of
+from starloom.planner.fleet import FleetView
+from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
-from starloom.planner.model.reviewing import Review, ReviewTalk, TaskSeen
+from starloom.planner.model.reviewed_plan import ReviewedPlan
+from starloom.planner.model.reviewing import Review, ReviewTalk
 from starloom.store.port import InboxPort, ReadPort
-from starloom_protocol.entities import Attempt, Dependency, Head, Job, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.entities import Head, Job, decode_entity
 from starloom_protocol.feed import FLEET
+from starloom_protocol.vocabulary import Sharing
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +42,8 @@ class ReviewJobs:
         if found is None:
             raise NotOurs(f"{constellation} does not exist")
         fleet = await reads.entities(FLEET)
-        seen = _Seen(found[1], job)
+        view = fleet_of(fleet[1] if fleet else {})
+        seen = await asyncio.to_thread(seen_by, found[1], job, view, now_ms=int(self._models.now_s() * 1000))
         talk: ReviewTalk | None = None
         try:
             owned = await asyncio.to_thread(self._models.owned)
@@ -53,9 +59,9 @@ class ReviewJobs:
                     now_s=self._models.now_s,
                     worker=self._worker,
                 )
+                seen = replace(seen, sharing=narrower(owned.sharing, seen.head.sharing))
                 view = fleet_of(fleet[1] if fleet else {})
-                model = self._models.recorded(owned, purse)
-                talk = ReviewTalk(model, seen.head.request, seen.tasks(), seen.ended, view)
+                talk = ReviewTalk(self._models.recorded(owned, purse), seen, view)
                 review = await talk.look()
         except ModelFault as error:
             review = Review(reason=error.fault.reason)
@@ -71,6 +77,7 @@ class ReviewJobs:
             base_version=version,
             by=f"worker:{self._worker}",
             constellation=constellation,
+            give_up=review.give_up,
             id=uuid.uuid4().hex,
             job=job,
             operations=list(review.operations),
@@ -81,38 +88,17 @@ class ReviewJobs:
         )
 
 
-class _Seen:
-    """A committed constellation, split into the parts that a reviewer reads."""
+def seen_by(
+    entities: Mapping[str, bytes], job: str, fleet: FleetView, *, now_ms: int, sharing: Sharing = Sharing.NAMES
+) -> ReviewedPlan:
+    """Return a committed constellation as the reviewer of a job sees it; without `sharing` it sees no values.
 
-    def __init__(self, entities: Mapping[str, bytes], job: str) -> None:
-        records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}
-        head, review = records.get("head"), records.get(f"job/{job}")
-        if not isinstance(head, Head) or not isinstance(review, Job):
-            raise NotOurs(f"there is no review {job}")
-        self.head = head
-        self.ended = {name.rpartition("/")[0] for name in review.tasks}
-        self._records = records
-
-    def tasks(self) -> list[TaskSeen]:
-        after: dict[str, dict[str, None]] = {}
-        for record in self._records.values():
-            if isinstance(record, Dependency):
-                after.setdefault(record.target, {})[record.source] = None
-        return [
-            self._task(key.partition("/")[2], record, tuple(after.get(key.partition("/")[2], ())))
-            for key, record in self._records.items()
-            if isinstance(record, TaskSpec)
-        ]
-
-    def _task(self, name: str, spec: TaskSpec, after: tuple[str, ...]) -> TaskSeen:
-        record = self._records.get(f"task/{name}") or self._records.get(f"group/{name}")
-        number = record.attempt if isinstance(record, TaskRecord) else 0
-        attempt = self._records.get(f"attempt/{name}/{number}")
-        return TaskSeen(
-            id=name,
-            tool=spec.tool or "a question to a person",
-            state=str(record.state) if record is not None else "",
-            code=str(record.code) if record is not None and record.code is not None else "",
-            detail=attempt.detail if isinstance(attempt, Attempt) else "",
-            after=after,
-        )
+    Raises:
+        NotOurs: there is no such review.
+    """
+    records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}
+    head, review = records.get("head"), records.get(f"job/{job}")
+    if not isinstance(head, Head) or not isinstance(review, Job):
+        raise NotOurs(f"there is no review {job}")
+    names = {device.id: device.name for device in fleet.devices}
+    return ReviewedPlan.of(records, review, head, names, now_ms=now_ms, sharing=sharing)

@@ -73,9 +73,9 @@ export function ModelCard() {
               <summary>What leaves this machine</summary>
               <p className="small">
                 {found.set ? `Only to ${found.host}, and only` : "Nothing while no model is set. Then only"} for words
-                that no recipe fits, with up to five of your earlier requests. A review also tells what tasks said when
-                they ended. A model that looks first gets a card of each look, and the answer in words rests on cards of
-                the results, as far as they are shared. The parts, for an example:
+                that no recipe fits, with up to five of your earlier requests. A model that looks first gets a card of
+                each look; a review is told the plan with its arguments, what tasks said, and cards of their results; the
+                answer in words rests on such cards: as far as they are shared. The parts, for an example:
               </p>
               {found.parts.map((part) => (
                 <details key={part.title}>

@@ -197,6 +197,8 @@ class _Plan:
         for edge in control:
             if edge.gate.condition is not None:
                 flow.gate(edge.gate, edge.where())
+        for at, point in enumerate(head.policy.review_at if head else ()):
+            graph.refers(point, joined(self._at("policy", "review_at"), at))
         return record(
             LoweredPlan,
             dependencies=dependencies,

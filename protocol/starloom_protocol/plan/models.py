@@ -275,6 +275,7 @@ class PolicyDoc(Doc):
     partial: bool = False
     priority: Annotated[Priority, Field(strict=False)] = Priority.NORMAL
     review: Annotated[str, _one_of("never", "on_failure", "always")] = "never"
+    review_at: Annotated[list[NodeId], Field(max_length=20)] = []
 
 
 class ResultDoc(Doc):

@@ -12,8 +12,8 @@ from starloom.core.clock.timers import due_moments
 from starloom.core.plan import review
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, StartJob
-from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveDependency, SetPolicy
-from starloom_protocol.entities import Policy, Selector
+from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveDependency, SetPolicy, Supersede
+from starloom_protocol.entities import ForEach, Policy, Selector
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Outcome, Reason, TaskState
 from tests.builders import Driver, edge, plan, task
 
@@ -132,6 +132,70 @@ def test_a_wider_edit_is_refused_and_changes_nothing(operation: EditOperation) -
     assert "more" not in made.tasks
     assert made.head.version == 1
     assert made.tasks["b"].review == "review-1"
+
+
+def test_a_review_does_the_work_anew_and_what_waits_reads_from_it() -> None:
+    driver, made = failed()
+    claim(driver)
+    again = AddTask(spec=task("a-2"))
+    assert not propose(driver, again, Supersede(by="a-2", task="a"), reason="other headers").faults
+    assert driver.run() == "succeeded"
+    assert made.tasks["a"].state is TaskState.FAILED
+    assert made.versions["2"].author == "model"
+    assert "a failed; a-2 did its work." in made.tables["answer"][""].sentence
+
+
+LOCAL = Selector(name="one")
+
+
+@pytest.mark.parametrize(
+    ("operations", "why"),
+    [
+        ([Supersede(by="done", task="a")], "was there before"),
+        ([AddTask(spec=task("n", tool="t.pure", device=LOCAL)), Supersede(by="n", task="w")], "is other work"),
+        ([AddTask(spec=task("n", tool="t.idem")), Supersede(by="n", task="w")], "change another device"),
+        ([AddTask(spec=task("n", device=LOCAL)), Supersede(by="n", task="stopped")], "stopped by a decision"),
+        (
+            [AddTask(spec=task("n", for_each=ForEach(devices=Selector(any=[LOCAL])))), Supersede(by="n", task="g")],
+            "for other items",
+        ),
+    ],
+)
+def test_a_review_calls_nothing_done_that_might_not_be(operations: list[EditOperation], why: str) -> None:
+    driver = Driver("one", "two", slots=9)
+    both = Selector(any=[LOCAL, Selector(name="two")])
+    made: Any = driver.submit(
+        plan(
+            task("done", device=LOCAL),
+            task("a", device=LOCAL),
+            task("w", tool="t.idem", device=LOCAL),
+            task("other", tool="t.idem", device=Selector(name="two")),
+            task("stopped", device=LOCAL),
+            task("g", for_each=ForEach(devices=both)),
+            task("last", person="Go on?"),
+            policy=ON_FAILURE,
+        ),
+        plan_hash="h",
+    )
+    driver.control("cancel", "stopped")
+    for dispatch in driver.take():
+        if dispatch.at.task in ("done", "other"):
+            driver.result(dispatch, 1)
+        elif dispatch.at.task == "stopped":
+            driver.receipt(dispatch)
+        else:
+            driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    claim(driver)
+    answer = propose(driver, *operations)
+    assert {fault.code for fault in answer.faults} == {Code.NEEDS_APPROVAL}
+    assert any(why in fault.reason for fault in answer.faults), answer.faults
+    assert made.head.version == 1 or "n" not in made.specs
+    propose(driver, *operations, ask=True, reason="it was done")
+    (question,) = (q for q in made.questions.values() if q.kind == "review")
+    driver.do(
+        i.QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question.id, value="allow")
+    )
+    assert made.specs[operations[-1].task].superseded_by == operations[-1].by  # type: ignore[union-attr]
 
 
 def test_what_the_model_may_not_do_is_told_to_a_person() -> None:
@@ -273,3 +337,193 @@ def test_whatever_happens_a_review_closes_and_the_constellation_ends(data: st.Da
     assert not list(review.open_jobs(made))
     assert all(record.review is None for record in made.tasks.values())
     assert Attention.REVIEW_WISHES not in made.head.attention
+
+
+def items(count: int, **fields: Any) -> Any:
+    """A group over a list of `count` items, and `table`, which reads from it."""
+    return plan(
+        task("list"),
+        task("sum", "x=list", for_each=ForEach(source="list", output="/l")),
+        task("table", "rows=sum"),
+        policy=fields.pop("policy", ON_FAILURE),
+        **fields,
+    )
+
+
+def in_group(count: int, messages: list[str], **fields: Any) -> tuple[Driver, Any, list[Any]]:
+    driver = Driver("one", slots=9)
+    made: Any = driver.submit(items(count, **fields))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, {"l": list(range(count))})
+    taken = driver.take()
+    for dispatch, said in zip(taken, messages, strict=False):
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=said)
+    return driver, made, taken[len(messages) :]
+
+
+def test_like_failures_of_a_group_are_one_review_that_names_group_items_and_cause() -> None:
+    driver, made, rest = in_group(5, ["no column 3 in /a/b.csv"])
+    claim(driver)
+    for dispatch, said in zip(rest, ["no column 11 in /c.csv", "no column 4 in d.csv", "disk full"], strict=False):
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=said)
+    assert made.jobs["review-1"].tasks == ["sum.0/1", "sum.1/1", "sum.2/1"]
+    assert made.jobs["review-1"].causes == ["sum/1 tool_failed: no column # in <file>"]
+    assert made.jobs["review-2"].causes == ["sum/1 tool_failed: disk full"]
+
+
+def test_a_group_is_reviewed_for_one_cause_once() -> None:
+    driver, made, rest = in_group(3, ["KeyError: 'region'"])
+    claim(driver)
+    propose(driver)
+    for dispatch in rest:
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="KeyError: 'region'")
+    assert list(made.jobs) == ["review-1"]
+
+
+def test_what_waits_for_a_group_is_held_while_one_of_its_items_is_reviewed() -> None:
+    driver, made, rest = in_group(2, ["KeyError: 'region'"])
+    driver.result(rest[0], 1)
+    assert driver.states()["sum"] == "failed"
+    assert (made.tasks["table"].state, made.tasks["table"].review) == (TaskState.WAITING, "review-1")
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert made.tasks["table"].state is TaskState.SKIPPED
+
+
+def test_thousands_of_like_failures_make_no_event_that_long() -> None:
+    driver, made, _rest = in_group(review.ITEMS_NAMED_MOST + 9, ["x"] * 9)
+    for _ in range(review.ITEMS_NAMED_MOST + 9):
+        for dispatch in driver.take():
+            driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="x")
+    assert len(made.jobs["review-1"].tasks) == review.ITEMS_NAMED_MOST
+    assert list(made.jobs) == ["review-1"]
+
+
+AT_A = Policy(review_at=["a"])
+
+
+@pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.ERROR])
+def test_a_point_is_reviewed_whatever_it_gave(outcome: Outcome) -> None:
+    driver = Driver("one")
+    made: Any = driver.submit(chain(AT_A))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, 1, outcome=outcome, code=None if outcome is Outcome.OK else Code.TOOL_FAILED)
+    assert made.jobs["review-1"].tasks == ["a/1"]
+    assert made.tasks["b"].review == "review-1"
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert driver.run() == ("succeeded" if outcome is Outcome.OK else "failed")
+    assert list(made.jobs) == ["review-1"]
+
+
+def test_a_point_that_was_skipped_or_cancelled_has_ended_too() -> None:
+    driver = Driver("one")
+    made: Any = driver.submit(chain(Policy(review_at=["b", "c"])))
+    fail(driver)
+    assert made.jobs["review-1"].tasks == ["b/1"]
+    assert made.tasks["c"].review == "review-1"
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert made.jobs["review-2"].tasks == ["c/1"]
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert state_of(driver)[0] is ConstellationState.FAILED
+
+
+def test_a_point_may_be_a_group_and_the_last_of_a_plan() -> None:
+    driver, made, _rest = in_group(0, [], policy=Policy(review_at=["sum", "table"]))
+    assert made.jobs["review-1"].tasks == ["sum/1"]
+    driver.fire(due(driver, review.UNCLAIMED))
+    driver.run()
+    assert made.jobs["review-2"].tasks == ["table/1"]
+    assert state_of(driver)[0] is ConstellationState.ACTIVE
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert state_of(driver)[0] is ConstellationState.SUCCEEDED
+
+
+def test_an_edit_of_the_policy_names_points_that_exist() -> None:
+    driver = Driver("one")
+    made: Any = driver.submit(chain(Policy()))
+    answer = driver.do(
+        i.EditProposed(
+            id=driver.ident(),
+            by="person:ann",
+            constellation="c1",
+            base_version=1,
+            operations=[SetPolicy(policy=Policy(review_at=["b", "gone"]))],
+        )
+    )
+    assert [(fault.code, fault.place) for fault in answer.faults] == [
+        (Code.UNKNOWN_TASK, "operations[0].set_policy.review_at[1]")
+    ]
+    assert made.head.version == 1
+
+
+def by_model(*parts: Any, policy: Policy = ON_FAILURE) -> tuple[Driver, Any]:
+    """A plan that a model wrote for words, and that was allowed."""
+    driver = Driver("one", slots=9)
+    driver.do(i.RequestReceived(id=driver.ident(), by="person:ann", constellation="c1", request="words"))
+    claim(driver, "plan-1")
+    made = driver.shard.constellations["c1"]
+    answer = driver.do(
+        i.PlanProposed(
+            id=driver.ident(),
+            by="worker:w",
+            by_model=True,
+            constellation="c1",
+            job="plan-1",
+            plan=plan(*parts, policy=policy),
+            worker="w",
+        )
+    )
+    assert not answer.faults
+    return driver, made
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_review_gives_up_what_a_model_planned(partial: bool) -> None:
+    policy = Policy(review="on_failure", partial=partial)
+    driver, made = by_model(task("a"), task("b", "x=a"), task("c"), task("d"), policy=policy)
+    first, second, third = driver.take()
+    driver.result(second, 1)
+    driver.result(first, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    claim(driver)
+    assert propose(driver, give_up=True, reason="the files hold no sales at all").value == {"accepted": True}
+    driver.receipt(third)
+    assert state_of(driver)[0] is (ConstellationState.PARTIAL if partial else ConstellationState.FAILED)
+    sentence = made.tables["answer"][""].sentence
+    assert "The model gave it up: the files hold no sales at all." in sentence
+    assert not list(review.open_jobs(made))
+    driver.control("retry", "a")
+    assert driver.run() in ("failed", "succeeded", "partial")
+    assert not made.head.given_up
+    driver.folded_equals_state()
+
+
+def test_a_review_makes_no_outcome_better_by_giving_up() -> None:
+    driver, made = by_model(task("a"), policy=Policy(review_at=["a"]))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, 1)
+    claim(driver)
+    propose(driver, give_up=True, reason="the table is empty")
+    assert made.head.state is ConstellationState.FAILED
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_review_stops_nothing_that_a_person_wrote(edited: bool) -> None:
+    if edited:
+        driver, made = by_model(task("a"), task("b", "x=a"))
+        driver.do(
+            i.EditProposed(
+                id=driver.ident(),
+                by="person:ann",
+                constellation="c1",
+                base_version=1,
+                operations=[AddTask(spec=task("more"))],
+            )
+        )
+        dispatch = next(item for item in driver.take() if item.at.task == "a")
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    else:
+        driver, made = failed()
+    claim(driver)
+    propose(driver, give_up=True, reason="no use")
+    assert made.head.state is not ConstellationState.CANCELLING
+    assert not made.head.given_up
+    assert any(event.kind == "attention_raised" and "would give up: no use" in event.note for event in driver.events)

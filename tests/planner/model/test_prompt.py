@@ -10,9 +10,11 @@ from starloom.planner.context import joined
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, Wire
 from starloom.planner.model.planning import Conversation
-from starloom.planner.model.reviewing import ReviewTalk, TaskSeen, review_parts
-from starloom_protocol.entities import Offer, ToolOffer
-from starloom_protocol.vocabulary import Repeatability
+from starloom.planner.model.prompt import planning_parts
+from starloom.planner.model.reviewed_plan import ReviewedPlan
+from starloom.planner.model.reviewing import ReviewTalk, review_parts
+from starloom_protocol.entities import Head, Job, Offer, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.vocabulary import ConstellationState, Repeatability, TaskState
 from tests.models.modes import GOOD
 from tests.models.server import Say, fake_model
 from tests.planner import prompts
@@ -30,26 +32,38 @@ def many_tools() -> Offer:
     return Offer(digest="x", grants=everyone.grants, slots=3, tools=[*everyone.tools, *more, invoice])
 
 
-def told(words: str, *needed: str) -> str:
-    view = fleet(device("vm"), device("phone", online=False), offers={"vm": many_tools()})
-    tasks = [TaskSeen("a", tool, "failed") for tool in needed]
-    return joined(part.text for part in review_parts(words, tasks, ["a"], view))
+VIEW = fleet(device("vm"), device("phone", online=False), offers={"vm": many_tools()})
+
+
+def reviewed(*tools: str) -> ReviewedPlan:
+    """Return a plan of one failed task for each tool, whose first is under review."""
+    job = Job(id="review-1", kind="review", opened_ms=0, tasks=["t0/1"])
+    head = Head(author="person:ann", created_ms=0, id="c1", name="x", request="x", state=ConstellationState.ACTIVE)
+    records: dict[str, Any] = {}
+    for number, tool in enumerate(tools):
+        records[f"spec/t{number}"] = TaskSpec(changed_in=1, id=f"t{number}", tool=tool)
+        records[f"task/t{number}"] = TaskRecord(since_ms=0, state=TaskState.FAILED)
+    return ReviewedPlan.of(records, job, head, {}, now_ms=0)
+
+
+def told(*tools: str) -> str:
+    return joined(part.text for part in review_parts(reviewed(*tools), VIEW))
 
 
 def test_the_basics_and_the_nearest_of_many_tools_stay() -> None:
-    text = told("send the invoice of March")
+    text = joined(part.text for part in planning_parts("send the invoice of March", {}, VIEW))
     shown = ("python.run(", "shell.run(", "system.info(", "fs.find(", "fs.read(", "mcp.zebra.send(")
     assert [name for name in shown if f"\n{name}" not in text] == []
 
 
-def test_a_tool_of_the_plan_stays_in_a_review() -> None:
-    assert "mcp.server298.act(" not in told("x")
-    assert "mcp.server298.act(" in told("x", "mcp.server298.act")
+def test_a_review_is_told_of_the_tools_of_its_plan() -> None:
+    assert "mcp.server298.act(" not in told("disk.usage")
+    assert "mcp.server298.act(" in told("disk.usage", "mcp.server298.act")
 
 
 def test_a_review_is_told_which_devices_are_away_and_begins_with_what_is_stable() -> None:
-    assert 'Offline now, their tasks wait: "phone"' in told("x")
-    parts = review_parts("x", [], [], fleet(device("vm")))
+    assert 'Offline now, their tasks wait: "phone"' in told("disk.usage")
+    parts = review_parts(reviewed("disk.usage"), fleet(device("vm")))
     assert [part.stable for part in parts] == sorted((part.stable for part in parts), reverse=True)
 
 
@@ -57,7 +71,7 @@ async def test_a_review_is_told_the_hint_beside_the_fault() -> None:
     wrong = Say(tool={"kind": "edit", "text": "x", "operations": [{"add_task": {"id": "b", "tool": "disk.usag"}}]})
     async with fake_model(wrong, Say(tool={"kind": "no_change"})) as fake:
         model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI))
-        await ReviewTalk(model, "x", [TaskSeen("a", "disk.usage", "failed")], ["a"], fleet(device("vm"))).look()
+        await ReviewTalk(model, reviewed("disk.usage"), fleet(device("vm"))).look()
     assert "Hint: Did you mean `disk.usage`?" in str(fake.asked[1]["messages"][-1])
 
 

@@ -42,3 +42,8 @@ def test_the_names_a_place_knows_are_found_through_whatever_stands_around_the_mo
         assert fields_at(_Root, loc) == ["name"], loc
     assert fields_at(_Root, ()) == ["text", "leaf", "named", "listed"]
     assert fields_at(_Root, ("text",)) == fields_at(_Root, ("nowhere",)) == []
+
+
+def test_a_point_of_review_that_is_not_there_is_named() -> None:
+    found = faults(plan(tool("list"), tool("b"), policy={"review_at": ["b", "lst"]}))
+    assert [(fault.place, fault.hint) for fault in found] == [("policy.review_at[1]", "Did you mean `list`?")]

@@ -51,6 +51,8 @@ def settle(work: Work, name: str) -> None:
     elif _waits(work, constellation):
         return
     state = _STATE.CANCELLED if head.state is _STATE.CANCELLING else judge(constellation)
+    if head.given_up:
+        state = _STATE.PARTIAL if judge(constellation) is _STATE.PARTIAL else _STATE.FAILED
     not_undone = _not_undone(constellation)
     if head.undone_from is not None and head.state is not _STATE.CANCELLING:
         state = _STATE.FAILED if not_undone else head.undone_from
@@ -94,9 +96,12 @@ def judge(constellation: Constellation) -> ConstellationState:
     for task, spec in constellation.specs.items():
         if spec.group is not None or spec.look:
             continue
-        record = constellation.record(successor(constellation, task) if spec.superseded_by is not None else task)
+        counts = successor(constellation, task) if spec.superseded_by is not None else task
+        record = constellation.record(counts)
         succeeded = record.state == "succeeded"
-        skipped = record.state == "skipped" and (record.reason in _CLEAN_SKIPS or record.reason is None)
+        # A successor that was not chosen, or that a person skipped, did nobody's work.
+        clean_skip = record.reason in _CLEAN_SKIPS or record.reason is None
+        skipped = record.state == "skipped" and clean_skip and counts == task
         if not (succeeded or skipped or spec.optional):
             clean = False
             only_cancelled &= record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED
@@ -151,12 +156,14 @@ def _leaves(constellation: Constellation) -> list[ResultSpec]:
     leaves = [
         task
         for task, spec in constellation.specs.items()
-        if spec.group is None and not spec.look and not constellation.outgoing.get(task)
+        if not (spec.group or spec.look or spec.superseded_by or constellation.outgoing.get(task))
     ]
     return [ResultSpec(source=task, title=task) for task in leaves[:100]]
 
 
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
+    if result.source in constellation.specs:
+        result = replace(result, source=successor(constellation, result.source))
     if result.source in constellation.groups:
         children = constellation.leaves(result.source)
         names = [called(constellation, fleet, child) for child in children[:1000]]

@@ -32,6 +32,8 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_checks(checked))
     if constellation.head.cancelled_by == DEADLINE:
         parts.append(f"Its deadline of {constellation.head.deadline_s} s had passed.")
+    if constellation.head.given_up:
+        parts.append(f"The model gave it up: {constellation.head.given_up.removesuffix('.')}.")
     parts.extend(_failures(constellation, fleet, failed))
     parts.extend(_superseded(constellation, fleet, superseded))
     parts.extend(_failed_groups(constellation, state))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from starloom.core.people.restored_history import let_go_on
 from starloom.core.placement.selection import requeue
+from starloom.core.plan.relisting import open_group_round
 from starloom.core.plan.relisting import open_round as next_round
 from starloom.core.rights import budgets
 from starloom.core.rights.authorship import check_control
@@ -103,6 +104,9 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     """Make a constellation active and put its ready tasks back into their queues; without a plan it looks on."""
     head = constellation.head
     active = replace(head, state=_STATE.ACTIVE if head.version else _STATE.LOOKING, ended_ms=0, paused_since_ms=0)
+    if head.given_up:
+        # A person goes on with it all the same.
+        active = replace(active, cancelled_by=None, given_up="")
     if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
         # A person opened it again after its deadline, which no longer applies.
         active = replace(active, deadline_s=0)
@@ -385,18 +389,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         found = constellation.groups.get(group)
         if found is None or found.state not in FINAL_GROUP_STATES:
             continue
-        expanded = bool(constellation.children.get(group))
-        state = GroupState.EXPANDED if expanded else GroupState.WAITING
-        opened = replace(
-            found,
-            state=state,
-            round=found.round + 1,
-            cause=None,
-            code=None,
-            reason=None,
-            since_ms=work.at_ms,
-            until_ms=0,
-        )
+        opened = open_group_round(found, work.at_ms, expanded=bool(constellation.children.get(group)))
         work.emit(constellation, EventKind.ROUND_OPENED, group, [("group", group, opened)], note=item.reason)
     if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):
         # A fork that is being made is started by the code that makes it.

@@ -14,10 +14,12 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.people.approvals import ALLOW, DENY, due_moment
+from starloom.core.people.giving_up import give_up
 from starloom.core.plan import review
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
 from starloom.core.rights.edit_scope import wider_than_approved
+from starloom.core.rights.supersession_scope import needs_a_person
 from starloom.core.state.inputs import QuestionAnswered, ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
@@ -43,7 +45,9 @@ def open_wishes(constellation: Constellation) -> list[Question]:
 
 
 def on_proposed(work: Work, item: ReviewProposed) -> None:
-    """Apply a reviewer's edit; one that is wider than the approved plan is put to a person if it says `ask`.
+    """Apply a reviewer's edit, or give up for it.
+
+    An edit that is wider than the approved plan is put to a person if it says `ask`.
 
     Raises:
         Refusal: with every fault of the edit.
@@ -51,6 +55,9 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None
     asks = item.ask and item.operations and not any(isinstance(part, SetPolicy) for part in item.operations)
+    if item.give_up and constellation and job and review.may_propose(work, constellation, job, item):
+        give_up(work, constellation, job, item)
+        return
     if constellation is None or job is None or not asks or not review.may_propose(work, constellation, job, item):
         review.on_proposed(work, item)
         return
@@ -87,7 +94,8 @@ def _apply(
     )
     fleet = work.shard.fleet
     check_edit(fleet, constellation, before, flows, operations, author=author, approves=True)
-    return wider_than_approved(fleet, constellation, before, flows)
+    wider = wider_than_approved(fleet, constellation, before, flows)
+    return wider + needs_a_person(fleet, constellation, before, operations)
 
 
 def _ask(work: Work, constellation: Constellation, job: Job, item: ReviewProposed, wider: list[str]) -> None:

@@ -12,9 +12,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from starloom.core.plan.batch import Draft, started
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.flows import flow_faults
 from starloom.core.plan.groups import data_edges
+from starloom.core.plan.relisting import open_group_round, open_round
+from starloom.core.plan.superseding import supersede
 from starloom.core.rights.authorship import check_edit, is_free
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import made_before, note_made
@@ -22,7 +25,6 @@ from starloom.core.state.inputs import EditProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import ITEMS
 from starloom.core.state.tasks.graph import find_cycle, raise_ranks
-from starloom.core.state.tasks.supersession import ended_badly
 from starloom.core.state.work import Put, Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.edits import (
     AddDependency,
@@ -39,10 +41,7 @@ from starloom_protocol.edits import (
     UpdateTask,
 )
 from starloom_protocol.entities import (
-    Dependency,
-    Fault,
     GroupRecord,
-    Policy,
     TaskRecord,
     TaskSpec,
     Version,
@@ -51,7 +50,7 @@ from starloom_protocol.entities import (
 from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
-    FINAL_TASK_STATES,
+    FINAL_GROUP_STATES,
     Code,
     ConstellationState,
     Gate,
@@ -64,88 +63,6 @@ _FIELD_TYPES: dict[str, Any] = {
     for field in msgspec.structs.fields(TaskSpec)
     if field.encode_name not in ("id", "group", "key", "family", "changed_in", "look", "superseded_by")
 }
-
-
-class Draft:
-    """A batch being built over a constellation: its puts, and every fault found."""
-
-    def __init__(self, work: Work, constellation: Constellation, base_version: int | None, author: str) -> None:
-        self.work = work
-        self.author = author
-        self.constellation = constellation
-        self.base = base_version if base_version is not None else constellation.head.version
-        self.number = constellation.head.version + 1
-        self.specs: dict[str, TaskSpec | None] = {}
-        self.deps: dict[str, Dependency | None] = {}
-        self.policy: Policy | None = None
-        self.added: dict[str, None] = {}
-        self.changed: dict[str, None] = {}
-        self.removed: dict[str, None] = {}
-        self.items: list[str] = []
-        self.faults: list[Fault] = []
-        self.notes: list[str] = []
-
-    def spec(self, task: str) -> TaskSpec | None:
-        return self.specs[task] if task in self.specs else self.constellation.specs.get(task)
-
-    def dep(self, key: str) -> Dependency | None:
-        return self.deps[key] if key in self.deps else self.constellation.deps.get(key)
-
-    def refuse(self, code: Code, reason: str, place: str, hint: str = "") -> None:
-        self.faults.append(fault(code, reason, place, hint))
-
-    def editable(self, task: str, place: str) -> TaskSpec | None:
-        """Return a task's spec if this batch may change it, else note the fault."""
-        spec = self.spec(task)
-        if spec is None:
-            gone = task in self.constellation.specs or task in self.removed
-            self.refuse(Code.UNKNOWN_TASK, f"{task} {'was removed' if gone else 'does not exist'}", place)
-            return None
-        if task in self.added:
-            return spec
-        if spec.changed_in > self.base and task not in self.changed:
-            reason = f"{task} was changed in version {spec.changed_in}, after version {self.base}"
-            self.refuse(Code.EDIT_CONFLICT, reason, place)
-            return None
-        if started(self.constellation, task):
-            self.refuse(Code.TASK_STARTED, *self._stands(task, place))
-            return None
-        return spec
-
-    def _stands(self, task: str, place: str) -> tuple[str, str, str]:
-        """Return the fault of a started task, as reason, place and hint."""
-        if task in self.constellation.groups:
-            state = self.constellation.groups[task].state
-            return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
-        stands = self.constellation.tasks[task].state
-        if stands in FINAL_TASK_STATES:
-            return f"{task} is {stands}", place, "Retry it to run it again, or add a task that comes after it."
-        if stands is TaskState.UNKNOWN:
-            return f"{task} may have happened", place, "Mark it or retry it first."
-        if stands is TaskState.CANCELLING:
-            return f"{task} is being stopped", place, "Wait until it has stopped."
-        return f"{task} has started", place, ""
-
-    def put_spec(self, spec: TaskSpec) -> None:
-        self.specs[spec.id] = replace(spec, changed_in=self.number)
-        if spec.id not in self.added:
-            self.changed[spec.id] = None
-
-    def put_dep(self, dependency: Dependency) -> None:
-        self.deps[dependency_id(dependency)] = replace(dependency, changed_in=self.number)
-
-
-def started(constellation: Constellation, task: str) -> bool:
-    """Tell whether a task counts as started: not waiting, and not ready without an attempt in this round."""
-    group = constellation.groups.get(task)
-    if group is not None and constellation.specs[task].nested:
-        return any(started(constellation, name) for name in constellation.within(task))
-    if group is not None:
-        return group.state is not GroupState.WAITING
-    record = constellation.tasks.get(task)
-    if record is None or record.state is TaskState.WAITING:
-        return False
-    return record.state is not TaskState.READY or record.started > 0
 
 
 def apply_edit(
@@ -414,49 +331,10 @@ def _drop(draft: Draft, child: str) -> None:
         draft.deps[key] = None
 
 
-def _supersede(draft: Draft, operation: Supersede, place: str) -> None:
-    """Let another task count for one that ended without success; both stay unchanged in the history."""
-    constellation, task, by = draft.constellation, operation.task, operation.by
-    spec = draft.spec(task)
-    if not draft.author.startswith("person:"):
-        draft.refuse(Code.FORBIDDEN, "only a person says that other work did that of a task", place)
-        return
-    if spec is None or (by is not None and draft.spec(by) is None):
-        missing, field = (task, "task") if spec is None else (by, "by")
-        draft.refuse(Code.UNKNOWN_TASK, f"{missing} does not exist", f"{place}.{field}")
-        return
-    if spec.changed_in > draft.base and task not in draft.changed:
-        reason = f"{task} was changed in version {spec.changed_in}, after version {draft.base}"
-        draft.refuse(Code.EDIT_CONFLICT, reason, f"{place}.task")
-        return
-    if by is None:
-        draft.put_spec(replace(spec, superseded_by=None))
-        return
-    record = constellation.tasks.get(task) or constellation.groups.get(task)
-    if record is None or not ended_badly(record):
-        stands = "is new" if record is None else f"is {record.state}"
-        reason = f"{task} {stands}; only what failed, was cancelled or was skipped for that is superseded"
-        draft.refuse(Code.ILLEGAL_CONTROL, reason, f"{place}.task")
-    for name, field in ((task, "task"), (by, "by")):
-        found = draft.spec(name)
-        if found is not None and found.group is not None:
-            draft.refuse(Code.BAD_REQUEST, f"{name} is part of {found.group}: name the whole group", f"{place}.{field}")
-    if _leads_to(draft, by, task):
-        draft.refuse(Code.PLAN_CYCLE, f"{by} is superseded by {task} itself", f"{place}.by")
-    draft.put_spec(replace(spec, superseded_by=by))
-
-
-def _leads_to(draft: Draft, start: str, task: str) -> bool:
-    following: str | None = start
-    for _ in range(len(draft.constellation.specs) + len(draft.added) + 1):
-        if following is None or following == task:
-            break
-        spec = draft.spec(following)
-        following = spec.superseded_by if spec is not None else None
-    return following == task
-
-
-def _set_policy(draft: Draft, operation: SetPolicy, _place: str) -> None:
+def _set_policy(draft: Draft, operation: SetPolicy, place: str) -> None:
+    for position, point in enumerate(operation.policy.review_at):
+        if draft.spec(point) is None:
+            draft.refuse(Code.UNKNOWN_TASK, f"{point} does not exist", f"{place}.review_at[{position}]")
     draft.policy = operation.policy
 
 
@@ -471,7 +349,7 @@ _OPERATIONS: dict[type, Any] = {
     Expand: _expand,
     DropItems: _drop_items,
     SetPolicy: _set_policy,
-    Supersede: _supersede,
+    Supersede: supersede,
 }
 
 
@@ -575,3 +453,18 @@ def _commit(
         if close_question(work, constellation, task) and task in constellation.tasks:
             waiting = moved(work, constellation.tasks[task], TaskState.WAITING)
             change_task(work, constellation, task, EventKind.TASK_WAITING, waiting, by="engine")
+    for name in draft.opened:
+        _open_again(work, constellation, name, reason)
+
+
+def _open_again(work: Work, constellation: Constellation, name: str, reason: str) -> None:
+    """Open the next round of a task or group that was skipped for a failure which another task made good."""
+    record = constellation.tasks.get(name)
+    if record is not None:
+        fresh = open_round(record, work.at_ms, confirmed=record.confirmed)
+        change_task(work, constellation, name, EventKind.ROUND_OPENED, fresh, note=reason, by="engine")
+        return
+    group = constellation.groups[name]
+    if group.state in FINAL_GROUP_STATES:
+        opened = open_group_round(group, work.at_ms, expanded=bool(constellation.children.get(name)))
+        work.emit(constellation, EventKind.ROUND_OPENED, name, [("group", name, opened)], note=reason, by="engine")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from starloom.core.state.model import Constellation, Fleet
-from starloom_protocol.edits import EditOperation, UpdateTask
+from starloom_protocol.edits import EditOperation, Supersede, UpdateTask
 from starloom_protocol.entities import Dependency, Fault, TaskSpec
 from starloom_protocol.plan.flow import Flow
 from starloom_protocol.plan.found import Found
@@ -70,7 +70,8 @@ def flow_faults(
 ) -> list[Fault]:
     """Return the faults in the values of an edit; `specs` and `deps` are its puts, None for a removal.
 
-    If a task gets another tool, readers of its result are checked too, and their faults are placed at the tool.
+    If a task gets another tool, or readers of a task become those of its successor, the readers are checked too, and
+    their faults are placed there.
     """
     after = _After(constellation.specs, specs)
     found, signatures = Found(), Offered(fleet)
@@ -78,10 +79,16 @@ def flow_faults(
     for position, operation in enumerate(operations):
         place = f"operations[{position}].{type(operation).__struct_config__.tag}"
         flow.operation(operation, place)
+        other: tuple[str, str] | None = None
         if isinstance(operation, UpdateTask) and "tool" in operation.changes:
+            other = operation.id, "tool"
+        elif isinstance(operation, Supersede) and operation.by is not None:
+            other = operation.by, "by"
+        if other is not None:
+            task, field = other
             gates = [gate for key, gate in constellation.deps.items() if key not in deps]
             gates += [gate for gate in deps.values() if gate is not None]
-            found.faults += _of_readers(after, gates, signatures, operation.id, f"{place}.tool")
+            found.faults += _of_readers(after, gates, signatures, task, f"{place}.{field}")
     return found.faults
 
 

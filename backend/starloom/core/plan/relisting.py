@@ -60,6 +60,20 @@ def open_round(task: TaskRecord, at_ms: int, *, confirmed: bool) -> TaskRecord:
     )
 
 
+def open_group_round(group: GroupRecord, at_ms: int, *, expanded: bool) -> GroupRecord:
+    """Return a final group's record at the start of its next round; with children it need not expand again."""
+    return replace(
+        group,
+        state=GroupState.EXPANDED if expanded else GroupState.WAITING,
+        round=group.round + 1,
+        cause=None,
+        code=None,
+        reason=None,
+        since_ms=at_ms,
+        until_ms=0,
+    )
+
+
 def expand_again(work: Work, constellation: Constellation, group: str) -> bool:
     """Expand a family over its new list; True if nothing else of this group is to be decided now."""
     root = constellation.specs[group].family or group

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.plan.edits import apply_edit, started
+from starloom.core.plan.batch import started
+from starloom.core.plan.edits import apply_edit
+from starloom.core.plan.failure_causes import cause_of
 from starloom.core.rights.authorship import check_edit
 from starloom.core.rights.edit_scope import wider_than_approved
+from starloom.core.rights.supersession_scope import needs_a_person
 from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
@@ -22,16 +25,28 @@ from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import SetPolicy
 from starloom_protocol.entities import GroupRecord, Job, TaskRecord
 from starloom_protocol.events import EventKind
-from starloom_protocol.vocabulary import Attention, Code, ConstellationState, GroupState, Reason, TaskState
+from starloom_protocol.vocabulary import (
+    FINAL_GROUP_STATES,
+    FINAL_TASK_STATES,
+    Attention,
+    Code,
+    ConstellationState,
+    GroupState,
+    Reason,
+    TaskState,
+)
 
 KIND = "review"
 HOLD_MS = 30_000
 UNCLAIMED_MS = 3_000
 HOLDS_IN_A_ROW = 2
 REVIEWS_MOST = 20
+ITEMS_NAMED_MOST = 50
+"""A review names so many tasks; a group of thousands that fail alike would make each event as long as the group."""
 OVER, UNCLAIMED = "review_over", "review_unclaimed"
 TIMERS = frozenset({OVER, UNCLAIMED})
 _WANTED = {"on_failure": ("failed",), "always": ("failed", "succeeded")}
+_ENDED = FINAL_TASK_STATES | FINAL_GROUP_STATES
 _STATE = ConstellationState
 
 
@@ -48,32 +63,64 @@ def holds(record: TaskRecord | GroupRecord) -> bool:
 
 
 def begin(work: Work, constellation: Constellation, task: str, event: str) -> None:
-    """Open the review of an ended task if the policy wants one, or add the task to an unclaimed review."""
-    head = constellation.head
-    if event not in _WANTED.get(head.policy.review, ()) or head.state not in (_STATE.ACTIVE, _STATE.PAUSED):
+    """Open the review of an ended task if the policy wants one, or add the task to an open review.
+
+    Like failures of the items of a group are one review, even if some come after a worker has claimed it.
+    """
+    if event not in _WANTED.get(constellation.head.policy.review, ()) or task not in constellation.tasks:
         return
-    if task not in constellation.tasks:
+    _open(work, constellation, task, _like_failures(constellation, task) if event == "failed" else None)
+
+
+def at_points(work: Work, name: str) -> None:
+    """Open the review of each point of `review_at` that has ended and is not reviewed in this round."""
+    constellation = work.shard.constellations[name]
+    for point in constellation.head.policy.review_at:
+        record = constellation.tasks.get(point) or constellation.groups.get(point)
+        if record is not None and record.state in _ENDED:
+            _open(work, constellation, point, None)
+
+
+def _open(work: Work, constellation: Constellation, task: str, like: str | None) -> None:
+    if constellation.head.state not in (_STATE.ACTIVE, _STATE.PAUSED):
         return
     reviews = [job for job in constellation.jobs.values() if job.kind == KIND]
-    round_now = f"{task}/{constellation.tasks[task].round}"
+    round_now = f"{task}/{constellation.record(task).round}"
     if any(round_now in job.tasks for job in reviews):
         return
-    joined = next((job for job in open_jobs(constellation) if job.claimed_by is None), None)
+    alike = next((job for job in reviews if like is not None and like in job.causes), None)
+    if alike is not None and (alike.state == "done" or len(alike.tasks) >= ITEMS_NAMED_MOST):
+        return
+    joined = alike or next((job for job in open_jobs(constellation) if job.claimed_by is None), None)
     if joined is None and len(reviews) >= REVIEWS_MOST:
         return
     job = joined or Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms)
-    job = replace(job, tasks=[*job.tasks, round_now])
+    causes = job.causes if like is None or like in job.causes else [*job.causes, like]
+    job = replace(job, causes=causes, tasks=[*job.tasks, round_now])
     puts: list[Put] = [("job", job.id, job), *_held(constellation, task, job.id)]
-    work.emit(constellation, EventKind.REVIEW_OPENED, task, puts, by="engine")
+    work.emit(constellation, EventKind.REVIEW_OPENED, task, puts, note=like or "", by="engine")
     if joined is None:
         work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
         for timer in _timers(constellation, job):
             work.order(timer)
 
 
+def _like_failures(constellation: Constellation, task: str) -> str | None:
+    """Return what the failures of items share that are one review: their group, its round and the cause."""
+    spec = constellation.specs[task]
+    if spec.key is None or spec.group is None:
+        return None
+    cause = cause_of(constellation.tasks[task], constellation.last_attempt(task))
+    return f"{spec.group}/{constellation.groups[spec.group].round} {cause}"
+
+
 def _held(constellation: Constellation, task: str, job: str) -> Iterator[Put]:
-    """Yield the records of the direct dependents that have not started, held for a review."""
-    for target in dict.fromkeys(edge.target for edge in constellation.outgoing.get(task, {}).values()):
+    """Yield the records of what waits for the task or a group around it and has not started, held for a review."""
+    ended = [task]
+    while (around := constellation.specs[ended[-1]].group) is not None:
+        ended.append(around)
+    targets = (edge.target for source in ended for edge in constellation.outgoing.get(source, {}).values())
+    for target in dict.fromkeys(targets):
         record = constellation.tasks.get(target)
         if record is None:
             group = constellation.groups[target]
@@ -146,6 +193,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
         fleet = work.shard.fleet
         check_edit(fleet, constellation, before, flows, item.operations, author=MODEL, approves=True)
         wider = wider_than_approved(fleet, constellation, before, flows)
+        wider += needs_a_person(fleet, constellation, before, item.operations)
         if wider:
             raise Refusal(*(fault(Code.NEEDS_APPROVAL, reason, "operations") for reason in wider))
     close(work, constellation, job, "changed" if item.operations else item.reason or "no change")

@@ -108,6 +108,10 @@ def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head
         shard.live[constellation.name] = None
     elif was and not now:
         shard.live.pop(constellation.name, None)
+    if now and new is not None and new.policy.review_at:
+        shard.pointed[constellation.name] = None
+    elif shard.pointed:
+        shard.pointed.pop(constellation.name, None)
     if old is None or new is None or old.state is not new.state:
         shard.settled[constellation.name] = None
     if old is not None and new is not None and old.policy.priority is not new.policy.priority:

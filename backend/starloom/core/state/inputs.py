@@ -139,12 +139,14 @@ class ReviewProposed(Input, frozen=True, kw_only=True, tag="review_proposed"):
     """The reviewer's edit of the plan; without operations, no change.
 
     `wish` is a text for a person: the change that the reviewer would make if it were allowed to. `ask`: an edit that is
-    wider than the approved plan is put to a person instead of being refused.
+    wider than the approved plan is put to a person instead of being refused. `give_up`: no edit reaches the aim, for
+    this reason.
     """
 
     ask: bool = False
     base_version: int = 0
     constellation: str
+    give_up: bool = False
     job: str
     operations: list[EditOperation] = []
     reason: str = ""

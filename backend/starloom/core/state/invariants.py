@@ -10,11 +10,13 @@ from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.stalls import is_stalled
 from starloom.core.state.tasks.gates import decide
 from starloom.core.state.tasks.graph import find_cycle
+from starloom.core.state.tasks.supersession import successor
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
     REPEATABLE,
     AttemptEnd,
+    ConstellationState,
     GateState,
     TaskState,
 )
@@ -52,6 +54,7 @@ def check(shard: Shard) -> None:
             if attempt.hedge:
                 used[attempt.device] = used.get(attempt.device, 0) + 1
         check_indexes(constellation)
+        check_successors(constellation)
         check_moving(shard, constellation)
     for device, count in used.items():
         offer = shard.fleet.offers.get(device)
@@ -136,6 +139,21 @@ def check_indexes(constellation: Constellation) -> None:
         tally = constellation.tally.get(group)
         unfinished = sum(1 for child in children if child.state not in FINAL_TASK_STATES)
         _need((tally.unfinished if tally else 0) == unfinished, "I10", f"{group}: children miscounted")
+
+
+def check_successors(constellation: Constellation) -> None:
+    """Check that successors form no ring, and that a success rests on none that did not succeed."""
+    for task, spec in constellation.specs.items():
+        if spec.superseded_by is None:
+            continue
+        seen, following = {task}, constellation.specs.get(spec.superseded_by)
+        while following is not None:
+            _need(following.id not in seen, "I10", f"{constellation.name}: {task} is superseded in a ring")
+            seen.add(following.id)
+            following = constellation.specs.get(following.superseded_by or "")
+        if constellation.head.state is ConstellationState.SUCCEEDED and spec.group is None and not spec.optional:
+            stands = constellation.record(successor(constellation, task)).state
+            _need(stands == "succeeded", "I10", f"{constellation.name} succeeded, the successor of {task} is {stands}")
 
 
 def check_moving(shard: Shard, constellation: Constellation) -> None:

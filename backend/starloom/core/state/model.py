@@ -367,7 +367,8 @@ class Shard:
 
     `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now` has
     tasks that joined a queue since the step began, `ended_stops` ended attempts for which a stop-all waited, `journal`
-    the records that `apply` replaced since then, so that a refused input can be undone.
+    the records that `apply` replaced since then, so that a refused input can be undone. `pointed` names the live
+    constellations whose plan has points of review.
     """
 
     __slots__ = (
@@ -381,6 +382,7 @@ class Shard:
         "journal",
         "live",
         "order",
+        "pointed",
         "queued",
         "queued_now",
         "settings",
@@ -397,6 +399,7 @@ class Shard:
         self.access = Access("access")
         self.constellations: dict[str, Constellation] = {}
         self.live: dict[str, None] = {}
+        self.pointed: dict[str, None] = {}
         self.demands: dict[tuple[str, bytes], Demand] = {}
         self.shares: dict[str, int] = {}
         self.turns: dict[str, int] = {}

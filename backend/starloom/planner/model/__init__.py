@@ -8,5 +8,6 @@ prompt       the prompt, part by part
 reading      a reply becomes a plan document, a question, or faults to mend
 planning     the conversation: ask, check, two repairs
 reviewing    the same for a review of ended tasks
+reviewed_plan  the running plan as a reviewer is shown it
 spending     budgets: the cost of a call, and whether it may be made
 """

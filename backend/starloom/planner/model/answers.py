@@ -112,6 +112,7 @@ PLAN: Final = _object(
         on_failure={"type": "string", "enum": ["fail", "ask"]},
         partial=_YES,
         review={"type": "string", "enum": ["never", "on_failure", "always"]},
+        review_at=_list(TEXT),
     ),
     result=_list(_object(("title", "from"), title=TEXT, from_=TEXT, output=TEXT, show=TEXT)),
 )
@@ -122,6 +123,7 @@ OPERATION: Final = _object(
     reassign=_object(("id", "device"), id=TEXT, device=_SELECTOR),
     add_dependency=_DEPENDENCY,
     remove_dependency=_object(id=TEXT, from_=TEXT, to=TEXT, when=_GATE, input=TEXT),
+    supersede=_object(("task", "by"), task=TEXT, by=TEXT),
 )
 _LOOK: Final = {
     "anyOf": [
@@ -144,8 +146,9 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
     ),
     Stage.REVIEWING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["edit", "no_change", "question", "cannot"]},
+        kind={"type": "string", "enum": ["edit", "no_change", "accept", "give_up", "question", "cannot"]},
         operations=_list(OPERATION),
+        because=TEXT,
         text=TEXT,
     ),
     Stage.ANSWERING: _object(

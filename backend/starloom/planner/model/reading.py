@@ -97,7 +97,14 @@ class MoreTools:
     words: str
 
 
-Answered = Wished | Picked | Looked | MoreTools | Asked | Declined | Changed | Unchanged | Worded | Fault
+@dataclass(frozen=True)
+class GaveUp:
+    """A reviewer sees no edit that reaches the aim, for this reason."""
+
+    because: str
+
+
+Answered = Wished | Picked | Looked | MoreTools | Asked | Declined | Changed | Unchanged | GaveUp | Worded | Fault
 
 
 def read_reply(reply: Reply) -> Answered:
@@ -129,8 +136,13 @@ def read_reply(reply: Reply) -> Answered:
     if kind == "look":
         return _look_in(found)
     text = found.get("text")
-    if kind == "no_change":
+    if kind in ("no_change", "accept"):
         return Unchanged()
+    if kind == "give_up":
+        because = found.get("because", text)
+        if not isinstance(because, str) or not short(because):
+            return _unreadable("an answer of kind give_up needs `because`")
+        return GaveUp(short(because))
     if kind == "edit":
         operations = found.get("operations")
         if not isinstance(operations, list) or not operations:

@@ -640,6 +640,7 @@ export interface Policy {
   partial?: boolean;
   priority?: Priority;
   review?: string;
+  review_at?: string[];
 }
 
 export interface ResultSpec {
@@ -660,6 +661,7 @@ export interface Head {
   deadline_s?: number;
   ended_ms?: number;
   fault?: Fault | null;
+  given_up?: string;
   hold?: boolean;
   id: string;
   labels?: Record<string, string>;
@@ -905,6 +907,7 @@ export interface Look {
 /** Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes. */
 export interface Job {
   calls?: number;
+  causes?: string[];
   claimed_by?: string | null;
   claims?: number;
   expires_ms?: number;

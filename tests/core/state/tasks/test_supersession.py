@@ -12,9 +12,9 @@ from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
 from starloom_protocol.edits import AddTask, EditOperation, Supersede, UpdateTask
 from starloom_protocol.entities import Answer as Told
-from starloom_protocol.entities import ForEach, Policy, Record, decode_entity
-from starloom_protocol.vocabulary import Code, Outcome
-from tests.builders import Driver, plan, task
+from starloom_protocol.entities import Check, Choice, ForEach, Policy, Record, ResultSpec, decode_entity
+from starloom_protocol.vocabulary import Code, Gate, Op, Outcome
+from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
 
 
@@ -69,10 +69,85 @@ def test_work_done_anew_ends_well_and_the_answer_says_who_did_it() -> None:
     driver.folded_equals_state()
 
 
-def test_what_nothing_superseded_still_fails() -> None:
-    driver = failed()
+def test_what_was_skipped_for_the_failure_is_opened_again_and_reads_from_the_successor() -> None:
+    driver = failed(task("c", "y=b"), task("g", "x=a", for_each=ForEach(source="a", output="/l")))
+    assert (driver.states()["c"], driver.states()["g"]) == ("skipped", "skipped")
     assert not edit(driver, *anew("a")).faults
-    assert end(driver) == "failed", "b was skipped, and nothing did its work"
+    made = driver.shard.constellations["c1"]
+    assert {name: driver.states()[name] for name in "bcg"} == {"b": "waiting", "c": "waiting", "g": "waiting"}
+    assert made.tasks["b"].round == 2
+    assert [item.source for item in made.specs["b"].inputs] == ["a-2"]
+    (dispatch,) = driver.take()
+    driver.result(dispatch, {"l": [1]})
+    assert {item.at.task for item in driver.dispatched} == {"b", "g.0"}
+    assert end(driver) == "succeeded"
+    driver.folded_equals_state()
+
+
+def test_what_the_failure_itself_called_for_stays_with_it() -> None:
+    driver = failed(task("on-failure"), edge("a>on-failure", Gate.FAILURE))
+    assert not edit(driver, Supersede(by="on-failure", task="a")).faults
+    made = driver.shard.constellations["c1"]
+    assert "a>on-failure:failure" in made.deps
+    assert [item.source for item in made.specs["b"].inputs] == ["on-failure"]
+    assert end(driver) == "succeeded"
+
+
+def test_what_was_tried_before_is_not_opened_again_by_an_edit() -> None:
+    driver = WatchedDriver("one", slots=8)
+    driver.submit(plan(task("a"), task("b", "x=a", tool="t.never"), task("last", device="away")))
+    driver.run()
+    driver.control("retry_from", "a", confirm=["b"])
+    fail(driver, "a")
+    assert driver.states()["b"] == "skipped"
+    assert not edit(driver, *anew("a")).faults
+    assert driver.states()["b"] == "skipped"
+    assert end(driver) == "failed"
+
+
+def test_the_result_of_the_plan_is_the_successors() -> None:
+    driver = failed(results=[ResultSpec(source="a", title="Sum")])
+    edit(driver, *anew("a"))
+    driver.run(value=7)
+    end(driver)
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, Told)
+    assert [(item.task, item.value) for item in answer.items] == [("a-2", "7")]
+
+
+@pytest.mark.parametrize("how", ["skip", "optional"])
+def test_a_successor_that_did_nothing_is_no_success(how: str) -> None:
+    driver = failed()
+    fields: dict[str, Any] = {"optional": True} if how == "optional" else {"device": "away"}
+    edit(driver, AddTask(spec=task("a-2", **fields)), Supersede(by="a-2", task="a"))
+    if how == "skip":
+        driver.control("skip", "a-2")
+    else:
+        fail(driver, "a-2")
+    assert end(driver) == "failed"
+
+
+def test_a_check_that_was_written_down_is_not_set_aside() -> None:
+    check = Check(output="/rows", op=Op.GT, value="0")
+    driver = failed(task("c", checks=[check]))
+    fail(driver, "c")
+    (fault,) = edit(driver, *anew("c")).faults
+    assert (fault.code, fault.place) == (Code.PLAN_INVALID, "operations[1].supersede.by")
+    again = AddTask(spec=task("c-2", checks=[check, Check(output="/more", op=Op.EXISTS)]))
+    assert not edit(driver, again, Supersede(by="c-2", task="c")).faults
+
+
+def test_nobody_answers_for_a_person() -> None:
+    driver = failed(task("ask", person="owner", choices=[Choice(value="no", label="No", fails=True)]))
+    driver.control("cancel", "ask")
+    (fault,) = edit(driver, *anew("ask")).faults
+    assert (fault.code, fault.place) == (Code.ILLEGAL_CONTROL, "operations[1].supersede.task")
+
+
+def test_a_successor_that_waits_for_what_waits_for_it_is_a_cycle() -> None:
+    driver = failed()
+    (fault,) = edit(driver, AddTask(spec=task("a-2", "x=b")), Supersede(by="a-2", task="a")).faults
+    assert fault.code is Code.PLAN_CYCLE
 
 
 def test_a_successor_that_fails_does_not_help() -> None:
@@ -116,8 +191,9 @@ def test_what_cannot_be_superseded_is_refused(operation: Supersede, code: Code, 
 
 def test_a_ring_of_successors_is_refused() -> None:
     driver = failed()
-    assert not edit(driver, Supersede(by="b", task="a")).faults
-    (fault,) = edit(driver, Supersede(by="a", task="b")).faults
+    assert not edit(driver, *anew("b"), Supersede(by="b-2", task="a")).faults
+    fail(driver, "b-2")
+    (fault,) = edit(driver, Supersede(by="a", task="b-2")).faults
     assert fault.code is Code.PLAN_CYCLE
 
 
@@ -141,7 +217,11 @@ def test_undo_of_the_edit_takes_the_successor_back() -> None:
     edit(driver, Supersede(by="last", task="a"))
     after: dict[str, Record] = {key: decode_entity(key, raw) for key, raw in driver.folded["c1"].items()}
     back = undoing(before, after, 2)
-    assert back == [Supersede(by=None, task="a")]
+    assert back[-1] == Supersede(by=None, task="a")
     assert not edit(driver, *back).faults
-    assert driver.shard.constellations["c1"].specs["a"].superseded_by is None
+    made = driver.shard.constellations["c1"]
+    assert made.specs["a"].superseded_by is None
+    assert [item.source for item in made.specs["b"].inputs] == ["a"]
+    assert driver.states()["b"] == "skipped"
     assert end(driver) == "failed"
+    driver.folded_equals_state()

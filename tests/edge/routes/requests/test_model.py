@@ -164,3 +164,17 @@ def test_a_given_endpoint_takes_nothing_from_what_is_kept(tmp_path: Path) -> Non
     page = in_force({"STARLOOM_LLM_BUDGET_PER_DAY": "1"}, tmp_path)
     assert (page["STARLOOM_LLM_MODEL"], page["STARLOOM_LLM_BUDGET_PER_DAY"]) == ("kept", "1")
     assert in_force({}, None) == {}
+
+
+async def test_points_of_review_without_a_model_are_told_in_the_preview(tmp_path: Path) -> None:
+    plan = {
+        "starloom": 1,
+        "tasks": [{"id": "a", "person": "Go on?"}],
+        "policy": {"review_at": ["a"]},
+    }
+    async with a_world(tmp_path) as world, world.client() as http:
+        without = (await http.post("/api/v1/constellations/preview", json={"plan": plan})).json()
+    async with a_world(tmp_path, llm_url="http://127.0.0.1:9/v1", llm_model="m") as world, world.client() as http:
+        with_one = (await http.post("/api/v1/constellations/preview", json={"plan": plan})).json()
+    assert without["warnings"] == ["No model is set, so nothing is reviewed when these have ended: a."]
+    assert not with_one.get("warnings")

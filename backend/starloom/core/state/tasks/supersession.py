@@ -11,8 +11,12 @@ _FOR_A_FAILURE = frozenset({Reason.UPSTREAM_FAILED, Reason.UPSTREAM_CANCELLED})
 
 def ended_badly(record: TaskRecord | GroupRecord) -> bool:
     """Tell whether a task or group failed, was cancelled, or was skipped because another one did."""
-    skipped = record.state == "skipped" and record.reason in _FOR_A_FAILURE
-    return skipped or record.state in ("failed", "cancelled")
+    return skipped_for_a_failure(record) or record.state in ("failed", "cancelled")
+
+
+def skipped_for_a_failure(record: TaskRecord | GroupRecord) -> bool:
+    """Tell whether a task or group was skipped because one that it waits for failed or was cancelled."""
+    return record.state == "skipped" and record.reason in _FOR_A_FAILURE
 
 
 def successor(constellation: Constellation, task: str) -> str:

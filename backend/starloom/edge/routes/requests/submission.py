@@ -33,6 +33,7 @@ from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 
 WAIT_MAX_S = 300.0
+NO_REVIEWER = "No model is set, so nothing is reviewed when these have ended:"
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
 
 
@@ -122,6 +123,8 @@ class Submit:
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS
         words, by = body.request is not None, caller_of(request).by
         shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan, words=words, by=by))
+        if plan.policy.review_at and not model_is_set(hub.settings):
+            shown["warnings"] = [*shown.get("warnings", ()), f"{NO_REVIEWER} {', '.join(plan.policy.review_at)}."]
         return json_reply({**shown, **understood})
 
     def _understood(self, found: Matched) -> dict[str, Any]:

@@ -1,0 +1,98 @@
+"""A batch of operations while it is built over a constellation: its puts, and every fault found.
+
+Owns the view of the plan as the batch leaves it, and whether a task may be edited. Operations are in `edits` and
+`superseding`; the commit is in `edits`.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Work, fault
+from starloom_protocol.entities import Dependency, Fault, Policy, TaskSpec, dependency_id
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, GroupState, TaskState
+
+
+class Draft:
+    """A batch being built over a constellation: its puts, and every fault found."""
+
+    def __init__(self, work: Work, constellation: Constellation, base_version: int | None, author: str) -> None:
+        self.work = work
+        self.author = author
+        self.constellation = constellation
+        self.base = base_version if base_version is not None else constellation.head.version
+        self.number = constellation.head.version + 1
+        self.specs: dict[str, TaskSpec | None] = {}
+        self.deps: dict[str, Dependency | None] = {}
+        self.policy: Policy | None = None
+        self.added: dict[str, None] = {}
+        self.changed: dict[str, None] = {}
+        self.removed: dict[str, None] = {}
+        self.opened: dict[str, None] = {}
+        self.repointed: dict[str, None] = {}
+        self.items: list[str] = []
+        self.faults: list[Fault] = []
+        self.notes: list[str] = []
+
+    def spec(self, task: str) -> TaskSpec | None:
+        return self.specs[task] if task in self.specs else self.constellation.specs.get(task)
+
+    def dep(self, key: str) -> Dependency | None:
+        return self.deps[key] if key in self.deps else self.constellation.deps.get(key)
+
+    def refuse(self, code: Code, reason: str, place: str, hint: str = "") -> None:
+        self.faults.append(fault(code, reason, place, hint))
+
+    def editable(self, task: str, place: str) -> TaskSpec | None:
+        """Return a task's spec if this batch may change it, else note the fault."""
+        spec = self.spec(task)
+        if spec is None:
+            gone = task in self.constellation.specs or task in self.removed
+            self.refuse(Code.UNKNOWN_TASK, f"{task} {'was removed' if gone else 'does not exist'}", place)
+            return None
+        if task in self.added:
+            return spec
+        if spec.changed_in > self.base and task not in self.changed:
+            reason = f"{task} was changed in version {spec.changed_in}, after version {self.base}"
+            self.refuse(Code.EDIT_CONFLICT, reason, place)
+            return None
+        if started(self.constellation, task):
+            self.refuse(Code.TASK_STARTED, *self._stands(task, place))
+            return None
+        return spec
+
+    def _stands(self, task: str, place: str) -> tuple[str, str, str]:
+        """Return the fault of a started task, as reason, place and hint."""
+        if task in self.constellation.groups:
+            state = self.constellation.groups[task].state
+            return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
+        stands = self.constellation.tasks[task].state
+        if stands in FINAL_TASK_STATES:
+            return f"{task} is {stands}", place, "Retry it to run it again, or add a task that comes after it."
+        if stands is TaskState.UNKNOWN:
+            return f"{task} may have happened", place, "Mark it or retry it first."
+        if stands is TaskState.CANCELLING:
+            return f"{task} is being stopped", place, "Wait until it has stopped."
+        return f"{task} has started", place, ""
+
+    def put_spec(self, spec: TaskSpec) -> None:
+        self.specs[spec.id] = replace(spec, changed_in=self.number)
+        if spec.id not in self.added:
+            self.changed[spec.id] = None
+
+    def put_dep(self, dependency: Dependency) -> None:
+        self.deps[dependency_id(dependency)] = replace(dependency, changed_in=self.number)
+
+
+def started(constellation: Constellation, task: str) -> bool:
+    """Tell whether a task counts as started: not waiting, and not ready without an attempt in this round."""
+    group = constellation.groups.get(task)
+    if group is not None and constellation.specs[task].nested:
+        return any(started(constellation, name) for name in constellation.within(task))
+    if group is not None:
+        return group.state is not GroupState.WAITING
+    record = constellation.tasks.get(task)
+    if record is None or record.state is TaskState.WAITING:
+        return False
+    return record.state is not TaskState.READY or record.started > 0
