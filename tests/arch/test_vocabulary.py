@@ -24,6 +24,7 @@ FROM_OUTSIDE = {
     "NotifyWhen": "a person chooses it for a schedule",
     "Op": "a plan says it",
     "Overlap": "a person chooses it for a schedule",
+    "Sharing": "the owner and the person who asks choose it",
     "PrincipalKind": "who adds a principal says it",
     "Priority": "a person or a plan says it",
     "Purpose": "a recipe says it",
