@@ -24,12 +24,12 @@ FROM_OUTSIDE = {
     "NotifyWhen": "a person chooses it for a schedule",
     "Op": "a plan says it",
     "Overlap": "a person chooses it for a schedule",
-    "Sharing": "the owner and the person who asks choose it",
     "PrincipalKind": "who adds a principal says it",
     "Priority": "a person or a plan says it",
     "Purpose": "a recipe says it",
     "Repeatability": "a plan or an offer says it",
     "Role": "who adds a principal says it",
+    "Sharing": "the owner and the person who asks choose it",
 }
 """Vocabularies whose words come in as text: what is asked of product code is that it reads each."""
 
