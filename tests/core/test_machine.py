@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from starloom.core.answer.why import explain
-from starloom.core.people.looks import due_moments
+from starloom.core.people.inquiries import due_moments
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch

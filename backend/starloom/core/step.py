@@ -19,8 +19,7 @@ from starloom.core.people import (
     controls,
     escalations,
     forks,
-    looks,
-    refusals,
+    inquiries,
     requests,
     restored_history,
     saved_recipes,
@@ -246,8 +245,8 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind in answer_words.TIMERS:
         answer_words.on_timer(work, item)
         return
-    if item.kind == looks.TIMER:
-        looks.on_timer(work, item)
+    if item.kind == inquiries.TIMER:
+        inquiries.on_timer(work, item)
         return
     if item.kind == returning.TIMER:
         returning.on_timer(work, item)
@@ -310,7 +309,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.RequestReceived: requests.on_request,
     i.JobClaimed: requests.on_job_claimed,
     i.PlanProposed: requests.on_plan_proposed,
-    i.LooksProposed: looks.on_proposed,
+    i.LooksProposed: inquiries.on_proposed,
     i.ReviewProposed: escalations.on_proposed,
     i.ModelUsed: budgets.on_used,
     i.AnswerWorded: answer_words.on_worded,
@@ -321,7 +320,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.LabFaultHealAsked: lab_faults.on_heal_asked,
     i.LabFaultBegan: lab_faults.on_began,
     i.LabFaultEnded: lab_faults.on_ended,
-    i.RefusalNoted: refusals.on_refusal,
+    i.RefusalNoted: access.on_refusal,
     i.HistoryRestored: restored_history.on_restored,
     i.EditProposed: _on_edit,
     i.ControlRequested: controls.on_control,

@@ -1,10 +1,9 @@
 """Requests and decisions of people.
 
 requests           a constellation from request to first version
-clarifications     questions of a planner before it can plan
+inquiries          questions and looks of a planner before there is a plan
 answer_words       a model's answer in words, before the end
 approvals          the parts of a plan that need a person's approval, and its answer
-giving_up          a review that ends what a model planned
 escalations        a reviewer's edit that goes beyond the approved plan
 controls           pause, resume, cancel, retry, skip, mark, hold and release
 stop_all           every live constellation ends
@@ -13,5 +12,4 @@ compensation       finished work is undone by the calls that it declares
 restored_history   work in doubt after a backup was restored
 saved_recipes      recipes that people save here, by version
 access             principals, tokens, sign-in links
-refusals           refusals at the doors, as events
 """

@@ -1,4 +1,8 @@
-"""Access: principals, tokens, sign-in links. All are entities of `access`, so a revocation is an event."""
+"""Access: principals, tokens, sign-in links, and who was refused at a door.
+
+All are entities or events of `access`, so the log has a revocation, and also those who were not let in. The rate of
+refusals is bounded where they are noticed (`access.denials`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.effects import CloseToken
 from starloom.core.state.idempotency import made_before, note_made
-from starloom.core.state.inputs import PrincipalAdded, SignInOpened, SignInUsed, TokenAdded, TokenRevoked
+from starloom.core.state.inputs import PrincipalAdded, RefusalNoted, SignInOpened, SignInUsed, TokenAdded, TokenRevoked
 from starloom.core.state.model import Access
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.entities import Token
@@ -101,3 +105,10 @@ def on_signin_used(work: Work, item: SignInUsed) -> None:
     ]
     work.emit(work.shard.access, EventKind.SIGNED_IN, signin.principal, puts)
     work.answer({"id": item.token.id})
+
+
+def on_refusal(work: Work, item: RefusalNoted) -> None:
+    """Note a refusal; the event names the door, the address and the reason, never the presented credential."""
+    often = f", {item.times} times" if item.times > 1 else ""
+    whence = f" from {item.address}" if item.address else ""
+    work.emit(work.shard.access, EventKind.REFUSED, item.door, [], note=f"{item.code}: {item.reason}{whence}{often}")

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.people.clarifications import PLAN_JOB
+from starloom.core.people.inquiries import PLAN_JOB
 from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import AnswerWorded, TimerFired
 from starloom.core.state.model import Constellation

@@ -1,1 +1,1 @@
-"""Pure functions on a constellation's tasks: gates, order, names, supersession."""
+"""Pure functions on a constellation's tasks: gates, order, names, supersession, causes of failures."""
