@@ -1,4 +1,4 @@
-"""The figures of the shape that are bounds: rooms of the core and of the edge, private doors. `make shape` prints all of them."""
+"""The figures of the shape that are bounds: rooms of core and edge, private doors. `make shape` prints all of them."""
 
 from __future__ import annotations
 

@@ -6,8 +6,9 @@ import asyncio
 import base64
 import heapq
 import json
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,6 +58,7 @@ from starloom_protocol.entities import Fault, Offer, ToolOffer
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.session import Session, Side, device_id, proof_bytes
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
+from tests.edge.answers import held_to_its_type
 from tests.waiting import PATIENCE_S
 
 URL = "http://127.0.0.1:8470"
@@ -158,7 +160,9 @@ class World:
         given = self.token if token is None else token
         headers = {"Authorization": f"Bearer {given}"} if given else {}
         transport = httpx.ASGITransport(app=self.app, client=("127.0.0.1", 40000))
-        return httpx.AsyncClient(transport=transport, base_url=url or self.hub.settings.url, headers=headers)
+        hooks: dict[str, list[Callable[..., Any]]] = {"response": [partial(held_to_its_type, self.app)]}
+        base = url or self.hub.settings.url
+        return httpx.AsyncClient(transport=transport, base_url=base, headers=headers, event_hooks=hooks)
 
     def socket(self, path: str, headers: dict[str, str] | None = None) -> Ws:
         return Ws(self.app, path, {"host": f"127.0.0.1:{self.hub.settings.port}", **(headers or {})})
