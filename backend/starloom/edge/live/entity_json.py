@@ -27,6 +27,7 @@ from starloom_protocol.api.constellations import (
 )
 from starloom_protocol.api.controls import StopRow
 from starloom_protocol.api.fleet import DeviceRow, DeviceState, EnrollmentRow, ToolRow
+from starloom_protocol.api.people import TokenState
 from starloom_protocol.approval_records import Call
 from starloom_protocol.entities import (
     Answer,
@@ -463,7 +464,7 @@ def enrollment_shape(enrollment: Enrollment) -> EnrollmentRow:
     }
 
 
-def token_shape(token: Token, last_used_ms: int) -> dict[str, Any]:
+def token_shape(token: Token, last_used_ms: int) -> TokenState:
     return {
         "id": token.id,
         "kind": token.kind,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Union
 
 import msgspec
 from fastapi import FastAPI
@@ -28,7 +28,8 @@ class Reply(Response, Generic[Shape]):
 def response_type(endpoint: Callable[..., Any]) -> Any:
     """Return the declared type of an endpoint's answer; None where it declares a plain `Response`."""
     returned = typing.get_type_hints(endpoint).get("return")
-    return typing.get_args(returned)[0] if typing.get_origin(returned) is Reply else None
+    ways = typing.get_args(returned) if typing.get_origin(returned) is Union else (returned,)
+    return next((typing.get_args(way)[0] for way in ways if typing.get_origin(way) is Reply), None)
 
 
 def described(kind: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
