@@ -40,10 +40,12 @@ from starloom.engine.settings import EngineSettings
 from starloom.planner.brief import Brief, brief
 from starloom.planner.fleet import FleetView as PlannersFleet
 from starloom.planner.matching import Match, Matched
+from starloom.planner.preview import preview
 from starloom.planner.refusals import refused
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol import frames as f
+from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.channel import (
     ChannelKeys,
     channel_keys,
@@ -119,8 +121,8 @@ class NoRecipes:
     def plan_recipe(self, name: str, params: Any) -> PlanCheck:
         return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, reason=f"there is no recipe {name}")])
 
-    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> dict[str, Any]:
-        return {"name": plan.name, "plan_hash": plan.hash, "tasks": [{"id": spec.id} for spec in plan.specs]}
+    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview:
+        return preview(plan, PlannersFleet(), words=words, by=by).plain()
 
     def brief(self, words: str) -> Brief:
         return brief(words, PlannersFleet(), ())

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.response_types import Reply, Shape
+from starloom.edge.web.response_types import JsonReply, Shape
 from starloom_protocol.vocabulary import Code
 
 KEY_HEADER = "idempotency-key"
@@ -29,9 +29,9 @@ _Answer = TypeVar("_Answer", bound=Response)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def json_reply(value: Shape, status: int = 200, headers: dict[str, str] | None = None) -> Reply[Shape]:
+def json_reply(value: Shape, status: int = 200, headers: dict[str, str] | None = None) -> JsonReply[Shape]:
     """Return a JSON answer."""
-    return Reply(_encoder.encode(value), status, headers)
+    return JsonReply(_encoder.encode(value), status, headers)
 
 
 def idempotency_key(request: Request) -> str | None:

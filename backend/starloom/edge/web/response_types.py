@@ -1,13 +1,14 @@
 """The types of JSON answers: read from an endpoint's return annotation, written into the OpenAPI document.
 
-A route declares its answer once, as `-> Reply[Shape]`. The type checker holds the endpoint to it, and the schema in the
-document is made from the same type. Converts and checks nothing while a request is answered.
+A route declares its answer once, as `-> JsonReply[Shape]`. The type checker holds the endpoint to it, and the schema in
+the document is made from the same type. Converts and checks nothing while a request is answered.
 """
 
 from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, Union
 
 import msgspec
@@ -19,7 +20,7 @@ _REFERENCE = "#/components/schemas/{name}"
 Shape = TypeVar("Shape")
 
 
-class Reply(Response, Generic[Shape]):
+class JsonReply(Response, Generic[Shape]):
     """An answer in JSON whose body is a `Shape`. Make it by `json_reply`."""
 
     media_type = "application/json"
@@ -27,17 +28,28 @@ class Reply(Response, Generic[Shape]):
 
 def response_type(endpoint: Callable[..., Any]) -> Any:
     """Return the declared type of an endpoint's answer; None where it declares a plain `Response`."""
-    returned = typing.get_type_hints(endpoint).get("return")
+    return _declared(getattr(endpoint, "__func__", endpoint))
+
+
+@lru_cache(maxsize=1024)
+def _declared(function: Callable[..., Any]) -> Any:
+    returned = typing.get_type_hints(function).get("return")
     ways = typing.get_args(returned) if typing.get_origin(returned) is Union else (returned,)
-    return next((typing.get_args(way)[0] for way in ways if typing.get_origin(way) is Reply), None)
+    return next((typing.get_args(way)[0] for way in ways if typing.get_origin(way) is JsonReply), None)
 
 
 def described(kind: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a route and those by which FastAPI describes its answer and converts nothing."""
-    (schema,), _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
     status = arguments.get("status_code") or 200
-    responses = {**(arguments.get("responses") or {}), status: {"content": {"application/json": {"schema": schema}}}}
+    answer = {"content": {"application/json": {"schema": _schema(kind)}}}
+    responses = {**(arguments.get("responses") or {}), status: answer}
     return {**arguments, "response_model": None, "responses": responses}
+
+
+@lru_cache(maxsize=1024)
+def _schema(kind: Any) -> dict[str, Any]:
+    (schema,), _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
+    return schema
 
 
 def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:

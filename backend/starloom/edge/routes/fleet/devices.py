@@ -20,7 +20,7 @@ from starloom.edge.routes.fleet.join_lines import ways
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.fleet import (
     Capability,
     DeviceDetail,
@@ -75,14 +75,14 @@ class FleetRoutes:
             device, fleet.offers.get(device.id), hub.links.running(device.id), fleet.health.get(device.id)
         )
 
-    async def devices(self) -> Reply[Items[DeviceRow]]:
+    async def devices(self) -> JsonReply[Items[DeviceRow]]:
         """List all devices."""
         fleet = self._hub.fleet
         devices = sorted(fleet.devices.values(), key=lambda device: (device.revoked, device.name))
         items = [self._device(device) for device in devices]
         return json_reply({"items": items, "next": None})
 
-    async def device(self, device: str) -> Reply[DeviceDetail]:
+    async def device(self, device: str) -> JsonReply[DeviceDetail]:
         """Show a device with its tools and their schemas, and why one is not available."""
         found = self._find(device)
         offer = self._hub.fleet.offers.get(found.id)
@@ -92,7 +92,7 @@ class FleetRoutes:
         state = entity_json.device_state(found, offer, running, health)
         return json_reply({**state, "tools": entity_json.tools_shape(offer), "open": again})
 
-    async def patch(self, request: Request, device: str, body: PatchDevice) -> Reply[DeviceRow]:
+    async def patch(self, request: Request, device: str, body: PatchDevice) -> JsonReply[DeviceRow]:
         """Rename a device, or set its labels."""
         found = self._find(device)
         if body.name is not None:
@@ -104,7 +104,7 @@ class FleetRoutes:
 
     async def control(
         self, request: Request, device: str, action: Action, body: DeviceControl | None = None
-    ) -> Reply[DeviceRow]:
+    ) -> JsonReply[DeviceRow]:
         """Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
 
         `seen` acknowledges the work that the device remembers and this history lacks.
@@ -133,7 +133,7 @@ class FleetRoutes:
         )
         accepted(await self._hub.inbox.ask(controlled))
 
-    async def capabilities(self) -> Reply[Items[Capability]]:
+    async def capabilities(self) -> JsonReply[Items[Capability]]:
         """List tools by device: the offers of each device, their effects there, and why one is unavailable now.
 
         The effects of a tool are those it has on any device; a browser's may differ from a computer's.
@@ -165,13 +165,13 @@ class FleetRoutes:
 
     # -- enrollments
 
-    async def enrollments(self) -> Reply[Enrollments]:
+    async def enrollments(self) -> JsonReply[Enrollments]:
         """List pairings, newest first."""
         found = sorted(self._hub.fleet.enrollments.values(), key=lambda item: (-item.created_ms, item.id))
         refused = [refused_shape(item) for item in self._hub.refusals.latest()[:50]]
         return json_reply({"items": [self._shape(item) for item in found[:200]], "next": None, "refused": refused})
 
-    async def enroll(self, request: Request, body: Enroll) -> Reply[NewEnrollment]:
+    async def enroll(self, request: Request, body: Enroll) -> JsonReply[NewEnrollment]:
         """Make a join code: good once and for ten minutes unless asked otherwise; shown this once, with its line."""
         if body.devices > 1 and (body.replaces or body.name):
             raise Problem(Code.BAD_REQUEST, "a code for several devices neither names one nor takes the place of one")
@@ -179,7 +179,7 @@ class FleetRoutes:
             most = f"{CODE_LIFE_MOST_S // 86_400}d"
             raise Problem(Code.BAD_REQUEST, "a join code is good for seven days at most", hint=f"Give {most} or less.")
 
-        async def make() -> Reply[NewEnrollment]:
+        async def make() -> JsonReply[NewEnrollment]:
             hub, caller = self._hub, caller_of(request)
             code, now = secrets.new_code(), hub.now_ms()
             enrollment = Enrollment(
@@ -218,21 +218,23 @@ class FleetRoutes:
             raise Problem(Code.NOT_FOUND, f"there is no enrollment {identity[:64]}")
         return found
 
-    async def enrollment(self, enrollment: str) -> Reply[EnrollmentDetail]:
+    async def enrollment(self, enrollment: str) -> JsonReply[EnrollmentDetail]:
         """Show the state of a pairing, the words to compare, and the devices refused with its code, with reasons."""
         found = self._find_enrollment(enrollment)
         refused = [refused_shape(item) for item in self._hub.refusals.latest(found.id)]
         return json_reply({**self._shape(found), "refused": refused})
 
-    async def approve(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Reply[EnrollmentRow]:
+    async def approve(
+        self, request: Request, enrollment: str, body: Reasoned | None = None
+    ) -> JsonReply[EnrollmentRow]:
         """Approve a device, after you have seen that the words on both screens are the same."""
         return await self._decide(request, enrollment, allow=True, reason=body.reason if body else "")
 
-    async def deny(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Reply[EnrollmentRow]:
+    async def deny(self, request: Request, enrollment: str, body: Reasoned | None = None) -> JsonReply[EnrollmentRow]:
         """Deny a device; it receives the reason."""
         return await self._decide(request, enrollment, allow=False, reason=body.reason if body else "")
 
-    async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> Reply[EnrollmentRow]:
+    async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> JsonReply[EnrollmentRow]:
         caller = caller_of(request)
         found = self._find_enrollment(enrollment)
         decided = inputs.EnrollmentDecided(

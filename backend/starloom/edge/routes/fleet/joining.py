@@ -20,7 +20,7 @@ from starloom.edge.routes.bodies import Join
 from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.joining import JoinState, WheelRow
 from starloom_protocol.entities import Enrollment
 from starloom_protocol.profiles import exceeds
@@ -60,7 +60,7 @@ class Joining:
         reason = f"{problem.reason}; so it was with too many others from this address: wait {wait_s:.0f} s"
         return Problem(Code.RATE_LIMITED, reason, hint=problem.hint, retry_after_s=wait_s)
 
-    async def join(self, request: Request, body: Join) -> Reply[JoinState]:
+    async def join(self, request: Request, body: Join) -> JsonReply[JoinState]:
         """Redeem a join code with the device's own key; a refusal is shown to the owner too."""
         try:
             return await self._redeem(request, body)
@@ -80,7 +80,7 @@ class Joining:
             )
             raise
 
-    async def _redeem(self, request: Request, body: Join) -> Reply[JoinState]:
+    async def _redeem(self, request: Request, body: Join) -> JsonReply[JoinState]:
         hub = self._hub
         key = public_key(body.key)
         if key is None:
@@ -152,7 +152,7 @@ class Joining:
         owner = self._hub.access.principals.get(enrollment.owner)
         return owner.name if owner else ""
 
-    async def state(self, request: Request, enrollment: str) -> Reply[JoinState]:
+    async def state(self, request: Request, enrollment: str) -> JsonReply[JoinState]:
         """Show the state of a pairing; its id is a secret of the device that asked."""
         found = self._hub.fleet.enrollments.get(enrollment)
         if found is None or found.device is None:
@@ -179,7 +179,7 @@ class Joining:
             )
         return FileResponse(self._requirements, media_type="text/plain")
 
-    async def wheels(self) -> Reply[list[WheelRow]]:
+    async def wheels(self) -> JsonReply[list[WheelRow]]:
         """List the wheels that join.py installs, with their hashes."""
         return json_reply(await self._wheels.listing())
 

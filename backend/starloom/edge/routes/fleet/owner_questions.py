@@ -17,7 +17,7 @@ from starloom.edge.routes.bodies import Judged
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.program import on_device
 from starloom_protocol.api.joining import AskRow
 from starloom_protocol.api.lists import Items
@@ -36,22 +36,22 @@ class OwnerAsks:
         router.add_api_route(V1 + "/asks/{ask}/approve", self.approve, methods=["POST"])
         router.add_api_route(V1 + "/asks/{ask}/deny", self.deny, methods=["POST"])
 
-    async def list(self) -> Reply[Items[AskRow]]:
+    async def list(self) -> JsonReply[Items[AskRow]]:
         """List the open questions of devices to their owners, the oldest first; `answers`: where an answer counts."""
         items = []
         for asks in self._hub.fleet.asks.values():
             items += [(ask.asked_ms, ask.id, await self._shape(asks, ask)) for ask in asks.open]
         return json_reply({"items": [item[2] for item in sorted(items, key=lambda item: item[:2])], "next": None})
 
-    async def approve(self, request: Request, ask: str, body: Judged | None = None) -> Reply[AskRow]:
+    async def approve(self, request: Request, ask: str, body: Judged | None = None) -> JsonReply[AskRow]:
         """Answer yes to one call, this once, if the device takes answers from here."""
         return await self._answer(request, ask, body, allow=True)
 
-    async def deny(self, request: Request, ask: str, body: Judged | None = None) -> Reply[AskRow]:
+    async def deny(self, request: Request, ask: str, body: Judged | None = None) -> JsonReply[AskRow]:
         """Answer no; the reason goes to the device and from there to the author of the request."""
         return await self._answer(request, ask, body, allow=False)
 
-    async def _answer(self, request: Request, name: str, body: Judged | None, *, allow: bool) -> Reply[AskRow]:
+    async def _answer(self, request: Request, name: str, body: Judged | None, *, allow: bool) -> JsonReply[AskRow]:
         caller = caller_of(request)
         asks, ask = self._find(name)
         said = body or Judged()

@@ -20,7 +20,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
 from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept, Walk
@@ -60,7 +60,7 @@ class Activity:
         q: Words = "",
         cursor: Annotated[str | None, Query(max_length=100)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    ) -> Reply[Items[ActivityRow]]:
+    ) -> JsonReply[Items[ActivityRow]]:
         """List events, newest first, by person, device, subject (`kind`), constellation or words.
 
         `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`.
@@ -95,7 +95,7 @@ class Activity:
 
     async def verify(
         self, anchor: Annotated[list[str] | None, Query(max_length=20, description="POS:LINK kept elsewhere")] = None
-    ) -> Reply[ChainCheck]:
+    ) -> JsonReply[ChainCheck]:
         """Verify the whole chain: is every row as it was written? `anchor` is a link that was kept elsewhere."""
         anchors = [_anchor(text) for text in anchor or []]
         for _ in range(WALKS_MOST):
@@ -154,7 +154,7 @@ class Activity:
             yield page
             after = page[-1].pos
 
-    async def replay(self, constellation: str) -> Reply[Replayed]:
+    async def replay(self, constellation: str) -> JsonReply[Replayed]:
         """Fold the log of a constellation and decide every step again from its inputs; show any difference."""
         if self._redeciding.locked():
             raise Problem(Code.OVERLOADED, "another replay is under way", retry_after_s=5)

@@ -18,7 +18,7 @@ from starloom.edge.routes.bodies import Answered, Approved, Reasoned
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.approvals import GivenAnswer, NamedQuestionRow, Revoked, StandingRow
 from starloom_protocol.api.lists import Items
 from starloom_protocol.approval_records import Standing
@@ -41,7 +41,7 @@ class Approvals:
         router.add_api_route(V1 + "/standing-approvals", self.standing, methods=["GET"])
         router.add_api_route(V1 + "/standing-approvals/{standing}", self.revoke, methods=["DELETE"])
 
-    async def questions(self, state: Literal["open", "answered"] = "open") -> Reply[Items[NamedQuestionRow]]:
+    async def questions(self, state: Literal["open", "answered"] = "open") -> JsonReply[Items[NamedQuestionRow]]:
         """List open questions, the oldest first: approvals and tasks for people; or those lately answered here."""
         view = self._hub.questions
         if state == "open":
@@ -55,20 +55,20 @@ class Approvals:
             items.append({**entity_json.question_shape(constellation, question), "constellation_name": name})
         return json_reply({"items": items, "next": None})
 
-    async def approve(self, request: Request, approval: str, body: Approved | None = None) -> Reply[GivenAnswer]:
+    async def approve(self, request: Request, approval: str, body: Approved | None = None) -> JsonReply[GivenAnswer]:
         """Allow it, this once or always."""
         value = "always" if body and body.always else "allow"
         return await self._answer(request, approval, value, body.reason if body else "")
 
-    async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> Reply[GivenAnswer]:
+    async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> JsonReply[GivenAnswer]:
         """Deny it; the reason goes into the log."""
         return await self._answer(request, approval, "deny", body.reason if body else "")
 
-    async def answer(self, request: Request, approval: str, body: Answered) -> Reply[GivenAnswer]:
+    async def answer(self, request: Request, approval: str, body: Answered) -> JsonReply[GivenAnswer]:
         """Answer a question with one of its choices."""
         return await self._answer(request, approval, body.value, body.reason)
 
-    async def _answer(self, request: Request, approval: str, value: str, reason: str) -> Reply[GivenAnswer]:
+    async def _answer(self, request: Request, approval: str, value: str, reason: str) -> JsonReply[GivenAnswer]:
         caller = caller_of(request)
         constellation, question = await self._find(approval)
         choice = _choice(question, value)
@@ -110,12 +110,12 @@ class Approvals:
             raise Problem(Code.NOT_FOUND, reason, hint="See `starloom approvals`.")
         return matching[0]
 
-    async def standing(self) -> Reply[Items[StandingRow]]:
+    async def standing(self) -> JsonReply[Items[StandingRow]]:
         """List the standing approvals, the newest first."""
         found = sorted(self._hub.fleet.standing.values(), key=lambda item: (-item.at_ms, item.id))
         return json_reply({"items": [self._standing_shape(item) for item in found], "next": None})
 
-    async def revoke(self, request: Request, standing: str) -> Reply[Revoked]:
+    async def revoke(self, request: Request, standing: str) -> JsonReply[Revoked]:
         """Revoke a standing approval: its call asks again from the next plan on."""
         revoked = inputs.StandingRevoked(by=caller_of(request).by, id=new_id(), standing=standing)
         accepted(await self._hub.inbox.ask(revoked))

@@ -20,7 +20,7 @@ from starloom.edge.routes.bodies import Body, Name
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.lists import Items
 from starloom_protocol.api.secrets import SecretRow, SetSecret
 from starloom_protocol.entities import Secret
@@ -70,15 +70,15 @@ class Secrets:
         router.add_api_route(_S + "/{name}", self.put, methods=["PUT"])
         router.add_api_route(_S + "/{name}", self.remove, methods=["DELETE"], status_code=204)
 
-    async def secrets(self) -> Reply[Items[SecretRow]]:
+    async def secrets(self) -> JsonReply[Items[SecretRow]]:
         """List the secrets: names, versions, who may receive them, last use. Their values are never shown."""
         kept = sorted(self._hub.access.secrets.values(), key=lambda record: record.name)
         return json_reply({"items": [self._shape(record) for record in kept], "next": None})
 
-    async def put(self, request: Request, name: SecretName, body: NewValue) -> Reply[SetSecret]:
+    async def put(self, request: Request, name: SecretName, body: NewValue) -> JsonReply[SetSecret]:
         """Set a secret, or replace its value. The answer has its metadata, never the value."""
 
-        async def make() -> Reply[SetSecret]:
+        async def make() -> JsonReply[SetSecret]:
             hub, caller = self._hub, caller_of(request)
             if not SECRET_NAME.fullmatch(name):
                 reason = "a name has letters, digits, `-`, `_` and `.`, begins with none of `-.`, and has at most 64"

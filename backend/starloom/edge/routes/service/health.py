@@ -12,7 +12,7 @@ from starloom.access.guard import V1
 from starloom.edge.agents.aip import AipEndpoint
 from starloom.edge.hub import Hub
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.service import Health, Readiness
 from starloom_protocol.vocabulary import DeviceLink
 
@@ -34,12 +34,12 @@ class Service:
         router.add_api_route("/metrics", self.metrics, methods=["GET"], response_class=PlainTextResponse)
         router.add_api_route(V1 + "/openapi.json", self.openapi, methods=["GET"], include_in_schema=False)
 
-    async def healthz(self) -> Reply[Health]:
+    async def healthz(self) -> JsonReply[Health]:
         """Show that the process answers, and whether this hub owns the shard or stands by."""
         ownership = self._hub.ownership
         return json_reply({"status": "ok", "role": "owner" if ownership is None or ownership.owns else "standby"})
 
-    async def readyz(self) -> Reply[Readiness]:
+    async def readyz(self) -> JsonReply[Readiness]:
         """Show whether the hub is ready for work, and if not, the part that it waits for."""
         waiting = self._hub.ready()
         if waiting:

@@ -21,7 +21,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.history import Uploaded
 from starloom_protocol.vocabulary import Code
 
@@ -129,7 +129,7 @@ class Artifacts:
 
     # -- people
 
-    async def upload(self, request: Request) -> Reply[Uploaded]:
+    async def upload(self, request: Request) -> JsonReply[Uploaded]:
         """Keep the body as an artifact and return its hash; larger files are put by a device (`artifact.put`)."""
         raw = await request.body()
         put = partial(self._hub.artifacts.put_bytes, owner=f"person:{caller_of(request).principal}")

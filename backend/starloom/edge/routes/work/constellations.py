@@ -14,7 +14,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import difference, fold_to_version
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.store.port import StreamRow
 from starloom_protocol.api.constellations import Comparison, ConstellationRow, Result, Snapshot, VersionRow
 from starloom_protocol.api.lists import Items
@@ -50,7 +50,7 @@ class Constellations:
         cursor: Annotated[str | None, Query(max_length=200)] = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 50,
         tries: bool = False,
-    ) -> Reply[Items[ConstellationRow]]:
+    ) -> JsonReply[Items[ConstellationRow]]:
         """List constellations, newest first; those that only tried a row (label `try`) with `tries` alone."""
         hub = self._hub
         known = hub.fleet.device(device) if device else None
@@ -93,12 +93,12 @@ class Constellations:
 
     async def snapshot(
         self, constellation: str, version: Annotated[int | None, Query(ge=0, le=1_000_000)] = None
-    ) -> Reply[Snapshot]:
+    ) -> JsonReply[Snapshot]:
         """Show a constellation as it is, or as it was at the end of a version."""
         seq, entities = await self.entities(constellation, version)
         devices = dict(self._hub.fleet.devices)
 
-        def make() -> Reply[Snapshot]:
+        def make() -> JsonReply[Snapshot]:
             return json_reply(entity_json.snapshot(entity_json.Constellation(constellation, seq, entities), devices))
 
         return await asyncio.to_thread(make) if len(entities) > THREAD_ABOVE_ENTITIES else make()
@@ -133,7 +133,7 @@ class Constellations:
                 break
         return events
 
-    async def result(self, constellation: str) -> Reply[Result]:
+    async def result(self, constellation: str) -> JsonReply[Result]:
         """Give the answer alone."""
         found = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
         if found is None:
@@ -142,7 +142,7 @@ class Constellations:
         shape = entity_json.answer_shape(answer, self._hub.fleet.devices)
         return json_reply({"id": head.id, "constellation_state": head.state, "fault": head.fault, **shape})
 
-    async def versions(self, constellation: str) -> Reply[Items[VersionRow]]:
+    async def versions(self, constellation: str) -> JsonReply[Items[VersionRow]]:
         """List the versions of the plan: author, trigger, reason, what changed."""
         seq, entities = await self.entities(constellation)
         found = entity_json.Constellation(
@@ -156,7 +156,7 @@ class Constellations:
         constellation: str,
         first: Annotated[int, Query(alias="from", ge=0, le=1_000_000)],
         second: Annotated[int, Query(alias="to", ge=0, le=1_000_000)],
-    ) -> Reply[Comparison]:
+    ) -> JsonReply[Comparison]:
         """Compare the plans of two versions."""
         await self.entities(constellation)
         events = await self.log(constellation)

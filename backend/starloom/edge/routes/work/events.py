@@ -14,7 +14,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.history import EventPage, Output, OutputLine
 from starloom_protocol.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
@@ -55,7 +55,7 @@ class EventRoutes:
         wait_s: WaitS = 0,
         limit: Limit = 500,
         until: Literal["final"] | None = None,
-    ) -> Reply[EventPage] | StreamingResponse:
+    ) -> JsonReply[EventPage] | StreamingResponse:
         """Return events with a higher number than `after`; wait for one, or stream them (`text/event-stream`).
 
         A stream stays open until the client closes it, or with `until=final` until the constellation ends.
@@ -69,7 +69,7 @@ class EventRoutes:
         found = await self._wait(constellation, after, limit, wait_s)
         last_seq = decode_event(found[-1]).seq if found else after
         body = b'{"items":[' + b",".join(found) + b'],"next":' + str(last_seq).encode() + b"}"
-        return Reply(body)
+        return JsonReply(body)
 
     async def _wait(self, constellation: str, after: int, limit: int, wait_s: float) -> list[bytes]:
         reads = self._hub.reads
@@ -120,7 +120,7 @@ class EventRoutes:
         offset: Offset = None,
         tail: Tail = 64 * 1024,
         q: Annotated[str | None, Query(max_length=200)] = None,
-    ) -> Reply[Output]:
+    ) -> JsonReply[Output]:
         """Return output of an attempt: its last `tail` bytes, from `offset` on, or the lines that contain `q`."""
         await self._known(constellation)
         hub = self._hub

@@ -24,7 +24,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
-from starloom.edge.web.response_types import Reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.history import BlameLine, BlameRow, Forked, Undone
 from starloom_protocol.api.lists import Items
 from starloom_protocol.edits import EditOperation
@@ -48,10 +48,10 @@ class Forks:
         router.add_api_route(_C + "/undo", self.undo, methods=["POST"])
         router.add_api_route(_C + "/blame", self.blame, methods=["GET"])
 
-    async def fork(self, request: Request, constellation: str, body: Fork) -> Reply[Forked]:
+    async def fork(self, request: Request, constellation: str, body: Fork) -> JsonReply[Forked]:
         """Make a new constellation from a version or from a task on; results before that are used again, not made."""
 
-        async def make() -> Reply[Forked]:
+        async def make() -> JsonReply[Forked]:
             if (body.from_version is None) == (body.from_task is None):
                 reason = "give exactly one of from_version and from_task"
                 raise Problem(Code.BAD_REQUEST, reason, hint="See the versions: starloom show.")
@@ -93,10 +93,10 @@ class Forks:
             raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}", hint=hint)
         return found
 
-    async def undo(self, request: Request, constellation: str, body: UndoWork) -> Reply[Undone]:
+    async def undo(self, request: Request, constellation: str, body: UndoWork) -> JsonReply[Undone]:
         """Undo the work of finished tasks, by the calls that they declare, in reverse order."""
 
-        async def make() -> Reply[Undone]:
+        async def make() -> JsonReply[Undone]:
             caller = caller_of(request)
             requested = inputs.UndoRequested(
                 by=caller.by,
@@ -111,7 +111,7 @@ class Forks:
 
         return await self._repeats.once(request, make)
 
-    async def blame(self, constellation: str, task: str | None = None) -> Reply[Items[BlameRow]]:
+    async def blame(self, constellation: str, task: str | None = None) -> JsonReply[Items[BlameRow]]:
         """List the versions that made each task and dependency as it is: who, when, why; `task` asks for one task."""
         _, entities = await self._constellations.entities(constellation)
         return json_reply({"items": await asyncio.to_thread(_blame, entities, task), "next": None})
