@@ -234,7 +234,7 @@ def test_each_demand_of_a_plan_is_placed_as_it_would_be_alone() -> None:
         {"id": "facts", "tool": "system.info", "device": {"name": "nas"}},
     ]
 
-    def alone(chosen: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    def alone(chosen: list[dict[str, Any]]) -> dict[str, TaskPreviewRow]:
         checked = check_plan({"starloom": 1, "name": "x", "tasks": chosen, "dependencies": []})
         assert checked.plan is not None
         return shown(view, checked.plan)
