@@ -6,8 +6,9 @@ import asyncio
 import base64
 import heapq
 import json
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,10 +42,12 @@ from starloom.planner.context import PromptPart
 from starloom.planner.fleet import FleetView as PlannersFleet
 from starloom.planner.matching import Match, Matched
 from starloom.planner.model.prompt import planning_parts
+from starloom.planner.preview import preview
 from starloom.planner.refusals import refused
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol import frames as f
+from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.channel import (
     ChannelKeys,
     channel_keys,
@@ -59,6 +62,7 @@ from starloom_protocol.entities import Fault, Offer, ToolOffer
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.session import Session, Side, device_id, proof_bytes
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
+from tests.edge.answers import held_to_its_type
 from tests.waiting import PATIENCE_S
 
 URL = "http://127.0.0.1:8470"
@@ -119,8 +123,8 @@ class NoRecipes:
     def plan_recipe(self, name: str, params: Any) -> PlanCheck:
         return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, reason=f"there is no recipe {name}")])
 
-    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> dict[str, Any]:
-        return {"name": plan.name, "plan_hash": plan.hash, "tasks": [{"id": spec.id} for spec in plan.specs]}
+    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview:
+        return preview(plan, PlannersFleet(), words=words, by=by).plain()
 
     def brief(self, words: str, today: str = "") -> Brief:
         return brief(words, PlannersFleet(), (), today=today)
@@ -163,7 +167,9 @@ class World:
         given = self.token if token is None else token
         headers = {"Authorization": f"Bearer {given}"} if given else {}
         transport = httpx.ASGITransport(app=self.app, client=("127.0.0.1", 40000))
-        return httpx.AsyncClient(transport=transport, base_url=url or self.hub.settings.url, headers=headers)
+        hooks: dict[str, list[Callable[..., Any]]] = {"response": [partial(held_to_its_type, self.app)]}
+        base = url or self.hub.settings.url
+        return httpx.AsyncClient(transport=transport, base_url=base, headers=headers, event_hooks=hooks)
 
     def socket(self, path: str, headers: dict[str, str] | None = None) -> Ws:
         return Ws(self.app, path, {"host": f"127.0.0.1:{self.hub.settings.port}", **(headers or {})})

@@ -54,6 +54,7 @@ from starloom.edge.web.admission import Admission, guarded_route
 from starloom.edge.web.cut_requests import CutShort
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.replies import Repeats
+from starloom.edge.web.response_types import Application
 from starloom.edge.web.shield import Shield
 
 
@@ -113,7 +114,7 @@ def build(
     hub: Hub, files: Files, lifespan: Lifespan[FastAPI] | None = None, gauges: Mapping[str, Gauge] | None = None
 ) -> Edge:
     """Return the application over finished objects."""
-    app = FastAPI(
+    app = Application(
         title="Starloom",
         version="1",
         openapi_url=None,

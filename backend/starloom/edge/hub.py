@@ -38,6 +38,7 @@ from starloom.planner.matching import Matched
 from starloom.program import NAME
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
+from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
 from starloom_protocol.lab_records import LabFault
@@ -55,7 +56,7 @@ class Planner(Protocol):
 
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck: ...
 
-    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> dict[str, Any]: ...
+    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview: ...
 
     def brief(self, words: str, today: str = "") -> Brief: ...
 

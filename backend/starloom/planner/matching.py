@@ -28,6 +28,7 @@ from starloom.planner.phrases import (
     spellings,
 )
 from starloom.planner.slots import Taken, Trust, take
+from starloom_protocol.api.previews import RecipeCandidate
 from starloom_protocol.plan import Recipe, recipe_values
 
 WORDS_MOST = 60
@@ -66,7 +67,7 @@ class Candidate:
     params: Mapping[str, Any] = field(default_factory=dict)
     missing: tuple[Missing, ...] = ()
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> RecipeCandidate:
         """Return it as a JSON value."""
         return {
             "recipe": self.recipe,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -23,6 +22,7 @@ from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetView
 from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
 from starloom.program import on_device
+from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
@@ -97,7 +97,7 @@ class Preview:
         found = {(item.device, item.line): item for task in self.tasks for item in task.missing}
         return tuple(found.values())
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> PlanPreview:
         """Return it as the JSON value that page and command line show."""
         return {
             "name": self.plan.name,
@@ -116,11 +116,11 @@ class Preview:
         }
 
 
-def _plain_grant(item: MissingGrant) -> dict[str, Any]:
+def _plain_grant(item: MissingGrant) -> GrantLine:
     return {"device": item.device, "grant": item.grant, "line": item.line, "task": item.task}
 
 
-def _plain_task(task: TaskPreview) -> dict[str, Any]:
+def _plain_task(task: TaskPreview) -> TaskPreviewRow:
     return {
         "id": task.id,
         "tool": task.tool,

@@ -11,6 +11,7 @@ from typing import Any
 
 from starloom.core.state.model import Access
 from starloom.core.state.queues.secret_needs import Needs, needs_of, set_line, withheld
+from starloom_protocol.api.previews import SecretNeed
 from starloom_protocol.entities import Device, Secret, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
 
@@ -24,7 +25,7 @@ class SecretFlow:
     tasks: tuple[str, ...]
     devices: tuple[str, ...]
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> SecretNeed:
         """Return it as the JSON value that page and command line show."""
         return {
             "name": self.name,

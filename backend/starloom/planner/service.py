@@ -18,6 +18,7 @@ from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import preview
 from starloom.planner.refusals import examples, refused
+from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, RecipeVersion
 from starloom_protocol.plan import PlanCheck
@@ -63,7 +64,7 @@ class Planning:
         """Return requests in words that would work on the devices of now."""
         return examples(self._fleet())
 
-    def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "") -> dict[str, Any]:
+    def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "") -> PlanPreview:
         """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words."""
         return preview(plan, self._fleet(), words=words, by=by).plain()
 

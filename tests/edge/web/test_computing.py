@@ -6,12 +6,12 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from starloom.edge.web.computing import AT_ONCE, OF_ONE_MOST
+from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.edits import LoweredPlan
 from tests.edge.world import NoRecipes, World, a_world, settle
 from tests.waiting import PATIENCE_S
@@ -35,7 +35,7 @@ class Slow(NoRecipes):
         self.may_end = threading.Event()
         self.begun = 0
 
-    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> dict[str, Any]:
+    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview:
         if len(plan.specs) > 1:
             self.begun += 1
             assert self.may_end.wait(PATIENCE_S)

@@ -12,6 +12,23 @@ from typing import Any
 import msgspec
 
 from starloom.settings import VERSION
+from starloom_protocol.api.approvals import CallRow, QuestionRow
+from starloom_protocol.api.constellations import (
+    AnswerPart,
+    AnswerShape,
+    AttemptRow,
+    ConstellationRow,
+    DependencyRow,
+    Metrics,
+    Snapshot,
+    TaskRow,
+    VersionRow,
+    WaitingRow,
+)
+from starloom_protocol.api.controls import StopRow
+from starloom_protocol.api.fleet import DeviceRow, DeviceState, EnrollmentRow, ToolRow
+from starloom_protocol.api.people import TokenState
+from starloom_protocol.approval_records import Call
 from starloom_protocol.entities import (
     Answer,
     Attempt,
@@ -89,7 +106,7 @@ class Constellation:
         return sorted(numbered)
 
 
-def row(head: Head, answer: Answer | None) -> dict[str, Any]:
+def row(head: Head, answer: Answer | None) -> ConstellationRow:
     """Return a line of the list of constellations."""
     return {
         "id": head.id,
@@ -108,19 +125,19 @@ def row(head: Head, answer: Answer | None) -> dict[str, Any]:
     }
 
 
-def snapshot(found: Constellation, devices: Mapping[str, Device]) -> dict[str, Any]:
+def snapshot(found: Constellation, devices: Mapping[str, Device]) -> Snapshot:
     """Return a whole constellation: `{id, name, request, state, version, seq, answer, tasks, ...}`."""
     head = found.head
     tasks = [task_shape(found, name, devices) for name in found.table("spec")]
     return {
         **row(head, found.answer),
         "seq": found.seq,
-        "origin": plain(head.origin) if head.origin else None,
+        "origin": head.origin,
         "undone_from": head.undone_from,
         "params": value_of(head.params),
-        "policy": plain(head.policy),
+        "policy": head.policy,
         "plan_hash": head.plan_hash,
-        "fault": plain(head.fault) if head.fault else None,
+        "fault": head.fault,
         "answer": answer_shape(found.answer, devices),
         "tasks": tasks,
         "dependencies": [dependency_shape(dep) for dep in found.table("dep").values()],
@@ -130,16 +147,16 @@ def snapshot(found: Constellation, devices: Mapping[str, Device]) -> dict[str, A
     }
 
 
-def _waiting(task: Mapping[str, Any]) -> dict[str, Any]:
+def _waiting(task: TaskRow) -> WaitingRow:
     return {"task": task["id"], "state": task["state"], "reason": task["reason"], "word": task["word"]}
 
 
-def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -> dict[str, Any]:
+def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -> TaskRow:
     """Return a task with its spec, where it stands, and how that is shown."""
     spec: TaskSpec = found.table("spec")[name]
     record: TaskRecord | None = found.table("task").get(name)
     group: GroupRecord | None = found.table("group").get(name)
-    shape: dict[str, Any] = {
+    shape: TaskRow = {
         "id": name,
         "kind": "group" if spec.for_each or spec.nested else ("question" if spec.person else "task"),
         "tool": spec.tool,
@@ -161,7 +178,7 @@ def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -
         "since": None,
         "attempts": [],
         "reused_from": None,
-        "spec": plain(spec),
+        "spec": spec,
     }
     if record is not None:
         last: Attempt | None = found.table("attempt").get(f"{name}/{record.attempt}")
@@ -206,7 +223,7 @@ def name_of(device: str | None, devices: Mapping[str, Device]) -> str | None:
     return known.name if known else device
 
 
-def attempt_shape(number: int, attempt: Attempt, devices: Mapping[str, Device]) -> dict[str, Any]:
+def attempt_shape(number: int, attempt: Attempt, devices: Mapping[str, Device]) -> AttemptRow:
     return {
         "number": number,
         "round": attempt.round,
@@ -230,8 +247,8 @@ def attempt_shape(number: int, attempt: Attempt, devices: Mapping[str, Device]) 
     }
 
 
-def dependency_shape(dependency: Dependency) -> dict[str, Any]:
-    shape: dict[str, Any] = {
+def dependency_shape(dependency: Dependency) -> DependencyRow:
+    shape: DependencyRow = {
         "id": dependency_id(dependency),
         "from": dependency.source,
         "to": dependency.target,
@@ -246,11 +263,11 @@ def dependency_shape(dependency: Dependency) -> dict[str, Any]:
     return shape
 
 
-def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> dict[str, Any]:
+def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> AnswerShape:
     """Return the answer of a constellation; an absent answer is of state none."""
     if answer is None:
         return {"state": "none", "sentence": "", "items": []}
-    items = [
+    items: list[AnswerPart] = [
         {
             "title": item.title,
             "show": item.show,
@@ -268,17 +285,15 @@ def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> dict[s
         }
         for item in answer.items
     ]
-    told: dict[str, Any] = {"state": answer.state, "sentence": answer.sentence, "items": items}
+    told: AnswerShape = {"state": answer.state, "sentence": answer.sentence, "items": items}
     if answer.words:
-        told |= {
-            "words": answer.words,
-            "cites": [{"task": cite.task, "pointer": cite.pointer} for cite in answer.cites],
-            "struck": list(answer.struck),
-        }
+        told["words"] = answer.words
+        told["cites"] = [{"task": cite.task, "pointer": cite.pointer} for cite in answer.cites]
+        told["struck"] = list(answer.struck)
     return told
 
 
-def question_shape(constellation: str, question: Question) -> dict[str, Any]:
+def question_shape(constellation: str, question: Question) -> QuestionRow:
     return {
         "id": f"{constellation}:{question.id}",
         "constellation": constellation,
@@ -286,7 +301,7 @@ def question_shape(constellation: str, question: Question) -> dict[str, Any]:
         "kind": question.kind,
         "task": question.task,
         "text": question.text,
-        "choices": [plain(choice) for choice in question.choices],
+        "choices": question.choices,
         "effects": list(question.effects),
         "wider": list(question.wider),
         "operations": parse(question.operations) if question.operations else [],
@@ -298,12 +313,22 @@ def question_shape(constellation: str, question: Question) -> dict[str, Any]:
         "answered_by": question.answered_by,
         "answered_at": iso(question.answered_ms),
         "reason": question.reason,
-        "calls": [{**plain(call), "args": value_of(call.args)} for call in question.calls],
+        "calls": [_call(call) for call in question.calls],
         "once_because": question.once_because,
     }
 
 
-def version_shape(version: Version) -> dict[str, Any]:
+def _call(call: Call) -> CallRow:
+    return {
+        "args": value_of(call.args),
+        "devices": call.devices,
+        "effects": call.effects,
+        "task": call.task,
+        "tool": call.tool,
+    }
+
+
+def version_shape(version: Version) -> VersionRow:
     return {
         "number": version.number,
         "author": version.author,
@@ -317,7 +342,7 @@ def version_shape(version: Version) -> dict[str, Any]:
     }
 
 
-def metrics(found: Constellation) -> dict[str, Any]:
+def metrics(found: Constellation) -> Metrics:
     """Return counts by state, and wall time beside the tasks' times added up."""
     states: dict[str, int] = {}
     for record in found.table("task").values():
@@ -340,7 +365,14 @@ def metrics(found: Constellation) -> dict[str, Any]:
     }
 
 
-def device_shape(device: Device, offer: Offer | None, running: int = 0, health: Health | None = None) -> dict[str, Any]:
+def device_shape(device: Device, offer: Offer | None, running: int = 0, health: Health | None = None) -> DeviceRow:
+    """Return a device with the names of its tools."""
+    tools = sorted(tool.name for tool in offer.tools if not tool.unavailable) if offer else []
+    return {**device_state(device, offer, running, health), "tools": tools}
+
+
+def device_state(device: Device, offer: Offer | None, running: int, health: Health | None) -> DeviceState:
+    """Return a device without its tools."""
     return {
         "id": device.id,
         "name": device.name,
@@ -371,11 +403,10 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0, health: 
         "grants": offer.grants if offer else [],
         "slots": offer.slots if offer else 0,
         "running": running,
-        "tools": sorted(tool.name for tool in offer.tools if not tool.unavailable) if offer else [],
     }
 
 
-def stop_shape(row: Stopping, device: Device | None) -> dict[str, Any]:
+def stop_shape(row: Stopping, device: Device | None) -> StopRow:
     """Return the part of one device in the last stop-all, and whether it confirmed."""
     return {
         "id": row.device,
@@ -396,7 +427,7 @@ def _load(device: Device, offer: Offer | None, running: int) -> str:
     return "busy" if offer is not None and running >= offer.slots else "free"
 
 
-def tools_shape(offer: Offer | None) -> list[dict[str, Any]]:
+def tools_shape(offer: Offer | None) -> list[ToolRow]:
     """Return a device's tools with their schemas and why one is unavailable."""
     return [
         {
@@ -414,7 +445,7 @@ def tools_shape(offer: Offer | None) -> list[dict[str, Any]]:
     ]
 
 
-def enrollment_shape(enrollment: Enrollment) -> dict[str, Any]:
+def enrollment_shape(enrollment: Enrollment) -> EnrollmentRow:
     return {
         "id": enrollment.id,
         "state": enrollment.state,
@@ -438,7 +469,7 @@ def enrollment_shape(enrollment: Enrollment) -> dict[str, Any]:
     }
 
 
-def token_shape(token: Token, last_used_ms: int) -> dict[str, Any]:
+def token_shape(token: Token, last_used_ms: int) -> TokenState:
     return {
         "id": token.id,
         "kind": token.kind,

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from starloom.edge.live.entity_json import plain
+from starloom_protocol.api.constellations import Difference, PlanItem
 from starloom_protocol.entities import decode_entity
 from starloom_protocol.feed import decode_event
 
@@ -54,7 +55,7 @@ def fold_at_version(
     return None
 
 
-def difference(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, Any]:
+def difference(before: dict[str, bytes], after: dict[str, bytes]) -> Difference:
     """Return the additions, removals and changes between two plans: specs, dependencies and rules."""
     old = {key: raw for key, raw in before.items() if key.startswith(_PLAN_KINDS)}
     new = {key: raw for key, raw in after.items() if key.startswith(_PLAN_KINDS)}
@@ -62,7 +63,7 @@ def difference(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, A
         "added": [_item(key, new[key]) for key in sorted(new.keys() - old.keys())],
         "removed": [_item(key, old[key]) for key in sorted(old.keys() - new.keys())],
         "changed": [
-            {**_name(key), "before": before_fields, "after": after_fields}
+            {"kind": _kind(key), "id": _identity(key), "before": before_fields, "after": after_fields}
             for key in sorted(old.keys() & new.keys())
             for before_fields, after_fields in [_changed(key, old[key], new[key])]
             if before_fields or after_fields
@@ -70,13 +71,17 @@ def difference(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, A
     }
 
 
-def _name(key: str) -> dict[str, str]:
-    kind, _, identity = key.partition("/")
-    return {"kind": {"spec": "task", "dep": "dependency"}.get(kind, kind), "id": identity}
+def _kind(key: str) -> str:
+    kind = key.partition("/")[0]
+    return {"spec": "task", "dep": "dependency"}.get(kind, kind)
 
 
-def _item(key: str, raw: bytes) -> dict[str, Any]:
-    return {**_name(key), "value": plain(decode_entity(key, raw))}
+def _identity(key: str) -> str:
+    return key.partition("/")[2]
+
+
+def _item(key: str, raw: bytes) -> PlanItem:
+    return {"kind": _kind(key), "id": _identity(key), "value": plain(decode_entity(key, raw))}
 
 
 def _changed(key: str, before: bytes, after: bytes) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -6,6 +6,7 @@ direct_calls      the short way to an endpoint for a valid request
 strict_json       bodies as JSON without doubtful parts
 computing         threads for large documents, in turns by caller
 problems          errors as `application/problem+json`
+response_types    the declared types of answers, in the OpenAPI document
 replies           answers as JSON, and repeated requests of this process
 cut_requests      the answer to a request that a stopping hub ends
 sockets           an accepted websocket, and the bound on those that have proved nothing yet

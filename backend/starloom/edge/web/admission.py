@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -25,6 +25,7 @@ from starloom.access.view import BEARER, SESSION, AccessView
 from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
+from starloom.edge.web.response_types import described, response_type
 from starloom.edge.web.strict_json import StrictRequest
 from starloom_protocol.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code, PrincipalKind
@@ -254,6 +255,10 @@ def guarded_route(
     """
 
     class GuardedRoute(APIRoute):
+        def __init__(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
+            kind = response_type(endpoint)
+            super().__init__(path, endpoint, **(more if kind is None else described(kind, more)))
+
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
             # Routes are asked one after the other: almost all say no, and that has to be cheap.
             if self.path_regex.match(scope["path"]) is None:

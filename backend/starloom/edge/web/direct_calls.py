@@ -14,6 +14,8 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from starloom.edge.web.response_types import response_type
+
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -33,7 +35,8 @@ def directly(route: APIRoute, handle: Handler) -> Handler:
     if not plain or takes.dependencies or names != set(inspect.signature(endpoint).parameters):
         return handle
     returns = inspect.signature(endpoint).return_annotation
-    if not inspect.iscoroutinefunction(endpoint) or returns not in (Response, "Response"):
+    answers = returns in (Response, "Response") or response_type(endpoint) is not None
+    if not inspect.iscoroutinefunction(endpoint) or not answers:
         return handle
 
     async def call(request: Request) -> Response:

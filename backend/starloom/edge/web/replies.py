@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TypeVar, cast
 
 import msgspec
 from fastapi import Request
@@ -18,18 +18,20 @@ from starlette.responses import Response
 
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
+from starloom.edge.web.response_types import JsonReply, Shape
 from starloom_protocol.vocabulary import Code
 
 KEY_HEADER = "idempotency-key"
 KEY_MAX = 128
 _KEPT_S = 600.0
 _KEPT_MAX = 1_000
+_Answer = TypeVar("_Answer", bound=Response)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def json_reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_reply(value: Shape, status: int = 200, headers: dict[str, str] | None = None) -> JsonReply[Shape]:
     """Return a JSON answer."""
-    return Response(_encoder.encode(value), status, headers, media_type="application/json")
+    return JsonReply(_encoder.encode(value), status, headers)
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -65,7 +67,7 @@ class Repeats:
         self._making: dict[tuple[str, str, str], asyncio.Lock] = {}
         self._kept: OrderedDict[tuple[str, str, str], tuple[float, str, Response | None]] = OrderedDict()
 
-    async def once(self, request: Request, make: Callable[[], Awaitable[Response]], *, secret: str = "") -> Response:
+    async def once(self, request: Request, make: Callable[[], Awaitable[_Answer]], *, secret: str = "") -> _Answer:
         """Return the answer of `make`, or the one that the same request of the same caller had before.
 
         `secret` names what the answer holds that is shown once; such an answer is not kept.
@@ -88,8 +90,8 @@ class Repeats:
                 self._making.pop(where, None)
 
     async def _once(
-        self, where: tuple[str, str, str], fingerprint: str, make: Callable[[], Awaitable[Response]], secret: str
-    ) -> Response:
+        self, where: tuple[str, str, str], fingerprint: str, make: Callable[[], Awaitable[_Answer]], secret: str
+    ) -> _Answer:
         self._drop_old()
         known = self._kept.get(where)
         if known is not None:
@@ -98,7 +100,7 @@ class Repeats:
             if known[2] is None:
                 reason = f"this key has made {secret} already; it was shown then and cannot be shown again"
                 raise Problem(Code.CONFLICT, reason, hint="Ask again with a new key, and revoke what you do not have.")
-            return known[2]
+            return cast("_Answer", known[2])  # one route answers by one type
         response = await make()
         self._kept[where] = (self._monotonic_s() + _KEPT_S, fingerprint, None if secret else response)
         return response

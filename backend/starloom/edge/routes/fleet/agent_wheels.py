@@ -12,9 +12,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from starloom.edge.web.problems import Problem
+from starloom_protocol.api.joining import WheelRow
 from starloom_protocol.version import release_numbers
 from starloom_protocol.vocabulary import Code
 
@@ -49,7 +49,7 @@ class Wheels:
             # A request for the wheels is answered that there are none; the reason is in this log.
             _log.warning("the agent's wheels could not be built: %s", error)
 
-    async def listing(self) -> list[dict[str, Any]]:
+    async def listing(self) -> list[WheelRow]:
         """Return `{name, version, file, sha256, bytes}` of each wheel; in a checkout, build stale ones first.
 
         The hub's own two have their newest version alone. Other packages may have one file for each platform.
@@ -83,10 +83,10 @@ class Wheels:
                 return self._folder / file
         raise Problem(Code.NOT_FOUND, f"there is no wheel {file[:100]}", hint="See /agent/wheels.json.")
 
-    def _list(self) -> list[dict[str, Any]]:
+    def _list(self) -> list[WheelRow]:
         if not self._folder.is_dir():
             return []
-        found = []
+        found: list[WheelRow] = []
         for path in sorted(self._folder.glob("*.whl")):
             parts = path.name.split("-")
             if len(parts) < 5 or not path.is_file():
@@ -119,7 +119,7 @@ def _stale(sources: Sequence[Path], folder: Path) -> list[Path]:
     return found
 
 
-def _newest(name: str, listed: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _newest(name: str, listed: Sequence[WheelRow]) -> WheelRow:
     return max((item for item in listed if item["name"] == name), key=lambda item: release_numbers(item["version"]))
 
 

@@ -10,7 +10,6 @@ import asyncio
 import mimetypes
 import re
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
@@ -21,6 +20,7 @@ from starloom.edge.routes.fleet.join_lines import qr
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem
 from starloom.settings import is_loopback
+from starloom_protocol.api.fleet import PageAddress
 from starloom_protocol.vocabulary import Code
 
 PAGE_CSP = (
@@ -51,7 +51,7 @@ _ABSENT = """<!doctype html>
 """
 
 
-def open_again(url: str, lan: LanState) -> dict[str, Any]:
+def open_again(url: str, lan: LanState) -> PageAddress:
     """Return where a person opens the page of a tab that is asleep, and the QR code of it for a phone."""
     parts = urlsplit(url)
     named = parts.scheme == "https" and not is_loopback(parts.hostname or "")

@@ -8,10 +8,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
 
 from starloom.access.refusals import Refused
 from starloom.access.secrets import new_id
@@ -22,11 +21,15 @@ from starloom.edge.routes.bodies import SignedBody
 from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.joining import LeftHub, OfferedAgent, SignedAnswer
 from starloom_protocol.entities import Device
 from starloom_protocol.signed_requests import LEAVE, UPGRADE, answer_bytes, request_bytes
 from starloom_protocol.vocabulary import Code
 
 DOOR = "signed"
+
+_Said = TypeVar("_Said")
 
 
 class Signed:
@@ -41,7 +44,7 @@ class Signed:
         router.add_api_route("/agent/leave", self.leave, methods=["POST"])
         router.add_api_route("/agent/upgrade", self.upgrade, methods=["POST"])
 
-    async def leave(self, request: Request, body: SignedBody) -> Response:
+    async def leave(self, request: Request, body: SignedBody) -> JsonReply[SignedAnswer[LeftHub]]:
         """Remove a device that asks for it with its key; a repeated request gets the same answer."""
         device = self._device(request, LEAVE, body)
         left = inputs.DeviceControlled(
@@ -50,7 +53,7 @@ class Signed:
         accepted(await self._hub.inbox.ask(left))
         return self._answer(LEAVE, body, {"left": True, "name": device.name})
 
-    async def upgrade(self, request: Request, body: SignedBody) -> Response:
+    async def upgrade(self, request: Request, body: SignedBody) -> JsonReply[SignedAnswer[OfferedAgent]]:
         """Name the agent that this hub hands out, with the hash of each file, for the device to install on its own."""
         device = self._device(request, UPGRADE, body)
         if device.revoked:
@@ -92,7 +95,7 @@ class Signed:
         hint = "Only the device itself can ask this, on the hub that it has joined."
         raise Problem(code, reason, hint=hint, status=0 if wait_s else 403, retry_after_s=wait_s)
 
-    def _answer(self, what: str, body: SignedBody, answer: dict[str, Any]) -> Response:
+    def _answer(self, what: str, body: SignedBody, answer: _Said) -> JsonReply[SignedAnswer[_Said]]:
         key = self._hub.key
         signed = answer_bytes(what, hub=key.text, device=body.device, nonce=body.nonce, answer=answer)
         return json_reply({"answer": answer, "signature": key.sign(signed)})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
 
 from starloom.access import secrets
 from starloom.access.guard import V1
@@ -21,6 +20,18 @@ from starloom.edge.routes.fleet.join_lines import ways
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.fleet import (
+    Capability,
+    DeviceDetail,
+    DeviceRow,
+    EnrollmentDetail,
+    EnrollmentRow,
+    Enrollments,
+    NewEnrollment,
+    RefusedRow,
+)
+from starloom_protocol.api.lists import Items
 from starloom_protocol.entities import Device, Enrollment
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect
@@ -43,7 +54,7 @@ class FleetRoutes:
         router.add_api_route(V1 + "/devices/{device}/{action}", self.control, methods=["POST"])
         router.add_api_route(V1 + "/capabilities", self.capabilities, methods=["GET"])
         router.add_api_route(V1 + "/enrollments", self.enrollments, methods=["GET"])
-        router.add_api_route(V1 + "/enrollments", self.enroll, methods=["POST"])
+        router.add_api_route(V1 + "/enrollments", self.enroll, methods=["POST"], status_code=201)
         router.add_api_route(V1 + "/enrollments/{enrollment}", self.enrollment, methods=["GET"])
         router.add_api_route(V1 + "/enrollments/{enrollment}/approve", self.approve, methods=["POST"])
         router.add_api_route(V1 + "/enrollments/{enrollment}/deny", self.deny, methods=["POST"])
@@ -57,29 +68,31 @@ class FleetRoutes:
             )
         return found
 
-    def _device(self, device: Device) -> dict[str, object]:
+    def _device(self, device: Device) -> DeviceRow:
         hub = self._hub
         fleet = hub.fleet
         return entity_json.device_shape(
             device, fleet.offers.get(device.id), hub.links.running(device.id), fleet.health.get(device.id)
         )
 
-    async def devices(self) -> Response:
+    async def devices(self) -> JsonReply[Items[DeviceRow]]:
         """List all devices."""
         fleet = self._hub.fleet
         devices = sorted(fleet.devices.values(), key=lambda device: (device.revoked, device.name))
         items = [self._device(device) for device in devices]
         return json_reply({"items": items, "next": None})
 
-    async def device(self, device: str) -> Response:
+    async def device(self, device: str) -> JsonReply[DeviceDetail]:
         """Show a device with its tools and their schemas, and why one is not available."""
         found = self._find(device)
         offer = self._hub.fleet.offers.get(found.id)
         hub = self._hub
         again = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(found) else None
-        return json_reply({**self._device(found), "tools": entity_json.tools_shape(offer), "open": again})
+        running, health = hub.links.running(found.id), hub.fleet.health.get(found.id)
+        state = entity_json.device_state(found, offer, running, health)
+        return json_reply({**state, "tools": entity_json.tools_shape(offer), "open": again})
 
-    async def patch(self, request: Request, device: str, body: PatchDevice) -> Response:
+    async def patch(self, request: Request, device: str, body: PatchDevice) -> JsonReply[DeviceRow]:
         """Rename a device, or set its labels."""
         found = self._find(device)
         if body.name is not None:
@@ -91,7 +104,7 @@ class FleetRoutes:
 
     async def control(
         self, request: Request, device: str, action: Action, body: DeviceControl | None = None
-    ) -> Response:
+    ) -> JsonReply[DeviceRow]:
         """Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
 
         `seen` acknowledges the work that the device remembers and this history lacks.
@@ -120,13 +133,13 @@ class FleetRoutes:
         )
         accepted(await self._hub.inbox.ask(controlled))
 
-    async def capabilities(self) -> Response:
+    async def capabilities(self) -> JsonReply[Items[Capability]]:
         """List tools by device: the offers of each device, their effects there, and why one is unavailable now.
 
         The effects of a tool are those it has on any device; a browser's may differ from a computer's.
         """
         fleet = self._hub.fleet
-        items = []
+        items: list[Capability] = []
         for tool, devices in sorted(fleet.tools().items()):
             first = next(iter(devices.values()))
             items.append(
@@ -152,13 +165,13 @@ class FleetRoutes:
 
     # -- enrollments
 
-    async def enrollments(self) -> Response:
+    async def enrollments(self) -> JsonReply[Enrollments]:
         """List pairings, newest first."""
         found = sorted(self._hub.fleet.enrollments.values(), key=lambda item: (-item.created_ms, item.id))
         refused = [refused_shape(item) for item in self._hub.refusals.latest()[:50]]
         return json_reply({"items": [self._shape(item) for item in found[:200]], "next": None, "refused": refused})
 
-    async def enroll(self, request: Request, body: Enroll) -> Response:
+    async def enroll(self, request: Request, body: Enroll) -> JsonReply[NewEnrollment]:
         """Make a join code: good once and for ten minutes unless asked otherwise; shown this once, with its line."""
         if body.devices > 1 and (body.replaces or body.name):
             raise Problem(Code.BAD_REQUEST, "a code for several devices neither names one nor takes the place of one")
@@ -166,7 +179,7 @@ class FleetRoutes:
             most = f"{CODE_LIFE_MOST_S // 86_400}d"
             raise Problem(Code.BAD_REQUEST, "a join code is good for seven days at most", hint=f"Give {most} or less.")
 
-        async def make() -> Response:
+        async def make() -> JsonReply[NewEnrollment]:
             hub, caller = self._hub, caller_of(request)
             code, now = secrets.new_code(), hub.now_ms()
             enrollment = Enrollment(
@@ -193,7 +206,7 @@ class FleetRoutes:
 
         return await self._repeats.once(request, make, secret="a join code")
 
-    def _shape(self, enrollment: Enrollment) -> dict[str, object]:
+    def _shape(self, enrollment: Enrollment) -> EnrollmentRow:
         shape = entity_json.enrollment_shape(enrollment)
         if enrollment.state == "open" and self._hub.now_ms() >= enrollment.expires_ms:
             shape["state"] = "expired"
@@ -205,21 +218,23 @@ class FleetRoutes:
             raise Problem(Code.NOT_FOUND, f"there is no enrollment {identity[:64]}")
         return found
 
-    async def enrollment(self, enrollment: str) -> Response:
+    async def enrollment(self, enrollment: str) -> JsonReply[EnrollmentDetail]:
         """Show the state of a pairing, the words to compare, and the devices refused with its code, with reasons."""
         found = self._find_enrollment(enrollment)
         refused = [refused_shape(item) for item in self._hub.refusals.latest(found.id)]
         return json_reply({**self._shape(found), "refused": refused})
 
-    async def approve(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
+    async def approve(
+        self, request: Request, enrollment: str, body: Reasoned | None = None
+    ) -> JsonReply[EnrollmentRow]:
         """Approve a device, after you have seen that the words on both screens are the same."""
         return await self._decide(request, enrollment, allow=True, reason=body.reason if body else "")
 
-    async def deny(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
+    async def deny(self, request: Request, enrollment: str, body: Reasoned | None = None) -> JsonReply[EnrollmentRow]:
         """Deny a device; it receives the reason."""
         return await self._decide(request, enrollment, allow=False, reason=body.reason if body else "")
 
-    async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> Response:
+    async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> JsonReply[EnrollmentRow]:
         caller = caller_of(request)
         found = self._find_enrollment(enrollment)
         decided = inputs.EnrollmentDecided(
@@ -234,7 +249,7 @@ class FleetRoutes:
         return json_reply(self._shape(self._find_enrollment(enrollment)))
 
 
-def refused_shape(refused: Refused) -> dict[str, object]:
+def refused_shape(refused: Refused) -> RefusedRow:
     """Return a refusal as the API gives it."""
     return {
         "at": entity_json.iso(refused.at_ms),

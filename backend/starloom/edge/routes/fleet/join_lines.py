@@ -6,11 +6,11 @@ In a phone's address the code comes only after the `#`, which no browser sends a
 from __future__ import annotations
 
 import shlex
-from typing import Any
 from urllib.parse import urlsplit
 
 from starloom.edge.listeners.local_network import WARNING, LanState
 from starloom.settings import is_loopback
+from starloom_protocol.api.fleet import JoinWays, PhoneWay, QrCode
 
 _BORDER = 2
 
@@ -29,9 +29,9 @@ def windows_line(url: str, code: str, pin: str = "") -> str:
     return f"curl.exe -fsS {trust}{url}/agent/join.py -o join.py; python join.py {url} {code}{told}"
 
 
-def ways(url: str, code: str, lan: LanState) -> dict[str, Any]:
+def ways(url: str, code: str, lan: LanState) -> JoinWays:
     """Return every way to use a code: at `url`, in the local network where that is open, on a phone, by ssh."""
-    found: dict[str, Any] = {
+    found: JoinWays = {
         "code": code,
         "url": url,
         "line": line(url, code),
@@ -54,7 +54,7 @@ def ways(url: str, code: str, lan: LanState) -> dict[str, Any]:
     return found
 
 
-def phone(url: str, code: str, lan: LanState) -> dict[str, Any]:
+def phone(url: str, code: str, lan: LanState) -> PhoneWay:
     """Return the address that a phone opens with its QR code, or why there is none.
 
     A name of one's own over HTTPS needs no warning; else the local network's listener.
@@ -76,7 +76,7 @@ def phone(url: str, code: str, lan: LanState) -> dict[str, Any]:
     }
 
 
-def qr(text: str) -> dict[str, Any]:
+def qr(text: str) -> QrCode:
     """Return a QR code as the side of its square and one SVG path over it, a quiet border included."""
     import segno  # here, for a start does not need it
 
@@ -92,4 +92,4 @@ def qr(text: str) -> dict[str, Any]:
             if run:
                 parts.append(f"M{x} {y}h{run}v1h-{run}z")
             x += max(run, 1)
-    return {"size": width, "path": "".join(parts)}
+    return {"size": int(width), "path": "".join(parts)}

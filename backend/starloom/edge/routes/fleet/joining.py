@@ -20,6 +20,8 @@ from starloom.edge.routes.bodies import Join
 from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.joining import JoinState, WheelRow
 from starloom_protocol.entities import Enrollment
 from starloom_protocol.profiles import exceeds
 from starloom_protocol.session import device_id, short_words
@@ -58,7 +60,7 @@ class Joining:
         reason = f"{problem.reason}; so it was with too many others from this address: wait {wait_s:.0f} s"
         return Problem(Code.RATE_LIMITED, reason, hint=problem.hint, retry_after_s=wait_s)
 
-    async def join(self, request: Request, body: Join) -> Response:
+    async def join(self, request: Request, body: Join) -> JsonReply[JoinState]:
         """Redeem a join code with the device's own key; a refusal is shown to the owner too."""
         try:
             return await self._redeem(request, body)
@@ -78,7 +80,7 @@ class Joining:
             )
             raise
 
-    async def _redeem(self, request: Request, body: Join) -> Response:
+    async def _redeem(self, request: Request, body: Join) -> JsonReply[JoinState]:
         hub = self._hub
         key = public_key(body.key)
         if key is None:
@@ -128,11 +130,11 @@ class Joining:
                 reason = f"{enrollment.used} devices have used this code, as many as it was made for"
             raise Problem(Code.BAD_CODE, f"{reason}{': ' + enrollment.reason if enrollment.reason else ''}")
 
-    def _shape(self, enrollment: Enrollment) -> dict[str, object]:
+    def _shape(self, enrollment: Enrollment) -> JoinState:
         state = enrollment.state
         if state in ("open", "asking") and self._hub.now_ms() >= enrollment.expires_ms:
             state = "expired"
-        shape: dict[str, object] = {
+        shape: JoinState = {
             "enrollment": enrollment.id,
             "state": "approved" if state == "used" else state,
             "device": enrollment.device,
@@ -150,7 +152,7 @@ class Joining:
         owner = self._hub.access.principals.get(enrollment.owner)
         return owner.name if owner else ""
 
-    async def state(self, request: Request, enrollment: str) -> Response:
+    async def state(self, request: Request, enrollment: str) -> JsonReply[JoinState]:
         """Show the state of a pairing; its id is a secret of the device that asked."""
         found = self._hub.fleet.enrollments.get(enrollment)
         if found is None or found.device is None:
@@ -177,7 +179,7 @@ class Joining:
             )
         return FileResponse(self._requirements, media_type="text/plain")
 
-    async def wheels(self) -> Response:
+    async def wheels(self) -> JsonReply[list[WheelRow]]:
         """List the wheels that join.py installs, with their hashes."""
         return json_reply(await self._wheels.listing())
 

@@ -5,11 +5,8 @@ Translates and passes on: the core and the device's own policy decide whether an
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from msgspec.structs import replace
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
@@ -20,7 +17,10 @@ from starloom.edge.routes.bodies import Judged
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.program import on_device
+from starloom_protocol.api.joining import AskRow
+from starloom_protocol.api.lists import Items
 from starloom_protocol.ask_records import DeviceAsks, PendingAsk
 from starloom_protocol.vocabulary import Code
 
@@ -36,22 +36,22 @@ class OwnerAsks:
         router.add_api_route(V1 + "/asks/{ask}/approve", self.approve, methods=["POST"])
         router.add_api_route(V1 + "/asks/{ask}/deny", self.deny, methods=["POST"])
 
-    async def list(self) -> Response:
+    async def list(self) -> JsonReply[Items[AskRow]]:
         """List the open questions of devices to their owners, the oldest first; `answers`: where an answer counts."""
         items = []
         for asks in self._hub.fleet.asks.values():
             items += [(ask.asked_ms, ask.id, await self._shape(asks, ask)) for ask in asks.open]
         return json_reply({"items": [item[2] for item in sorted(items, key=lambda item: item[:2])], "next": None})
 
-    async def approve(self, request: Request, ask: str, body: Judged | None = None) -> Response:
+    async def approve(self, request: Request, ask: str, body: Judged | None = None) -> JsonReply[AskRow]:
         """Answer yes to one call, this once, if the device takes answers from here."""
         return await self._answer(request, ask, body, allow=True)
 
-    async def deny(self, request: Request, ask: str, body: Judged | None = None) -> Response:
+    async def deny(self, request: Request, ask: str, body: Judged | None = None) -> JsonReply[AskRow]:
         """Answer no; the reason goes to the device and from there to the author of the request."""
         return await self._answer(request, ask, body, allow=False)
 
-    async def _answer(self, request: Request, name: str, body: Judged | None, *, allow: bool) -> Response:
+    async def _answer(self, request: Request, name: str, body: Judged | None, *, allow: bool) -> JsonReply[AskRow]:
         caller = caller_of(request)
         asks, ask = self._find(name)
         said = body or Judged()
@@ -87,7 +87,7 @@ class OwnerAsks:
             raise Problem(Code.NOT_FOUND, reason, hint="See `starloom approvals`.")
         return found[0]
 
-    async def _shape(self, asks: DeviceAsks, ask: PendingAsk) -> dict[str, Any]:
+    async def _shape(self, asks: DeviceAsks, ask: PendingAsk) -> AskRow:
         device, offer = self._hub.fleet.devices.get(asks.device), self._hub.fleet.offers.get(asks.device)
         headline = await self._hub.headlines.of(ask.constellation) if ask.constellation else None
         return {

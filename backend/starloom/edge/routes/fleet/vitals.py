@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.edge.agents.vital_lines import ASKED_MAX
 from starloom.edge.hub import Hub
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
-from starloom_protocol.vital_records import DeviceWork
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.lists import Items
+from starloom_protocol.vital_records import DeviceWork, Vitals
 from starloom_protocol.vocabulary import Code, ConstellationState
 
 Devices = Annotated[
@@ -44,11 +45,13 @@ class VitalRoutes:
             found.append(device.id)
         return found
 
-    async def vitals(self, device: Devices = None) -> Response:
+    async def vitals(self, device: Devices = None) -> JsonReply[Vitals]:
         """Show load, memory, disk, battery and latency of devices over the last hour, as this hub has heard them."""
         return json_reply(self._hub.vitals.of(self._asked(device)))
 
-    async def work(self, since_ms: Annotated[int, Query(ge=0, le=2**53)], device: Devices = None) -> Response:
+    async def work(
+        self, since_ms: Annotated[int, Query(ge=0, le=2**53)], device: Devices = None
+    ) -> JsonReply[Items[DeviceWork]]:
         """Count the constellations asked for since a moment that had work on each device, by their state now."""
         asked = self._asked(device)[:ASKED_MAX]
         found = await self._hub.reads.device_work(asked, since_ms)

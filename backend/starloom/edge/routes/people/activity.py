@@ -9,7 +9,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 import msgspec
 from fastapi import APIRouter, Query
@@ -20,10 +20,13 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
 from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept, Walk
 from starloom.store.port import Wanted
+from starloom_protocol.api.activity import ActivityRow, ChainCheck, PrunedParts, Replayed
+from starloom_protocol.api.lists import Items
 from starloom_protocol.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.feed import decode_event
 from starloom_protocol.vocabulary import Code
@@ -45,7 +48,7 @@ class Activity:
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(_A, self.page, methods=["GET"])
         router.add_api_route(_A + "/verify", self.verify, methods=["GET"])
-        router.add_api_route(_A + "/export", self.export, methods=["GET"])
+        router.add_api_route(_A + "/export", self.export, methods=["GET"], response_class=StreamingResponse)
         router.add_api_route(V1 + "/constellations/{constellation}/replay", self.replay, methods=["GET"])
 
     async def page(
@@ -57,7 +60,7 @@ class Activity:
         q: Words = "",
         cursor: Annotated[str | None, Query(max_length=100)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    ) -> Response:
+    ) -> JsonReply[Items[ActivityRow]]:
         """List events, newest first, by person, device, subject (`kind`), constellation or words.
 
         `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`.
@@ -76,7 +79,7 @@ class Activity:
         items = [self._item(pos, raw) for pos, _place, raw in found.events]
         return json_reply({"items": items, "next": None if found.next is None else _cursor_text(found.next)})
 
-    def _item(self, pos: int, raw: bytes) -> dict[str, Any]:
+    def _item(self, pos: int, raw: bytes) -> ActivityRow:
         event = decode_event(raw)
         return {
             "pos": pos,
@@ -92,7 +95,7 @@ class Activity:
 
     async def verify(
         self, anchor: Annotated[list[str] | None, Query(max_length=20, description="POS:LINK kept elsewhere")] = None
-    ) -> Response:
+    ) -> JsonReply[ChainCheck]:
         """Verify the whole chain: is every row as it was written? `anchor` is a link that was kept elsewhere."""
         anchors = [_anchor(text) for text in anchor or []]
         for _ in range(WALKS_MOST):
@@ -151,7 +154,7 @@ class Activity:
             yield page
             after = page[-1].pos
 
-    async def replay(self, constellation: str) -> Response:
+    async def replay(self, constellation: str) -> JsonReply[Replayed]:
         """Fold the log of a constellation and decide every step again from its inputs; show any difference."""
         if self._redeciding.locked():
             raise Problem(Code.OVERLOADED, "another replay is under way", retry_after_s=5)
@@ -162,10 +165,11 @@ class Activity:
                 raise Problem(Code.PRUNED, str(pruned)) from pruned
             except NothingThere as nothing:
                 raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}") from nothing
-        return json_reply({"same": not found.differences, **msgspec.to_builtins(found)})
+        fields = msgspec.structs.asdict(found)
+        return json_reply(cast("Replayed", {**fields, "same": not found.differences}))
 
 
-def _pruned_shape(prunings: list[Pruning]) -> dict[str, Any]:
+def _pruned_shape(prunings: list[Pruning]) -> PrunedParts:
     return {
         "anchors": sum(len(pruning.anchors) for pruning in prunings),
         "commits": sum(pruning.commits for pruning in prunings),

@@ -5,10 +5,9 @@ Translates and passes on: the core decides whether an answer counts.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
@@ -19,6 +18,9 @@ from starloom.edge.routes.bodies import Answered, Approved, Reasoned
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.approvals import GivenAnswer, NamedQuestionRow, Revoked, StandingRow
+from starloom_protocol.api.lists import Items
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import Question, decode_entity
 from starloom_protocol.values import parse
@@ -39,34 +41,34 @@ class Approvals:
         router.add_api_route(V1 + "/standing-approvals", self.standing, methods=["GET"])
         router.add_api_route(V1 + "/standing-approvals/{standing}", self.revoke, methods=["DELETE"])
 
-    async def questions(self, state: Literal["open", "answered"] = "open") -> Response:
+    async def questions(self, state: Literal["open", "answered"] = "open") -> JsonReply[Items[NamedQuestionRow]]:
         """List open questions, the oldest first: approvals and tasks for people; or those lately answered here."""
         view = self._hub.questions
         if state == "open":
             found = sorted(view.open.items(), key=lambda item: (item[1].opened_ms, item[0]))
         else:
             found = sorted(view.answered.items(), key=lambda item: (-item[1].answered_ms, item[0]))
-        items = []
+        items: list[NamedQuestionRow] = []
         for (constellation, _), question in found:
             headline = await self._hub.headlines.of(constellation)
             name = headline[0].name if headline else ""
             items.append({**entity_json.question_shape(constellation, question), "constellation_name": name})
         return json_reply({"items": items, "next": None})
 
-    async def approve(self, request: Request, approval: str, body: Approved | None = None) -> Response:
+    async def approve(self, request: Request, approval: str, body: Approved | None = None) -> JsonReply[GivenAnswer]:
         """Allow it, this once or always."""
         value = "always" if body and body.always else "allow"
         return await self._answer(request, approval, value, body.reason if body else "")
 
-    async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> Response:
+    async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> JsonReply[GivenAnswer]:
         """Deny it; the reason goes into the log."""
         return await self._answer(request, approval, "deny", body.reason if body else "")
 
-    async def answer(self, request: Request, approval: str, body: Answered) -> Response:
+    async def answer(self, request: Request, approval: str, body: Answered) -> JsonReply[GivenAnswer]:
         """Answer a question with one of its choices."""
         return await self._answer(request, approval, body.value, body.reason)
 
-    async def _answer(self, request: Request, approval: str, value: str, reason: str) -> Response:
+    async def _answer(self, request: Request, approval: str, value: str, reason: str) -> JsonReply[GivenAnswer]:
         caller = caller_of(request)
         constellation, question = await self._find(approval)
         choice = _choice(question, value)
@@ -79,9 +81,8 @@ class Approvals:
             scope=caller.role,
             value=choice,
         )
-        made = accepted(await self._hub.inbox.ask(answered))
-        told = made if isinstance(made, dict) else {}
-        return json_reply({"id": f"{constellation}:{question.id}", "answer": choice, **told})
+        accepted(await self._hub.inbox.ask(answered))
+        return json_reply({"id": f"{constellation}:{question.id}", "answer": choice})
 
     async def _find(self, approval: str) -> tuple[str, Question]:
         """Return (constellation, question) of `CONSTELLATION:QUESTION`, or of the one open question of this id or of
@@ -109,17 +110,18 @@ class Approvals:
             raise Problem(Code.NOT_FOUND, reason, hint="See `starloom approvals`.")
         return matching[0]
 
-    async def standing(self) -> Response:
+    async def standing(self) -> JsonReply[Items[StandingRow]]:
         """List the standing approvals, the newest first."""
         found = sorted(self._hub.fleet.standing.values(), key=lambda item: (-item.at_ms, item.id))
         return json_reply({"items": [self._standing_shape(item) for item in found], "next": None})
 
-    async def revoke(self, request: Request, standing: str) -> Response:
+    async def revoke(self, request: Request, standing: str) -> JsonReply[Revoked]:
         """Revoke a standing approval: its call asks again from the next plan on."""
         revoked = inputs.StandingRevoked(by=caller_of(request).by, id=new_id(), standing=standing)
-        return json_reply(accepted(await self._hub.inbox.ask(revoked)))
+        accepted(await self._hub.inbox.ask(revoked))
+        return json_reply({"id": standing})
 
-    def _standing_shape(self, item: Standing) -> dict[str, Any]:
+    def _standing_shape(self, item: Standing) -> StandingRow:
         known = self._hub.fleet.devices
         return {
             "id": item.id,

@@ -20,6 +20,9 @@ from starloom.edge.routes.bodies import Body, Name
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.lists import Items
+from starloom_protocol.api.secrets import SecretRow, SetSecret
 from starloom_protocol.entities import Secret
 from starloom_protocol.secret_records import SECRET_BYTES_MOST, SECRET_CHARS_LEAST, SECRET_NAME
 from starloom_protocol.vocabulary import Code
@@ -65,17 +68,17 @@ class Secrets:
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(_S, self.secrets, methods=["GET"])
         router.add_api_route(_S + "/{name}", self.put, methods=["PUT"])
-        router.add_api_route(_S + "/{name}", self.remove, methods=["DELETE"])
+        router.add_api_route(_S + "/{name}", self.remove, methods=["DELETE"], status_code=204)
 
-    async def secrets(self) -> Response:
+    async def secrets(self) -> JsonReply[Items[SecretRow]]:
         """List the secrets: names, versions, who may receive them, last use. Their values are never shown."""
         kept = sorted(self._hub.access.secrets.values(), key=lambda record: record.name)
         return json_reply({"items": [self._shape(record) for record in kept], "next": None})
 
-    async def put(self, request: Request, name: SecretName, body: NewValue) -> Response:
+    async def put(self, request: Request, name: SecretName, body: NewValue) -> JsonReply[SetSecret]:
         """Set a secret, or replace its value. The answer has its metadata, never the value."""
 
-        async def make() -> Response:
+        async def make() -> JsonReply[SetSecret]:
             hub, caller = self._hub, caller_of(request)
             if not SECRET_NAME.fullmatch(name):
                 reason = "a name has letters, digits, `-`, `_` and `.`, begins with none of `-.`, and has at most 64"
@@ -102,8 +105,10 @@ class Secrets:
                 raise problem_of_faults(reply.faults)
             await self._forget(reply.value)
             made = hub.access.secrets.get(name)
-            found: dict[str, Any] = {"name": name, "version": version}
-            return json_reply(self._shape(made) if made is not None else found, 200 if known else 201)
+            found: SetSecret = {"name": name, "version": version}
+            if made is not None:
+                found = {**self._shape(made)}
+            return json_reply(found, 200 if known else 201)
 
         return await self._repeats.once(request, make)
 
@@ -130,7 +135,7 @@ class Secrets:
             raise Problem(Code.UNKNOWN_DEVICE, f"there is no device {unknown[0][:64]}")
         return [by_name.get(name, name) for name in named]
 
-    def _shape(self, record: Secret) -> dict[str, Any]:
+    def _shape(self, record: Secret) -> SecretRow:
         devices = self._hub.fleet.devices
         return {
             "name": record.name,

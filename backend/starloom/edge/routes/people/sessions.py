@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
-from starlette.responses import Response
 
 from starloom.access import issue
 from starloom.access.callers import RANK, Caller, Means, may_end, may_issue
@@ -19,6 +16,18 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.lists import Items
+from starloom_protocol.api.people import (
+    IssuedToken,
+    LiveTicket,
+    RevokedToken,
+    SessionRow,
+    SignedIn,
+    SignedOut,
+    SignInLink,
+    TokenRow,
+)
 from starloom_protocol.authors import PRINCIPAL_NAME, author_of
 from starloom_protocol.entities import Principal, Token
 from starloom_protocol.vocabulary import Code, PrincipalKind, Role
@@ -53,13 +62,13 @@ class Sessions:
         router.add_api_route(V1 + "/sign-in", self.sign_in, methods=["POST"])
         router.add_api_route(V1 + "/sign-out", self.sign_out, methods=["POST"])
         router.add_api_route(V1 + "/session", self.session, methods=["GET"])
-        router.add_api_route(V1 + "/sign-in-links", self.new_link, methods=["POST"])
+        router.add_api_route(V1 + "/sign-in-links", self.new_link, methods=["POST"], status_code=201)
         router.add_api_route(V1 + "/tokens", self.tokens, methods=["GET"])
-        router.add_api_route(V1 + "/tokens", self.new_token, methods=["POST"])
+        router.add_api_route(V1 + "/tokens", self.new_token, methods=["POST"], status_code=201)
         router.add_api_route(V1 + "/tokens/{token}", self.revoke, methods=["DELETE"])
-        router.add_api_route(V1 + "/live/tickets", self.ticket, methods=["POST"])
+        router.add_api_route(V1 + "/live/tickets", self.ticket, methods=["POST"], status_code=201)
 
-    async def sign_in(self, request: Request, body: SignInBody) -> Response:
+    async def sign_in(self, request: Request, body: SignInBody) -> JsonReply[SignedIn]:
         """Exchange a one-time sign-in link for a session: sets the cookie and returns the CSRF token."""
         hub = self._hub
         link = hub.access.sign_in(body.id, body.secret)
@@ -77,7 +86,7 @@ class Sessions:
         by = author_of(principal.kind, principal.name, made.token.id)
         used = inputs.SignInUsed(by=by, id=new_id(), scope=role, signin=link.id, token=made.token)
         accepted(await hub.inbox.ask(used))
-        reply = json_reply(
+        reply: JsonReply[SignedIn] = json_reply(
             {
                 "principal": {"id": principal.id, "name": principal.name},
                 "role": role,
@@ -107,22 +116,22 @@ class Sessions:
         reason += f"; so were too many others from this address: wait {wait_s:.0f} s"
         return Problem(Code.RATE_LIMITED, reason, hint=hint, retry_after_s=wait_s, more=more)
 
-    async def sign_out(self, request: Request) -> Response:
+    async def sign_out(self, request: Request) -> JsonReply[SignedOut]:
         """End this session or revoke this token."""
         caller = caller_of(request)
         await self._revoke(caller, caller.token)
-        reply = json_reply({"signed_out": True})
+        reply: JsonReply[SignedOut] = json_reply({"signed_out": True})
         scheme = request.url.scheme
         reply.delete_cookie(
             cookie_name(self._hub.settings.port, request), path="/", secure=scheme == "https", httponly=True
         )
         return reply
 
-    async def session(self, request: Request) -> Response:
+    async def session(self, request: Request) -> JsonReply[SessionRow]:
         """Return who asks; a page also gets its CSRF token again."""
         caller = caller_of(request)
         token = self._hub.access.tokens[caller.token]
-        found = {
+        found: SessionRow = {
             "principal": {"id": caller.principal, "kind": caller.kind, "name": caller.name},
             "role": caller.role,
             "approves": caller.approves,
@@ -140,13 +149,13 @@ class Sessions:
             found["csrf"] = csrf_of(parts[1]) if parts else ""
         return json_reply(found)
 
-    async def new_link(self, request: Request) -> Response:
+    async def new_link(self, request: Request) -> JsonReply[SignInLink]:
         """Make a one-time sign-in link for oneself; its secret stands after the `#`.
 
         Its session has the rights of the token that asks, and ends with it.
         """
 
-        async def make() -> Response:
+        async def make() -> JsonReply[SignInLink]:
             hub, caller = self._hub, caller_of(request)
             ttl_s = hub.settings.sign_in_ttl_s
             made = issue.link(caller.principal, hub.now_ms(), ttl_s=ttl_s, parent=caller.token)
@@ -164,7 +173,7 @@ class Sessions:
 
         return await self._repeats.once(request, make, secret="a sign-in link")
 
-    async def tokens(self, request: Request) -> Response:
+    async def tokens(self, request: Request) -> JsonReply[Items[TokenRow]]:
         """List tokens and sessions; anyone but a full owner sees their own and those that come from it."""
         caller, access = caller_of(request), self._hub.access
         items = [
@@ -174,13 +183,13 @@ class Sessions:
         ]
         return json_reply({"items": items, "next": None})
 
-    def _shape(self, token: Token) -> dict[str, Any]:
+    def _shape(self, token: Token) -> TokenRow:
         access = self._hub.access
         shape = entity_json.token_shape(token, access.last_used_ms.get(token.id, 0))
         principal = access.principals.get(token.principal)
         return {**shape, "for": {"name": principal.name, "kind": principal.kind} if principal else None}
 
-    async def new_token(self, request: Request, body: NewToken) -> Response:
+    async def new_token(self, request: Request, body: NewToken) -> JsonReply[IssuedToken]:
         """Make a bearer token for oneself, or for a person, program or assistant by name; its text is shown this once.
 
         It has no more rights than the token that asks, and ends with it.
@@ -238,7 +247,7 @@ class Sessions:
             raise Problem(Code.FORBIDDEN, reason, hint="Use another name, or a lower role.")
         return known
 
-    async def revoke(self, request: Request, token: str) -> Response:
+    async def revoke(self, request: Request, token: str) -> JsonReply[RevokedToken]:
         """Revoke a token or a session; open sockets of it are cut."""
         caller, access = caller_of(request), self._hub.access
         found = access.tokens.get(token)
@@ -251,6 +260,6 @@ class Sessions:
         revoked = inputs.TokenRevoked(by=caller.by, id=new_id(), scope=caller.role, token=token)
         accepted(await self._hub.inbox.ask(revoked))
 
-    async def ticket(self, request: Request) -> Response:
+    async def ticket(self, request: Request) -> JsonReply[LiveTicket]:
         """Give a single-use ticket that opens a live socket within 30 seconds."""
         return json_reply({"ticket": self._hub.tickets.issue(caller_of(request))}, 201)

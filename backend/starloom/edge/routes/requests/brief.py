@@ -11,7 +11,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from pydantic import StringConstraints
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.edge.hub import Hub
@@ -20,8 +19,10 @@ from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.planner.context import date_words
 from starloom.planner.pasted import PASTED_CHARS_MAX, Pasted, find_plan, reply_to
+from starloom_protocol.api.previews import BriefText, PastedPlan
 
 
 class AnswerOf(Body):
@@ -41,13 +42,13 @@ class BriefRoutes:
         router.add_api_route(V1 + "/brief", self.brief, methods=["GET"])
         router.add_api_route(V1 + "/brief", self.answered, methods=["POST"])
 
-    async def brief(self, request: Annotated[str, Query(max_length=WORDS_MAX)] = "") -> Response:
+    async def brief(self, request: Annotated[str, Query(max_length=WORDS_MAX)] = "") -> JsonReply[BriefText]:
         """Give a text that lets any assistant write a plan for a request: language, devices, tools, examples."""
         today = date_words(datetime.fromtimestamp(self._hub.now_ms() / 1000).astimezone())
         made = await asyncio.to_thread(self._hub.planner.brief, request, today)
         return json_reply({"text": made.text, "bytes": len(made.text.encode()), "left_out": list(made.left_out)})
 
-    async def answered(self, request: Request, body: AnswerOf) -> Response:
+    async def answered(self, request: Request, body: AnswerOf) -> JsonReply[PastedPlan]:
         """Find the plan in an assistant's answer: its text and preview, or faults with `reply` to paste back."""
         pasted = await self._hub.computing.run(request, True, lambda: find_plan(body.answer))
         if pasted.fault is not None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import datetime
-from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.core.rights.budgets import DAY_MS
@@ -20,6 +18,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import SetModel, TriedModel
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.planner.context import date_words
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, endpoint_from
@@ -32,6 +31,7 @@ from starloom.planner.model.reading import short
 from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import MICROS, budget_from
 from starloom.settings import Settings
+from starloom_protocol.api.models import ModelReply, ModelState, PromptRow
 from starloom_protocol.entities import decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.model_records import ModelDay
@@ -52,7 +52,7 @@ def _wanted(body: SetModel) -> Kept:
     )
 
 
-def _shown(part: PromptPart) -> dict[str, str]:
+def _shown(part: PromptPart) -> PromptRow:
     return {"title": part.title, "text": part.text}
 
 
@@ -73,7 +73,7 @@ class ModelRoutes:
         router.add_api_route(V1 + "/model", self.delete, methods=["DELETE"])
         router.add_api_route(V1 + "/model/test", self.test, methods=["POST"])
 
-    async def show(self, _request: Request) -> Response:
+    async def show(self, _request: Request) -> JsonReply[ModelState]:
         """Show the model that is set, its budget of today, and each part of a planning prompt as it is sent."""
         hub = self._hub
         given = hub.settings.llm_url is not None
@@ -84,7 +84,7 @@ class ModelRoutes:
         raw = found[1].get(key) if found else None
         today = decode_entity(key, raw) if raw is not None else None
         spent = today if isinstance(today, ModelDay) else ModelDay(day=0)
-        shape: dict[str, Any] = {
+        shape: ModelState = {
             "parts": [_shown(part) for part in parts],
             "set": False,
             "given": given,
@@ -115,13 +115,13 @@ class ModelRoutes:
             }
         )
 
-    async def put(self, _request: Request, body: SetModel) -> Response:
+    async def put(self, _request: Request, body: SetModel) -> JsonReply[ModelState]:
         """Set the model of this hub: it counts at the next use, without a restart. The key is never shown again."""
         self._mine()
         await asyncio.to_thread(self._keep, body)
         return await self.show(_request)
 
-    async def delete(self, _request: Request) -> Response:
+    async def delete(self, _request: Request) -> JsonReply[ModelState]:
         """Forget the model that was set here, and its key."""
         self._mine()
         await asyncio.to_thread(forget, self._hub.settings.model_folder)
@@ -153,7 +153,7 @@ class ModelRoutes:
         except ModelFault as error:
             raise Problem(error.fault.code, error.fault.reason) from error
 
-    async def test(self, _request: Request, body: TriedModel | None = None) -> Response:
+    async def test(self, _request: Request, body: TriedModel | None = None) -> JsonReply[ModelReply]:
         """Call the model once with a sentence that says nothing about the fleet; with a body, before it is set."""
         wanted = body if body is not None and body.url else None
         if wanted is not None:

@@ -60,7 +60,7 @@ class Recipes:
         router.add_api_route(_R, self.save, methods=["POST"], status_code=201)
         router.add_api_route(_R + "/check", self.check, methods=["POST"])
         router.add_api_route(_R + "/{name}", self.recipe, methods=["GET"])
-        router.add_api_route(_R + "/{name}", self.remove, methods=["DELETE"])
+        router.add_api_route(_R + "/{name}", self.remove, methods=["DELETE"], status_code=204)
         router.add_api_route(_R + "/{name}/versions", self.versions, methods=["GET"])
 
     async def recipes(self) -> Response:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from starloom.core.clock.cron import BadClock, following, in_words, zone_of
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
+from starloom_protocol.api.schedules import ClockWords, ScheduleRow
 from starloom_protocol.entities import Device, Fault
 from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Code, ScheduleState
@@ -21,7 +21,7 @@ def clock_fault(place: str, reason: str, hint: str = "") -> Fault:
     return Fault(code=Code.BAD_SCHEDULE, hint=hint, place=place, reason=reason)
 
 
-def clock_shape(cron: str, zone: str, now_ms: int) -> dict[str, Any]:
+def clock_shape(cron: str, zone: str, now_ms: int) -> ClockWords:
     """Return the next five moments of a clock and its words.
 
     Raises:
@@ -40,7 +40,7 @@ def local_time(at_ms: int, zone: str) -> str:
     return datetime.fromtimestamp(at_ms / 1000, zone_of(zone)).isoformat()
 
 
-def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> dict[str, Any]:
+def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> ScheduleRow:
     """Return a schedule as the API shows it; `next` are its next five firings in its own zone."""
     ahead: list[int] = []
     if schedule.state is ScheduleState.ACTIVE and schedule.due_ms:
@@ -82,7 +82,7 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device]) -> dict[st
             "count": notice.count,
             "text": notice.text,
         },
-        "stopped": entity_json.plain(schedule.stopped) if schedule.stopped else None,
+        "stopped": schedule.stopped,
         "approved": None
         if consent is None
         else {

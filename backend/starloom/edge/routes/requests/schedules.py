@@ -13,7 +13,6 @@ from typing import Any, Literal
 import msgspec
 from fastapi import APIRouter, Request
 from msgspec.structs import replace
-from starlette.responses import Response
 from tzlocal import get_localzone_name
 
 from starloom.access.callers import Means
@@ -30,6 +29,9 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.lists import Items
+from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
 from starloom_protocol.feed import ACCESS, FLEET
@@ -73,7 +75,7 @@ class Schedules:
 
     # -- reading
 
-    async def page(self) -> Response:
+    async def page(self) -> JsonReply[Items[ScheduleRow]]:
         """List all schedules, what needs a person first, then by when they fire next."""
         found = sorted(
             self._hub.fleet.schedules.values(),
@@ -81,16 +83,17 @@ class Schedules:
         )
         return json_reply({"items": [self._shape(item) for item in found], "next": None})
 
-    async def show(self, schedule: str) -> Response:
+    async def show(self, schedule: str) -> JsonReply[ScheduleRow]:
         """Show a schedule, its next five firings, and what was approved with it."""
         return json_reply(self._shape(self._find(schedule)))
 
-    async def preview(self, request: Request, body: ClockAsked) -> Response:
+    async def preview(self, request: Request, body: ClockAsked) -> JsonReply[SchedulePreview]:
         """Show the next five firings of a clock, and the plan as it would run now; either may be left out."""
         zone = body.zone or hub_zone()
-        shown: dict[str, Any] = {"next": [], "in_words": "", "zone": zone, "runs": None, "plan": None}
+        shown: SchedulePreview = {"next": [], "in_words": "", "zone": zone, "runs": None, "plan": None}
         if body.cron:
-            shown |= clock_shape(body.cron, zone, self._hub.now_ms())
+            clock = clock_shape(body.cron, zone, self._hub.now_ms())
+            shown |= {"next": clock["next"], "in_words": clock["in_words"]}
         if not body.cron or any((body.request, body.plan, body.recipe, body.from_constellation)):
             work = await self._work(request, body, len(await request.body()))
             shown |= {
@@ -111,15 +114,15 @@ class Schedules:
             )
         return found
 
-    def _shape(self, schedule: Schedule) -> dict[str, Any]:
+    def _shape(self, schedule: Schedule) -> ScheduleRow:
         return schedule_shape(schedule, self._hub.fleet.devices)
 
     # -- writing
 
-    async def create(self, request: Request, body: NewSchedule) -> Response:
+    async def create(self, request: Request, body: NewSchedule) -> JsonReply[ScheduleRow]:
         """Create a schedule. The same body with the same Idempotency-Key makes one schedule."""
 
-        async def make() -> Response:
+        async def make() -> JsonReply[ScheduleRow]:
             hub, caller = self._hub, caller_of(request)
             work = await self._work(request, body, len(await request.body()))
             if not body.cron:
@@ -158,7 +161,7 @@ class Schedules:
 
         return await self._repeats.once(request, make)
 
-    async def patch(self, request: Request, schedule: str, body: PatchSchedule) -> Response:
+    async def patch(self, request: Request, schedule: str, body: PatchSchedule) -> JsonReply[ScheduleRow]:
         """Change a schedule; fields that are not given stay. The author of the change owns it from then on."""
         caller, found = caller_of(request), self._find(schedule)
         given = body.model_dump(exclude_unset=True, exclude={"request", "plan", "recipe", "params", "plan_hash"})
@@ -198,13 +201,15 @@ class Schedules:
             raise _refused(reply.faults, {"plan_hash": saved.plan.hash, "preview": shown})
         accepted(reply)
 
-    async def control(self, request: Request, schedule: str, action: Action, body: Reasoned | None = None) -> Response:
+    async def control(
+        self, request: Request, schedule: str, action: Action, body: Reasoned | None = None
+    ) -> JsonReply[ScheduleRow]:
         """Pause a schedule, resume it, run it once now, or mark its notice as seen."""
         found = self._find(schedule)
         await self._control(request, found.id, action, body.reason if body else "")
         return json_reply(self._shape(self._hub.fleet.schedules.get(found.id, found)))
 
-    async def remove(self, request: Request, schedule: str) -> Response:
+    async def remove(self, request: Request, schedule: str) -> JsonReply[RemovedSchedule]:
         """Remove a schedule; a firing that is still running is named in the answer and goes on."""
         found = self._find(schedule)
         value = await self._control(request, found.id, "remove", "")
@@ -313,7 +318,7 @@ def _refused(faults: list[Fault], more: Mapping[str, Any]) -> Problem:
     return Problem(first.code, first.reason, hint=first.hint, errors=faults, more=more)
 
 
-def _runs(work: _Work) -> dict[str, Any]:
+def _runs(work: _Work) -> ScheduledWork:
     kind = "plan" if work.keep else "recipe" if work.recipe else "words"
     return {
         "kind": kind,

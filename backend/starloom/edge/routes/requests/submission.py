@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
@@ -24,8 +23,10 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.computing import LARGE_BYTES, LARGE_TASKS
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import body_hash, idempotency_key, json_reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.planner.matching import Match, Matched
 from starloom.planner.model.spending import MICROS
+from starloom_protocol.api.previews import Created, RequestPreview, Understood
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Budget
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
@@ -47,7 +48,7 @@ class Submit:
         router.add_api_route(V1 + "/constellations", self.create, methods=["POST"], status_code=202)
         router.add_api_route(V1 + "/constellations/preview", self.preview, methods=["POST"])
 
-    async def create(self, request: Request, body: Create, wait_s: WaitS = 0) -> Response:
+    async def create(self, request: Request, body: Create, wait_s: WaitS = 0) -> JsonReply[Created]:
         """Accept a new constellation durably; with `wait_s`, wait so long for its answer."""
         hub, caller = self._hub, caller_of(request)
         raw = await request.body()
@@ -84,7 +85,7 @@ class Submit:
         if found is None:
             return json_reply({"id": made, "state": ConstellationState.PLANNING, "version": 0}, 202)
         head, answer = found
-        shape: dict[str, Any] = {"id": made, "state": head.state, "version": head.version}
+        shape: Created = {"id": made, "state": head.state, "version": head.version}
         if wait_s and head.state in FINAL_CONSTELLATION_STATES:
             shape["answer"] = entity_json.answer_shape(answer, hub.fleet.devices)
             return json_reply(shape, 200)
@@ -104,17 +105,15 @@ class Submit:
             except TimeoutError:
                 return
 
-    async def preview(self, request: Request, body: Asked) -> Response:
+    async def preview(self, request: Request, body: Asked) -> JsonReply[RequestPreview]:
         """Show the plan that would run, at once: devices with reasons, effects, missing grants, `plan_hash`."""
         hub = self._hub
         size = len(await request.body())
-        understood: dict[str, Any] = {}
         if body.request is not None:
             _one_of(body)
             found = hub.planner.understand(body.request, body.params)
-            understood = {"understood": self._understood(found)}
             if found.outcome is not Match.EXACT:
-                return json_reply({**understood, "plan_hash": None, "tasks": []})
+                return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
             first = found.candidates[0]
             plan = _planned(hub.planner.plan_recipe(first.recipe, first.params))
         else:
@@ -123,13 +122,16 @@ class Submit:
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS
         words, by = body.request is not None, caller_of(request).by
         shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan, words=words, by=by))
+        answer = cast("RequestPreview", {**shown})
         if plan.policy.review_at and not model_is_set(hub.settings):
-            shown["warnings"] = [*shown.get("warnings", ()), f"{NO_REVIEWER} {', '.join(plan.policy.review_at)}."]
-        return json_reply({**shown, **understood})
+            answer["warnings"] = [*shown.get("warnings", ()), f"{NO_REVIEWER} {', '.join(plan.policy.review_at)}."]
+        if body.request is not None:
+            answer["understood"] = self._understood(found)
+        return json_reply(answer)
 
-    def _understood(self, found: Matched) -> dict[str, Any]:
+    def _understood(self, found: Matched) -> Understood:
         """Return the match of the words; without an exact match also the sentence to show and the planner."""
-        shown: dict[str, Any] = {
+        shown: Understood = {
             "outcome": found.outcome,
             "candidates": [candidate.plain() for candidate in found.candidates],
         }

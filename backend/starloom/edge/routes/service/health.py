@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from starloom.access.guard import V1
 from starloom.edge.agents.aip import AipEndpoint
 from starloom.edge.hub import Hub
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.service import Health, Readiness
 from starloom_protocol.vocabulary import DeviceLink
 
 Gauge = Callable[[], float]
@@ -29,15 +31,15 @@ class Service:
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/healthz", self.healthz, methods=["GET"])
         router.add_api_route("/readyz", self.readyz, methods=["GET"])
-        router.add_api_route("/metrics", self.metrics, methods=["GET"])
+        router.add_api_route("/metrics", self.metrics, methods=["GET"], response_class=PlainTextResponse)
         router.add_api_route(V1 + "/openapi.json", self.openapi, methods=["GET"], include_in_schema=False)
 
-    async def healthz(self) -> Response:
+    async def healthz(self) -> JsonReply[Health]:
         """Show that the process answers, and whether this hub owns the shard or stands by."""
         ownership = self._hub.ownership
         return json_reply({"status": "ok", "role": "owner" if ownership is None or ownership.owns else "standby"})
 
-    async def readyz(self) -> Response:
+    async def readyz(self) -> JsonReply[Readiness]:
         """Show whether the hub is ready for work, and if not, the part that it waits for."""
         waiting = self._hub.ready()
         if waiting:

@@ -24,6 +24,8 @@ from starloom.edge.routes.bodies import FaultReport, LabHold, LabNote, NewFault,
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.lab import BreakableDevice, FaultAfter, FaultRow, Faults, Noted, OrderRow, Orders
 from starloom_protocol.entities import Device
 from starloom_protocol.feed import FLEET
 from starloom_protocol.lab_faults import BY_S, FAULT_MAX_S, OPEN_FAULT_STATES
@@ -91,7 +93,7 @@ class LabRoutes:
 
     # -- faults, as people ask for them
 
-    async def faults(self) -> Response:
+    async def faults(self) -> JsonReply[Faults]:
         """List the simulated devices with what can be broken of each now, and the faults that last or did."""
         fleet = self._hub.fleet
         simulated = [one for one in fleet.devices.values() if one.demo and not one.revoked]
@@ -105,15 +107,15 @@ class LabRoutes:
             }
         )
 
-    def _breakable(self, device: Device) -> dict[str, Any]:
+    def _breakable(self, device: Device) -> BreakableDevice:
         can = self._holders.can(device.id)
         why = None if can is not None else "no program of the lab runs it now"
         return {"id": device.id, "name": device.name, "can": can or {}, "why_not": why}
 
-    async def ask(self, request: Request, body: NewFault) -> Response:
+    async def ask(self, request: Request, body: NewFault) -> JsonReply[FaultRow]:
         """Break something of a simulated device for some seconds; a real device is refused."""
 
-        async def make() -> Response:
+        async def make() -> JsonReply[FaultRow]:
             hub, caller = self._hub, caller_of(request)
             device = hub.fleet.device(body.device)
             identity = device.id if device is not None else body.device
@@ -149,7 +151,7 @@ class LabRoutes:
         report = await self._desk().report(found, names, self._hub.now_ms())
         return json_reply({**self._shape(found), "report": report})
 
-    async def heal(self, request: Request, fault: str) -> Response:
+    async def heal(self, request: Request, fault: str) -> JsonReply[FaultRow]:
         """End a fault early; the lab reports when it is over."""
         caller, found = caller_of(request), self._find(fault)
         healed = inputs.LabFaultHealAsked(by=caller.by, fault=found.id, id=new_id(), scope=caller.role)
@@ -162,7 +164,7 @@ class LabRoutes:
             raise Problem(Code.NOT_FOUND, f"there is no fault {identity[:64]}")
         return found
 
-    def _shape(self, fault: LabFault) -> dict[str, Any]:
+    def _shape(self, fault: LabFault) -> FaultRow:
         device = self._hub.fleet.devices.get(fault.device)
         return {
             "id": fault.id,
@@ -184,7 +186,9 @@ class LabRoutes:
 
     # -- the lab's own programs
 
-    async def orders(self, body: LabHold, wait_s: Annotated[float, Query(ge=0, le=WAIT_MAX_S)] = 0) -> Response:
+    async def orders(
+        self, body: LabHold, wait_s: Annotated[float, Query(ge=0, le=WAIT_MAX_S)] = 0
+    ) -> JsonReply[Orders]:
         """Hold simulated devices, and wait for orders to break or heal them that are not among `seen`."""
         self._holders.hold(body.devices, wait_s + ABSENT_AFTER_S)
         seen = frozenset(body.seen)
@@ -203,8 +207,8 @@ class LabRoutes:
         self._holders.hold(body.devices, ABSENT_AFTER_S)
         return json_reply({"items": found})
 
-    def _orders(self, body: LabHold, seen: frozenset[str]) -> list[dict[str, Any]]:
-        items = []
+    def _orders(self, body: LabHold, seen: frozenset[str]) -> list[OrderRow]:
+        items: list[OrderRow] = []
         for fault in self._hub.fleet.lab_faults.values():
             if fault.device not in body.devices or fault.state not in OPEN_FAULT_STATES:
                 continue
@@ -215,7 +219,7 @@ class LabRoutes:
 
     async def reported(
         self, request: Request, fault: str, report: Literal["began", "ended"], body: FaultReport
-    ) -> Response:
+    ) -> JsonReply[FaultAfter]:
         """Report that a fault began, ended or failed."""
         caller, found = caller_of(request), self._find(fault)
         if body.failed and report == "began":
@@ -227,16 +231,17 @@ class LabRoutes:
             said = inputs.LabFaultEnded(
                 by="lab", failed=body.failed, fault=found.id, id=new_id(), note=body.note, scope=caller.role
             )
-        return json_reply(accepted(await self._hub.inbox.ask(said)))
+        after: FaultAfter = accepted(await self._hub.inbox.ask(said))
+        return json_reply(after)
 
-    async def note(self, request: Request, body: LabNote) -> Response:
+    async def note(self, request: Request, body: LabNote) -> JsonReply[Noted]:
         """Note in a constellation's log what a scenario did to hub, worker, Redis, or a device of its installation."""
         caller = caller_of(request)
         noted = inputs.FaultNoted(
             by="lab", constellation=body.constellation, id=new_id(), note=body.note, scope=caller.role
         )
-        value = accepted(await self._hub.inbox.ask(noted))
-        return json_reply(value if isinstance(value, dict) else {"noted": True}, 201)
+        value: Noted = accepted(await self._hub.inbox.ask(noted))
+        return json_reply(value, 201)
 
     # -- scenarios
 

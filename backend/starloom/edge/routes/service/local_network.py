@@ -12,6 +12,8 @@ from starloom.edge.live import entity_json
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.service import LanRow
 from starloom_protocol.vocabulary import Code
 
 
@@ -27,16 +29,16 @@ class LanRoutes:
         router.add_api_route(V1 + "/lan/close", self.close, methods=["POST"])
         router.add_api_route("/agent/authority.crt", self.authority, methods=["GET"], include_in_schema=False)
 
-    async def show(self) -> Response:
+    async def show(self) -> JsonReply[LanRow]:
         """Show whether the local network's listener is open, at which address, with which key."""
         return json_reply(shape(self._hub.lan.state))
 
-    async def open(self, request: Request) -> Response:
+    async def open(self, request: Request) -> JsonReply[LanRow]:
         """Open it now and at every start; devices still need a code and an approval."""
         del request
         return json_reply(shape(await self._hub.lan.open()))
 
-    async def close(self, request: Request) -> Response:
+    async def close(self, request: Request) -> JsonReply[LanRow]:
         """Close it and cut its connections. Refused to a page that came through it."""
         here = self._hub.lan.state.url
         if here and f"https://{request.headers.get('host', '')}" == here:
@@ -55,7 +57,7 @@ class LanRoutes:
         return FileResponse(path, media_type="application/x-x509-ca-cert", filename="starloom-authority.crt")
 
 
-def shape(state: LanState) -> dict[str, object]:
+def shape(state: LanState) -> LanRow:
     """Return the state as the API gives it."""
     leaf = state.leaf
     return {

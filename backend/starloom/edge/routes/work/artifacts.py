@@ -21,6 +21,8 @@ from starloom.edge.hub import Hub
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.history import Uploaded
 from starloom_protocol.vocabulary import Code
 
 CHUNK_BYTES = 256 * 1024
@@ -62,9 +64,9 @@ class Artifacts:
         router.add_api_route(path, self.device_head, methods=["HEAD"], include_in_schema=False)
         router.add_api_route(path, self.device_get, methods=["GET"], include_in_schema=False)
         router.add_api_route(path, self.device_patch, methods=["PATCH"], include_in_schema=False)
-        router.add_api_route(V1 + "/artifacts", self.upload, methods=["POST"])
-        router.add_api_route(V1 + "/artifacts/{sha256}", self.get, methods=["GET"])
-        router.add_api_route(V1 + "/artifacts/{sha256}", self.head, methods=["HEAD"])
+        router.add_api_route(V1 + "/artifacts", self.upload, methods=["POST"], status_code=201)
+        router.add_api_route(V1 + "/artifacts/{sha256}", self.get, methods=["GET"], response_class=StreamingResponse)
+        router.add_api_route(V1 + "/artifacts/{sha256}", self.head, methods=["HEAD"], response_class=Response)
 
     # -- devices
 
@@ -127,7 +129,7 @@ class Artifacts:
 
     # -- people
 
-    async def upload(self, request: Request) -> Response:
+    async def upload(self, request: Request) -> JsonReply[Uploaded]:
         """Keep the body as an artifact and return its hash; larger files are put by a device (`artifact.put`)."""
         raw = await request.body()
         put = partial(self._hub.artifacts.put_bytes, owner=f"person:{caller_of(request).principal}")

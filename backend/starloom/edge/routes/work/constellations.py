@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.edge.hub import Hub
@@ -15,7 +14,10 @@ from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import difference, fold_to_version
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.store.port import StreamRow
+from starloom_protocol.api.constellations import Comparison, ConstellationRow, Result, Snapshot, VersionRow
+from starloom_protocol.api.lists import Items
 from starloom_protocol.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Code, ConstellationState
 
@@ -48,12 +50,12 @@ class Constellations:
         cursor: Annotated[str | None, Query(max_length=200)] = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 50,
         tries: bool = False,
-    ) -> Response:
+    ) -> JsonReply[Items[ConstellationRow]]:
         """List constellations, newest first; those that only tried a row (label `try`) with `tries` alone."""
         hub = self._hub
         known = hub.fleet.device(device) if device else None
         before = _cursor(cursor)
-        items: list[dict[str, Any]] = []
+        items: list[ConstellationRow] = []
         while True:
             rows = await hub.reads.constellations(
                 state=state, text=q or None, device=known.id if known else device, before=before, limit=limit + 1
@@ -61,7 +63,7 @@ class Constellations:
             for at, row in enumerate(rows[:limit]):
                 shown = await self._row(row)
                 before = (row.created_ms, row.id)
-                if tries or TRY_LABEL not in shown.get("labels", {}):
+                if tries or TRY_LABEL not in shown["labels"]:
                     items.append(shown)
                 if len(items) == limit:
                     more = at + 1 < len(rows)
@@ -69,7 +71,7 @@ class Constellations:
             if len(rows) <= limit:
                 return json_reply({"items": items, "next": None})
 
-    async def _row(self, row: StreamRow) -> dict[str, Any]:
+    async def _row(self, row: StreamRow) -> ConstellationRow:
         found = await self._hub.headlines.of(row.id)
         if found is not None:
             return entity_json.row(*found)
@@ -77,20 +79,26 @@ class Constellations:
             "id": row.id,
             "name": row.name,
             "request": row.request,
-            "state": row.state,
+            "recipe": None,
+            "schedule": None,
+            "state": ConstellationState(row.state),
             "version": row.version,
+            "attention": [],
+            "labels": {},
+            "author": "",
             "created_at": entity_json.iso(row.created_ms),
             "ended_at": entity_json.iso(row.ended_ms),
+            "sentence": "",
         }
 
     async def snapshot(
         self, constellation: str, version: Annotated[int | None, Query(ge=0, le=1_000_000)] = None
-    ) -> Response:
+    ) -> JsonReply[Snapshot]:
         """Show a constellation as it is, or as it was at the end of a version."""
         seq, entities = await self.entities(constellation, version)
         devices = dict(self._hub.fleet.devices)
 
-        def make() -> Response:
+        def make() -> JsonReply[Snapshot]:
             return json_reply(entity_json.snapshot(entity_json.Constellation(constellation, seq, entities), devices))
 
         return await asyncio.to_thread(make) if len(entities) > THREAD_ABOVE_ENTITIES else make()
@@ -125,17 +133,16 @@ class Constellations:
                 break
         return events
 
-    async def result(self, constellation: str) -> Response:
+    async def result(self, constellation: str) -> JsonReply[Result]:
         """Give the answer alone."""
         found = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
         if found is None:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
         head, answer = found
         shape = entity_json.answer_shape(answer, self._hub.fleet.devices)
-        fault = entity_json.plain(head.fault) if head.fault else None
-        return json_reply({"id": head.id, "constellation_state": head.state, "fault": fault, **shape})
+        return json_reply({"id": head.id, "constellation_state": head.state, "fault": head.fault, **shape})
 
-    async def versions(self, constellation: str) -> Response:
+    async def versions(self, constellation: str) -> JsonReply[Items[VersionRow]]:
         """List the versions of the plan: author, trigger, reason, what changed."""
         seq, entities = await self.entities(constellation)
         found = entity_json.Constellation(
@@ -149,12 +156,12 @@ class Constellations:
         constellation: str,
         first: Annotated[int, Query(alias="from", ge=0, le=1_000_000)],
         second: Annotated[int, Query(alias="to", ge=0, le=1_000_000)],
-    ) -> Response:
+    ) -> JsonReply[Comparison]:
         """Compare the plans of two versions."""
         await self.entities(constellation)
         events = await self.log(constellation)
 
-        def make() -> dict[str, Any]:
+        def make() -> Comparison:
             plans = []
             for version in (first, second):
                 found = fold_to_version(events, version)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
@@ -22,6 +21,8 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.computing import LARGE_BYTES
 from starloom.edge.web.problems import accepted, problem_of_faults
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.controls import Closed, Controlled, DraftRow, Edited, Stop, Stopped
 from starloom_protocol.edits import EditOperation
 from starloom_protocol.plan import check_edit
 from starloom_protocol.values import canonical
@@ -51,10 +52,10 @@ class Controls:
 
     # -- edits
 
-    async def edit(self, request: Request, constellation: str, body: Edit) -> Response:
+    async def edit(self, request: Request, constellation: str, body: Edit) -> JsonReply[Edited]:
         """Take version n to n + 1, or refuse the whole batch with every reason."""
 
-        async def make() -> Response:
+        async def make() -> JsonReply[Edited]:
             hub = self._hub
             undone = body.undone_version
             if undone is not None:
@@ -74,7 +75,7 @@ class Controls:
 
         return await self._repeats.once(request, make)
 
-    async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> Response:
+    async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> JsonReply[Edited]:
         """Take back one version by an edit that is judged against that version."""
         operations = await taken_back(self._constellations, constellation, version)
         said = reason or f"version {version} is taken back"
@@ -88,7 +89,7 @@ class Controls:
         base_version: int,
         reason: str,
         trigger: str,
-    ) -> Response:
+    ) -> JsonReply[Edited]:
         caller = caller_of(request)
         proposed = inputs.EditProposed(
             approves=caller.approves,
@@ -106,9 +107,9 @@ class Controls:
         reply = await self._hub.inbox.ask(proposed)
         if reply.faults:
             raise problem_of_faults(reply.faults, more=await self._current(constellation))
-        return json_reply(reply.value)
+        return json_reply({"version": reply.value["version"]})
 
-    async def draft(self, request: Request, constellation: str, body: DraftOf) -> Response:
+    async def draft(self, request: Request, constellation: str, body: DraftOf) -> JsonReply[DraftRow]:
         """Reserve the tasks that you are editing: until `ttl_s` is over nobody else edits them. Repeat it to extend."""
         caller = caller_of(request)
         opened = inputs.DraftOpened(
@@ -122,11 +123,12 @@ class Controls:
         value = accepted(await self._hub.inbox.ask(opened))
         return json_reply({"tasks": value["tasks"], "expires_at": entity_json.iso(value["expires_ms"])})
 
-    async def close_draft(self, request: Request, constellation: str) -> Response:
+    async def close_draft(self, request: Request, constellation: str) -> JsonReply[Closed]:
         """Close your draft; others may edit again."""
         caller = caller_of(request)
         closed = inputs.DraftClosed(by=caller.by, constellation=constellation, id=new_id(), scope=caller.role)
-        return json_reply(accepted(await self._hub.inbox.ask(closed)))
+        accepted(await self._hub.inbox.ask(closed))
+        return json_reply({"closed": True})
 
     async def _current(self, constellation: str) -> dict[str, Any]:
         found = await self._hub.headlines.of(constellation)
@@ -134,21 +136,21 @@ class Controls:
 
     # -- controls
 
-    async def pause(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+    async def pause(self, request: Request, constellation: str, body: Reasoned | None = None) -> JsonReply[Controlled]:
         """Pause a constellation: no further task starts; running tasks go on to their end."""
         return await self._control(request, constellation, "pause", body)
 
-    async def resume(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+    async def resume(self, request: Request, constellation: str, body: Reasoned | None = None) -> JsonReply[Controlled]:
         """Resume a paused constellation."""
         return await self._control(request, constellation, "resume", body)
 
-    async def cancel(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+    async def cancel(self, request: Request, constellation: str, body: Reasoned | None = None) -> JsonReply[Controlled]:
         """Cancel a constellation; it counts as cancelled only when every device has confirmed."""
         return await self._control(request, constellation, "cancel", body, status=202)
 
     async def _control(
         self, request: Request, constellation: str, action: str, body: Reasoned | None, *, status: int = 200
-    ) -> Response:
+    ) -> JsonReply[Controlled]:
         caller = caller_of(request)
         requested = inputs.ControlRequested(
             action=action,
@@ -161,15 +163,19 @@ class Controls:
         )
         return await self._carried_out(constellation, requested, status)
 
-    async def _carried_out(self, constellation: str, requested: inputs.ControlRequested, status: int) -> Response:
+    async def _carried_out(
+        self, constellation: str, requested: inputs.ControlRequested, status: int
+    ) -> JsonReply[Controlled]:
         value = accepted(await self._hub.inbox.ask(requested))
         found = await self._hub.headlines.of(constellation)
-        state = {"state": found[0].state} if found else {}
-        return json_reply({"id": constellation, **state, **(value if isinstance(value, dict) else {})}, status)
+        shape: Controlled = {"id": constellation, "seq": value["seq"]}
+        if found is not None:
+            shape["state"] = found[0].state
+        return json_reply(shape, status)
 
     async def task(
         self, request: Request, constellation: str, task: str, action: TaskAction, body: Control | None = None
-    ) -> Response:
+    ) -> JsonReply[Controlled]:
         """Retry, retry from here, skip, mark, cancel, hold or release one task."""
         caller = caller_of(request)
         given = body or Control()
@@ -190,20 +196,20 @@ class Controls:
 
     # -- everything
 
-    async def stop_all(self, request: Request, body: Reasoned | None = None) -> Response:
+    async def stop_all(self, request: Request, body: Reasoned | None = None) -> JsonReply[Stopped]:
         """Cancel everything that is live; the named devices have to confirm (GET lists those that have)."""
         hub, caller = self._hub, caller_of(request)
         reason = (body.reason if body else "") or "stop-all"
         asked = inputs.StopAllRequested(by=caller.by, id=new_id(), reason=reason, scope=caller.role)
         value = accepted(await hub.inbox.ask(asked))
-        told = {**self._confirmations(), "reason": reason}
-        return json_reply({"constellations": sorted(value["constellations"]), **told}, 202)
+        ended = sorted(value["constellations"])
+        return json_reply({**self._confirmations(), "reason": reason, "constellations": ended}, 202)
 
-    async def stopped(self) -> Response:
+    async def stopped(self) -> JsonReply[Stop]:
         """List the devices that confirmed the last stop-all, and those that have not."""
         return json_reply(self._confirmations())
 
-    def _confirmations(self) -> dict[str, Any]:
+    def _confirmations(self) -> Stop:
         fleet = self._hub.fleet
         rows = sorted(fleet.stopping.values(), key=lambda row: (row.confirmed_ms > 0, row.device))
         first = rows[0] if rows else None

@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
 
 from starloom.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.history import EventPage, Output, OutputLine
 from starloom_protocol.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
 
@@ -53,7 +55,7 @@ class EventRoutes:
         wait_s: WaitS = 0,
         limit: Limit = 500,
         until: Literal["final"] | None = None,
-    ) -> Response:
+    ) -> JsonReply[EventPage] | StreamingResponse:
         """Return events with a higher number than `after`; wait for one, or stream them (`text/event-stream`).
 
         A stream stays open until the client closes it, or with `until=final` until the constellation ends.
@@ -67,7 +69,7 @@ class EventRoutes:
         found = await self._wait(constellation, after, limit, wait_s)
         last_seq = decode_event(found[-1]).seq if found else after
         body = b'{"items":[' + b",".join(found) + b'],"next":' + str(last_seq).encode() + b"}"
-        return Response(body, media_type="application/json")
+        return JsonReply(body)
 
     async def _wait(self, constellation: str, after: int, limit: int, wait_s: float) -> list[bytes]:
         reads = self._hub.reads
@@ -118,13 +120,16 @@ class EventRoutes:
         offset: Offset = None,
         tail: Tail = 64 * 1024,
         q: Annotated[str | None, Query(max_length=200)] = None,
-    ) -> Response:
+    ) -> JsonReply[Output]:
         """Return output of an attempt: its last `tail` bytes, from `offset` on, or the lines that contain `q`."""
         await self._known(constellation)
         hub = self._hub
         await hub.logs.flush()
         if q:
             lines = await asyncio.to_thread(hub.attempt_logs.search, constellation, task, attempt, q)
-            return json_reply({"lines": lines, "text": "\n".join(line.text for line in lines)})
+            rows: list[OutputLine] = [{"offset": line.offset, "text": line.text} for line in lines]
+            return json_reply({"lines": rows, "text": "\n".join(line.text for line in lines)})
         part = await asyncio.to_thread(hub.attempt_logs.read, constellation, task, attempt, offset, tail)
-        return json_reply(part)
+        return json_reply(
+            {"text": part.text, "offset": part.offset, "next": part.next, "end": part.end, "lost": part.lost}
+        )

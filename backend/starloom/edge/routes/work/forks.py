@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
@@ -25,6 +24,9 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.history import BlameLine, BlameRow, Forked, Undone
+from starloom_protocol.api.lists import Items
 from starloom_protocol.edits import EditOperation
 from starloom_protocol.entities import Dependency, Head, TaskSpec, Version, decode_entity
 from starloom_protocol.values import canonical
@@ -46,10 +48,10 @@ class Forks:
         router.add_api_route(_C + "/undo", self.undo, methods=["POST"])
         router.add_api_route(_C + "/blame", self.blame, methods=["GET"])
 
-    async def fork(self, request: Request, constellation: str, body: Fork) -> Response:
+    async def fork(self, request: Request, constellation: str, body: Fork) -> JsonReply[Forked]:
         """Make a new constellation from a version or from a task on; results before that are used again, not made."""
 
-        async def make() -> Response:
+        async def make() -> JsonReply[Forked]:
             if (body.from_version is None) == (body.from_task is None):
                 reason = "give exactly one of from_version and from_task"
                 raise Problem(Code.BAD_REQUEST, reason, hint="See the versions: starloom show.")
@@ -75,7 +77,7 @@ class Forks:
                 task=body.from_task,
                 version=head.version,
             )
-            value = accepted(await self._hub.inbox.ask(requested))
+            value: Forked = accepted(await self._hub.inbox.ask(requested))
             return json_reply(value, 202, {"Location": f"{V1}/constellations/{value['id']}"})
 
         return await self._repeats.once(request, make)
@@ -91,10 +93,10 @@ class Forks:
             raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}", hint=hint)
         return found
 
-    async def undo(self, request: Request, constellation: str, body: UndoWork) -> Response:
+    async def undo(self, request: Request, constellation: str, body: UndoWork) -> JsonReply[Undone]:
         """Undo the work of finished tasks, by the calls that they declare, in reverse order."""
 
-        async def make() -> Response:
+        async def make() -> JsonReply[Undone]:
             caller = caller_of(request)
             requested = inputs.UndoRequested(
                 by=caller.by,
@@ -104,11 +106,12 @@ class Forks:
                 scope=caller.role,
                 tasks=body.tasks,
             )
-            return json_reply(accepted(await self._hub.inbox.ask(requested)))
+            value: Undone = accepted(await self._hub.inbox.ask(requested))
+            return json_reply(value)
 
         return await self._repeats.once(request, make)
 
-    async def blame(self, constellation: str, task: str | None = None) -> Response:
+    async def blame(self, constellation: str, task: str | None = None) -> JsonReply[Items[BlameRow]]:
         """List the versions that made each task and dependency as it is: who, when, why; `task` asks for one task."""
         _, entities = await self._constellations.entities(constellation)
         return json_reply({"items": await asyncio.to_thread(_blame, entities, task), "next": None})
@@ -156,7 +159,7 @@ def _arguments(records: dict[str, bytes], given: dict[str, dict[str, Any]]) -> d
     return found
 
 
-def _blame(entities: dict[str, bytes], task: str | None) -> list[dict[str, Any]]:
+def _blame(entities: dict[str, bytes], task: str | None) -> list[BlameRow]:
     specs: list[TaskSpec] = []
     dependencies: list[tuple[str, Dependency]] = []
     versions: dict[int, Version] = {}
@@ -178,7 +181,7 @@ def _blame(entities: dict[str, bytes], task: str | None) -> list[dict[str, Any]]
             changed.pop(name, None)
         for name in versions[number].changed:
             changed.setdefault(name, []).append(number)
-    items: list[dict[str, Any]] = [
+    items: list[BlameRow] = [
         {
             "kind": "task",
             "id": spec.id,
@@ -194,7 +197,7 @@ def _blame(entities: dict[str, bytes], task: str | None) -> list[dict[str, Any]]
     return items
 
 
-def _line(version: Version | None) -> dict[str, Any] | None:
+def _line(version: Version | None) -> BlameLine | None:
     if version is None:
         return None
     return {

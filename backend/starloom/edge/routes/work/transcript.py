@@ -6,7 +6,6 @@ import asyncio
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.blobs.artifacts import Blobs
@@ -14,6 +13,7 @@ from starloom.blobs.fault import BlobRefused
 from starloom.edge.hub import Hub
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.entities import decode_entity
 from starloom_protocol.model_records import ModelCall, Transcript, TranscriptCall
 
@@ -31,7 +31,7 @@ class TranscriptRoute:
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(V1 + "/constellations/{constellation}/transcript", self.transcript, methods=["GET"])
 
-    async def transcript(self, constellation: str, texts: Annotated[bool, Query()] = False) -> Response:
+    async def transcript(self, constellation: str, texts: Annotated[bool, Query()] = False) -> JsonReply[Transcript]:
         """Return the calls in order of time; with `texts` also their prompts and replies, as they were sent."""
         _, entities = await self._constellations.entities(constellation)
         calls = [

@@ -1,0 +1,86 @@
+"""The types of JSON answers: read from an endpoint's return annotation, written into the OpenAPI document.
+
+A route declares its answer once, as `-> JsonReply[Shape]`. The type checker holds the endpoint to it, and the schema in
+the document is made from the same type. Converts and checks nothing while a request is answered.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, Union
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+_REFERENCE = "#/components/schemas/{name}"
+Shape = TypeVar("Shape")
+
+
+class JsonReply(Response, Generic[Shape]):
+    """An answer in JSON whose body is a `Shape`. Make it by `json_reply`."""
+
+    media_type = "application/json"
+
+
+def response_type(endpoint: Callable[..., Any]) -> Any:
+    """Return the declared type of an endpoint's answer; None where it declares a plain `Response`."""
+    return _declared(getattr(endpoint, "__func__", endpoint))
+
+
+@lru_cache(maxsize=1024)
+def _declared(function: Callable[..., Any]) -> Any:
+    returned = typing.get_type_hints(function).get("return")
+    ways = typing.get_args(returned) if typing.get_origin(returned) is Union else (returned,)
+    return next((typing.get_args(way)[0] for way in ways if typing.get_origin(way) is JsonReply), None)
+
+
+def described(kind: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a route and those by which FastAPI describes its answer and converts nothing."""
+    status = arguments.get("status_code") or 200
+    answer = {"content": {"application/json": {"schema": _schema(kind)}}}
+    responses = {**(arguments.get("responses") or {}), status: answer}
+    return {**arguments, "response_model": None, "responses": responses}
+
+
+@lru_cache(maxsize=1024)
+def _schema(kind: Any) -> dict[str, Any]:
+    (schema,), _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
+    return schema
+
+
+def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
+    """Add the schemas of declared answers to an OpenAPI document.
+
+    Raises:
+        ValueError: the body of a request has the name of another type of an answer.
+    """
+    found = [response_type(route.endpoint) for route in routes if isinstance(route, APIRoute)]
+    kinds = [kind for kind in found if kind is not None]
+    _, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
+    known = document.setdefault("components", {}).setdefault("schemas", {})
+    twice = sorted(name for name in components if name in known and not _same(known[name], components[name]))
+    if twice:
+        raise ValueError(f"a body and an answer have one name in the OpenAPI document: {', '.join(twice)}")
+    document["components"]["schemas"] = components | known
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two schemas say the same; pydantic and msgspec list the values of an enum in different orders."""
+    values = set(one.get("enum", ()))
+    return one == other or (bool(values) and values == set(other.get("enum", ())))
+
+
+class Application(FastAPI):
+    """The application, whose OpenAPI document has the types of its answers."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document; made once."""
+        made = self.openapi_schema is not None
+        document = super().openapi()
+        if not made:
+            add_schemas(document, self.routes)
+        return document

@@ -1,0 +1,4 @@
+"""The answers of the REST API as types, one module a resource. Types only: the hub fills them, clients read them.
+
+Times are RFC 3339 text, null where a thing has not happened. A route names its type as `Reply[...]`.
+"""

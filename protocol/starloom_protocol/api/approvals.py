@@ -1,0 +1,82 @@
+"""Answers about questions to people and standing approvals."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from starloom_protocol.entities import Choice
+from starloom_protocol.vocabulary import Effect
+
+
+class CallRow(TypedDict):
+    """A call that a plan would make, with whole arguments."""
+
+    args: Any
+    devices: list[str]
+    effects: list[Effect]
+    task: str
+    tool: str
+
+
+class QuestionRow(TypedDict):
+    """A question to a person: an approval, a task for a person, or the wish of a reviewer."""
+
+    id: str
+    constellation: str
+    question: str
+    kind: str
+    task: str | None
+    text: str
+    choices: list[Choice]
+    effects: list[Effect]
+    wider: list[str]
+    operations: Any
+    action: str | None
+    version: int
+    opened_at: str | None
+    expires_at: str | None
+    answer: str | None
+    answered_by: str | None
+    answered_at: str | None
+    reason: str
+    calls: list[CallRow]
+    once_because: str
+
+
+class NamedQuestionRow(QuestionRow):
+    """A question with the name of its constellation."""
+
+    constellation_name: str
+
+
+class GivenAnswer(TypedDict):
+    """The answer that a question took."""
+
+    id: str
+    answer: str
+
+
+class NamedDevice(TypedDict):
+    """A device by id and name."""
+
+    id: str
+    name: str
+
+
+class StandingRow(TypedDict):
+    """A standing approval."""
+
+    id: str
+    tool: str
+    args: Any
+    devices: list[NamedDevice]
+    effects: list[Effect]
+    by: str
+    at: str | None
+    constellation: str
+
+
+class Revoked(TypedDict):
+    """A standing approval that is revoked."""
+
+    id: str

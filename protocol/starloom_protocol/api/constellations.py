@@ -1,0 +1,262 @@
+"""Answers about constellations: rows, snapshots, answers, versions, and the state after a control."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from starloom_protocol.api.approvals import QuestionRow
+from starloom_protocol.entities import Fault, Policy, TaskSpec
+from starloom_protocol.history_records import Origin
+from starloom_protocol.presentation import Glyph, Tone
+from starloom_protocol.vocabulary import (
+    AttemptEnd,
+    Attention,
+    Code,
+    ConstellationState,
+    EffectSeen,
+    Gate,
+    Reason,
+)
+
+
+class ConstellationRow(TypedDict):
+    """A line of the list of constellations."""
+
+    id: str
+    name: str
+    request: str
+    recipe: str | None
+    schedule: str | None
+    state: ConstellationState
+    version: int
+    attention: list[Attention]
+    labels: dict[str, str]
+    author: str
+    created_at: str | None
+    ended_at: str | None
+    sentence: str
+
+
+class AttemptRow(TypedDict):
+    """One attempt of a task."""
+
+    number: int
+    round: int
+    device: str
+    device_name: str | None
+    others: list[str]
+    why: str
+    end: AttemptEnd | None
+    effect: EffectSeen | None
+    code: Code | None
+    detail: str
+    value: Any
+    artifact: str | None
+    bytes: int
+    tail: str
+    leased_at: str | None
+    started_at: str | None
+    ended_at: str | None
+    incarnation: int
+    origin: str | None
+
+
+class TaskRow(TypedDict):
+    """A task with its spec, its state and how that is shown.
+
+    The state is a `TaskState`, or the `GroupState` of a group; a group has the `count` of its items.
+    """
+
+    id: str
+    kind: Literal["group", "question", "task"]
+    tool: str | None
+    group: str | None
+    family: str | None
+    key: str | None
+    state: str | None
+    reason: Reason | None
+    word: str
+    glyph: Glyph | None
+    tone: Tone | None
+    round: int
+    attempt: int
+    device: str | None
+    device_name: str | None
+    code: Code | None
+    cause: str | None
+    checked: bool
+    since: str | None
+    attempts: list[AttemptRow]
+    reused_from: str | None
+    spec: TaskSpec
+    count: NotRequired[int]
+
+
+class WaitingRow(TypedDict):
+    """A task that waits, and its reason."""
+
+    task: str
+    state: str | None
+    reason: Reason | None
+    word: str
+
+
+class ConditionRow(TypedDict):
+    """The condition of a dependency on a value of its source."""
+
+    output: str
+    op: str
+    value: Any
+
+
+DependencyRow = TypedDict(
+    "DependencyRow",
+    {
+        "id": str,
+        "from": str,
+        "to": str,
+        "when": Gate,
+        "input": str | None,
+        "optional": bool,
+        "changed_in": int,
+        "condition": NotRequired[ConditionRow],
+    },
+)
+"""A dependency between two tasks."""
+
+
+class AnswerSource(TypedDict):
+    """The attempt that gave a part of an answer."""
+
+    task: str
+    attempt: int
+    device: str | None
+    device_name: str | None
+
+
+AnswerPart = TypedDict(
+    "AnswerPart",
+    {
+        "title": str,
+        "show": str,
+        "value": Any,
+        "artifact": str | None,
+        "bytes": int,
+        "media": str | None,
+        "checked": bool,
+        "from": AnswerSource,
+    },
+)
+"""A part of an answer, and the attempt that gave it."""
+
+
+class CiteRow(TypedDict):
+    """The evidence of an answer in words: a task's value, or the part of it at `pointer`."""
+
+    task: str
+    pointer: str
+
+
+class AnswerShape(TypedDict):
+    """The answer of a constellation; one without an answer yet has the state `none`.
+
+    `words` are a model's, with `[1]` for the first of `cites`; `struck` are its sentences without evidence.
+    """
+
+    state: str
+    sentence: str
+    items: list[AnswerPart]
+    words: NotRequired[str]
+    cites: NotRequired[list[CiteRow]]
+    struck: NotRequired[list[str]]
+
+
+class Metrics(TypedDict):
+    """Counts of tasks, and wall time beside the time of all attempts together."""
+
+    tasks: int
+    final: int
+    states: dict[str, int]
+    attempts: int
+    task_ms: int
+    wall_ms: int | None
+    held: int
+
+
+class Snapshot(ConstellationRow):
+    """A whole constellation at one event of its log."""
+
+    seq: int
+    origin: Origin | None
+    undone_from: ConstellationState | None
+    params: Any
+    policy: Policy
+    plan_hash: str | None
+    fault: Fault | None
+    answer: AnswerShape
+    tasks: list[TaskRow]
+    dependencies: list[DependencyRow]
+    waiting: list[WaitingRow]
+    questions: list[QuestionRow]
+    metrics: Metrics
+
+
+class Result(AnswerShape):
+    """The answer alone, with the state of its constellation."""
+
+    id: str
+    constellation_state: ConstellationState
+    fault: Fault | None
+
+
+class VersionRow(TypedDict):
+    """A version of a plan: its author, trigger, reason and changes."""
+
+    number: int
+    author: str
+    trigger: str
+    reason: str
+    at: str | None
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+    operations: Any
+
+
+class PlanItem(TypedDict):
+    """A task, dependency or rule that only one of two plans has."""
+
+    kind: str
+    id: str
+    value: dict[str, Any]
+
+
+class PlanChange(TypedDict):
+    """A task, dependency or rule that two plans have differently: the fields that differ."""
+
+    kind: str
+    id: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class Difference(TypedDict):
+    """The difference of two plans."""
+
+    added: list[PlanItem]
+    removed: list[PlanItem]
+    changed: list[PlanChange]
+
+
+Comparison = TypedDict(
+    "Comparison",
+    {
+        "from": int,
+        "to": int,
+        "versions": list[VersionRow],
+        "added": list[PlanItem],
+        "removed": list[PlanItem],
+        "changed": list[PlanChange],
+    },
+)
+"""The difference of two versions of a plan, and the versions between them."""

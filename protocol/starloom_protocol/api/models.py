@@ -1,0 +1,61 @@
+"""Answers about the model: its settings, its budget, the text that would leave the machine, and a test."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from starloom_protocol.vocabulary import Sharing
+
+
+class PromptRow(TypedDict):
+    """A part of a planning prompt as it is sent."""
+
+    title: str
+    text: str
+
+
+class Spent(TypedDict):
+    """The use of the model today."""
+
+    calls: int
+    dollars: float
+    tokens: int
+
+
+class DayBudget(TypedDict):
+    """The most that the model may cost in a day; null is no limit."""
+
+    dollars_per_day: float | None
+    tokens_per_day: int | None
+
+
+class ModelFaultRow(TypedDict):
+    """The fault of the settings of a model."""
+
+    reason: str
+    hint: str
+
+
+class ModelState(TypedDict):
+    """The model of this hub, without its key. `given`: the hub's own settings name it."""
+
+    parts: list[PromptRow]
+    set: bool
+    given: bool
+    spent_today: Spent
+    fault: NotRequired[ModelFaultRow]
+    budget: NotRequired[DayBudget]
+    host: NotRequired[str]
+    key: NotRequired[bool]
+    model: NotRequired[str]
+    share: NotRequired[Sharing]
+    url: NotRequired[str | None]
+    wire: NotRequired[str]
+
+
+class ModelReply(TypedDict):
+    """The reply to a test of the model."""
+
+    reply: str
+    seconds: float
+    tokens: int

@@ -1,0 +1,107 @@
+"""Answers about sessions, tokens and sign-in links."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from starloom_protocol.vocabulary import PrincipalKind, Role
+
+
+class PersonRow(TypedDict):
+    """A principal by id and name."""
+
+    id: str
+    name: str
+
+
+class SignedIn(TypedDict):
+    """A session that was opened; its cookie comes beside the answer."""
+
+    principal: PersonRow
+    role: Role
+    csrf: str
+    expires_at: str | None
+
+
+class SignedOut(TypedDict):
+    """The end of a session."""
+
+    signed_out: bool
+
+
+class PrincipalRow(PersonRow):
+    """A principal with its kind."""
+
+    kind: PrincipalKind
+
+
+class SessionRow(TypedDict):
+    """The caller, its rights, and the hub's time; a page also gets its CSRF token."""
+
+    principal: PrincipalRow
+    role: Role
+    approves: bool
+    scopes: list[str]
+    means: str
+    token: str
+    expires_at: str | None
+    now: str | None
+    lab: bool
+    program: str
+    csrf: NotRequired[str]
+
+
+class SignInLink(TypedDict):
+    """A one-time sign-in link, and its address in the local network where that is open."""
+
+    url: str
+    lan_url: str | None
+    expires_at: str | None
+
+
+class TokenState(TypedDict):
+    """A token or session, without its secret."""
+
+    id: str
+    kind: str
+    label: str
+    role: Role
+    scopes: list[str]
+    principal: str
+    created_at: str | None
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+
+
+class Holder(TypedDict):
+    """The holder of a token."""
+
+    name: str
+    kind: PrincipalKind
+
+
+_For = TypedDict("_For", {"for": Holder | None})
+
+
+class TokenRow(TokenState, _For):
+    """A token or session with its holder."""
+
+
+class IssuedToken(TokenRow):
+    """A token with its text, shown this once."""
+
+    token: str
+
+
+class RevokedToken(TypedDict):
+    """A token that is revoked."""
+
+    id: str
+    revoked: bool
+
+
+class LiveTicket(TypedDict):
+    """A ticket that opens one live socket."""
+
+    ticket: str

@@ -1,0 +1,164 @@
+"""Answers before anything runs: previews of plans, matches of words with recipes, briefs; and a new constellation."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from starloom_protocol.api.constellations import AnswerShape
+from starloom_protocol.vocabulary import ConstellationState, Effect, Repeatability
+
+
+class GrantLine(TypedDict):
+    """A grant that the owner of a device would have to give, with the line to type there."""
+
+    device: str
+    grant: str
+    line: str
+    task: str
+
+
+class Alternative(TypedDict):
+    """A device that was looked at for a task."""
+
+    device: str
+    fits: bool
+    why: str
+
+
+Take = TypedDict("Take", {"from": str, "output": str})
+"""An output of another task that a task takes."""
+
+
+class TaskPreviewRow(TypedDict):
+    """A task of a preview; `device` is null where none fits."""
+
+    id: str
+    tool: str | None
+    person: str | None
+    each: str | None
+    device: str | None
+    devices: list[str]
+    why: str
+    alternatives: list[Alternative]
+    effects: list[Effect]
+    repeatability: Repeatability | None
+    grant: str | None
+    optional: bool
+    after: list[str]
+    takes: list[Take]
+    missing: list[GrantLine]
+    secrets: list[str]
+
+
+ResultRow = TypedDict("ResultRow", {"title": str, "from": str, "show": str})
+"""A part of the answer that a plan will give."""
+
+
+class RuleRow(TypedDict):
+    """A rule of a plan."""
+
+    name: str
+    task: str | None
+    reason: str
+
+
+class SecretNeed(TypedDict):
+    """A secret that a plan names, and the devices that would be given it; `line` sets one that is missing."""
+
+    name: str
+    set: bool
+    version: int | None
+    tasks: list[str]
+    devices: list[str]
+    line: str | None
+
+
+class PlanPreview(TypedDict):
+    """A plan as it would run now."""
+
+    name: str
+    recipe: str | None
+    params: Any
+    plan_hash: str
+    tasks: list[TaskPreviewRow]
+    missing_grants: list[GrantLine]
+    secrets: list[SecretNeed]
+    effects: list[Effect]
+    asks_approval: bool
+    results: list[ResultRow]
+    rules: list[RuleRow]
+    cost: None
+    warnings: list[str]
+
+
+class MissingParam(TypedDict):
+    """A parameter of a recipe that words did not give."""
+
+    name: str
+    type: str
+    title: str
+    reason: str
+    choices: list[str]
+
+
+class RecipeCandidate(TypedDict):
+    """A recipe that words may mean; `score` is thousandths."""
+
+    recipe: str
+    title: str
+    score: int
+    params: dict[str, Any]
+    missing: list[MissingParam]
+
+
+class Understood(TypedDict):
+    """The match of words with recipes; without an exact one, the sentence that says so."""
+
+    outcome: str
+    candidates: list[RecipeCandidate]
+    said: NotRequired[str]
+    title: NotRequired[str]
+    examples: NotRequired[list[str]]
+    by_model: NotRequired[bool]
+
+
+class RequestPreview(TypedDict):
+    """The plan that a request would run now; words without an exact match have no plan."""
+
+    plan_hash: str | None
+    tasks: list[TaskPreviewRow]
+    name: NotRequired[str]
+    recipe: NotRequired[str | None]
+    params: NotRequired[Any]
+    missing_grants: NotRequired[list[GrantLine]]
+    secrets: NotRequired[list[SecretNeed]]
+    effects: NotRequired[list[Effect]]
+    asks_approval: NotRequired[bool]
+    results: NotRequired[list[ResultRow]]
+    rules: NotRequired[list[RuleRow]]
+    cost: NotRequired[None]
+    warnings: NotRequired[list[str]]
+    understood: NotRequired[Understood]
+
+
+class BriefText(TypedDict):
+    """A request as a text for an assistant, and the parts that did not fit."""
+
+    text: str
+    bytes: int
+    left_out: list[str]
+
+
+class PastedPlan(PlanPreview):
+    """The plan that was found in an assistant's answer, with its preview."""
+
+    plan: str
+
+
+class Created(TypedDict):
+    """A new constellation; the answer is there where the caller waited for it and it came."""
+
+    id: str
+    state: ConstellationState
+    version: int
+    answer: NotRequired[AnswerShape]

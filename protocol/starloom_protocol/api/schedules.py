@@ -1,0 +1,102 @@
+"""Answers about schedules and clocks; their moments are in the zone of the schedule."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.entities import Fault
+from starloom_protocol.vocabulary import CatchUp, ConstellationState, Effect, NotifyWhen, Overlap, ScheduleState
+
+
+class FiringRow(TypedDict):
+    """The newest firing that has ended."""
+
+    constellation: str
+    due_at: str
+    ended_at: str | None
+    state: ConstellationState
+
+
+class NoticeRow(TypedDict):
+    """A notice to a person, and the number of notices that it stands for."""
+
+    at: str | None
+    constellation: str | None
+    count: int
+    text: str
+
+
+class ConsentRow(TypedDict):
+    """The consent of a person to every firing that reaches no further."""
+
+    at: str | None
+    by: str
+    devices: list[str | None]
+    effects: list[Effect]
+    grants: list[str]
+    plan_hash: str
+
+
+class ScheduleRow(TypedDict):
+    """A schedule with its next five firings."""
+
+    id: str
+    name: str
+    state: ScheduleState
+    cron: str
+    zone: str
+    in_words: str
+    next: list[str]
+    overlap: Overlap
+    catch_up: CatchUp
+    notify: NotifyWhen
+    notify_device: str | None
+    deadline_s: int
+    request: str
+    recipe: str | None
+    params: Any
+    running: list[str]
+    waiting: list[str]
+    fired: int
+    skipped: int
+    last: FiringRow | None
+    notice: NoticeRow | None
+    stopped: Fault | None
+    approved: ConsentRow | None
+    author: str
+    created_at: str | None
+
+
+class RemovedSchedule(TypedDict):
+    """A schedule that is removed; firings that still run go on."""
+
+    id: str
+    name: str
+    removed: bool
+    running: list[str]
+
+
+class ClockWords(TypedDict):
+    """The next five moments of a clock, and the clock in words."""
+
+    next: list[str]
+    in_words: str
+
+
+class ScheduledWork(TypedDict):
+    """The work of a schedule: a plan, a recipe or words."""
+
+    kind: str
+    name: str
+    params: Any
+    recipe: str | None
+    request: str
+
+
+class SchedulePreview(ClockWords):
+    """The moments of a clock and the plan as it would run now; either may be left out."""
+
+    zone: str
+    runs: ScheduledWork | None
+    plan: PlanPreview | None

@@ -1,0 +1,31 @@
+"""Answers about the hub itself: health, readiness, and the listener of the local network."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class Health(TypedDict):
+    """The process answers; `role` tells whether it owns the shard."""
+
+    status: Literal["ok"]
+    role: Literal["owner", "standby"]
+
+
+class Readiness(TypedDict):
+    """Whether the hub is ready for work, and the parts that it waits for."""
+
+    status: Literal["ready", "not ready"]
+    waits_for: NotRequired[list[str]]
+
+
+class LanRow(TypedDict):
+    """The listener of the local network."""
+
+    open: bool
+    url: str
+    pin: str
+    words: str
+    warning: str
+    certificate_expires_at: str | None
+    fault: str
