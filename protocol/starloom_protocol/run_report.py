@@ -87,7 +87,7 @@ _OF_STATE: Final[dict[TaskState, Phase]] = {
 
 
 def phase_of(record: TaskRecord, run: ConstellationState) -> Phase | None:
-    """Return the phase of a task in this state, in a constellation in that state; None where its time is not counted."""
+    """Return the phase of a task in this state, in a constellation in that state; None if it counts for none."""
     if record.state is TaskState.READY:
         return _OF_REASON.get(record.reason, Phase.QUEUE) if record.reason else OF_RUN.get(run, Phase.QUEUE)
     if record.absent_since_ms and record.state in (TaskState.LEASED, TaskState.RUNNING):

@@ -1,4 +1,4 @@
-"""Commands that read parts of a constellation: `logs events why diff`."""
+"""Commands that read parts of a constellation: `logs events why report diff`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import sys
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
@@ -31,6 +32,7 @@ def register(app: typer.Typer) -> None:
     hub_command(app, "logs")(logs)
     hub_command(app, "events")(events)
     hub_command(app, "why")(why)
+    hub_command(app, "report")(report)
     hub_command(app, "diff")(diff)
 
 
@@ -123,6 +125,19 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
             say(f"Before you reassign it: {item['warning']}")
     if found.get("more"):
         print(f"and {found['more']} more tasks")
+
+
+def report(run: Invocation, identity: IdArgument = None) -> None:
+    """Report on a run: time, critical path, work, waiting by cause, recoveries, the model; so far if it goes on."""
+    from starloom.cli.report_text import lines
+    from starloom_protocol.run_report import RunReport
+
+    found = run.client.get(f"/constellations/{run.newest(identity)}/report")
+    if run.as_json:
+        run.emit(found)
+        return
+    for line in lines(msgspec.convert(found, RunReport)):
+        say(line)
 
 
 def _to_type(action: str, constellation: str, task: str) -> str:

@@ -40,6 +40,7 @@ from starloom.edge.page import Page
 from starloom.edge.recipes import Recipes
 from starloom.edge.relay import Relay
 from starloom.edge.replies import Repeats
+from starloom.edge.report import ReportRoute
 from starloom.edge.schedules import Schedules
 from starloom.edge.secrets import Secrets
 from starloom.edge.service import Gauge, Service
@@ -158,6 +159,7 @@ def build(
         Schedules(hub, repeats, submit, constellations),
         Secrets(hub, repeats),
         WhyRoute(hub, constellations),
+        ReportRoute(hub),
         Activity(hub),
         Forks(hub, repeats, constellations),
         Approvals(hub),

@@ -178,7 +178,8 @@ def critical_path(record: Record, runs: Mapping[str, _Run]) -> tuple[list[PathSt
             own = _Carried(run.ended_ms, node, own.chain_ms + run.time_ms, run.ended_ms)
             longest_ms = max(longest_ms, own.chain_ms)
         carried[node] = own
-    last = max(after, key=lambda task: (runs[task].ended_ms, carried[task].chain_ms), default=None)
+    places = {task: place for place, task in enumerate(after)}
+    last = max(after, key=lambda task: (runs[task].ended_ms, carried[task].chain_ms, places[task]), default=None)
     steps = []
     while last is not None:
         run = runs[last]
