@@ -62,7 +62,7 @@ FOR_A_PERSON: Final = frozenset(
 
 ON_A_DEVICE: Final = frozenset({Phase.STARTING, Phase.WORKING, Phase.STOPPING})
 
-_OF_REASON: Final[dict[Reason, Phase]] = {
+OF_REASON: Final[dict[Reason, Phase]] = {
     Reason.APPROVAL: Phase.APPROVAL,
     Reason.PERSON: Phase.PERSON,
     Reason.HELD: Phase.HELD,
@@ -78,7 +78,7 @@ OF_RUN: Final[dict[ConstellationState, Phase]] = {
     ConstellationState.PAUSED: Phase.PAUSED,
 }
 """The phase of a task that is ready and has no reason of its own, and of the run itself, by the run's state."""
-_OF_STATE: Final[dict[TaskState, Phase]] = {
+OF_STATE: Final[dict[TaskState, Phase]] = {
     TaskState.LEASED: Phase.STARTING,
     TaskState.RUNNING: Phase.WORKING,
     TaskState.CANCELLING: Phase.STOPPING,
@@ -89,10 +89,10 @@ _OF_STATE: Final[dict[TaskState, Phase]] = {
 def phase_of(record: TaskRecord, run: ConstellationState) -> Phase | None:
     """Return the phase of a task in this state, in a constellation in that state; None if it counts for none."""
     if record.state is TaskState.READY:
-        return _OF_REASON.get(record.reason, Phase.QUEUE) if record.reason else OF_RUN.get(run, Phase.QUEUE)
+        return OF_REASON.get(record.reason, Phase.QUEUE) if record.reason else OF_RUN.get(run, Phase.QUEUE)
     if record.absent_since_ms and record.state in (TaskState.LEASED, TaskState.RUNNING):
         return Phase.AWAY
-    return _OF_STATE.get(record.state)
+    return OF_STATE.get(record.state)
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from starloom.cli.commands import build
 from starloom.cli.typed import typed
+from starloom_protocol.run_report import RunReport
+from tests.cli.test_report_text import FULL
 
 Answer = tuple[int, Any]
 
