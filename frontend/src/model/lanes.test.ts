@@ -19,7 +19,7 @@ describe("lanesOf", () => {
     const { lanes } = lanesOf(
       [
         span("", "model", 0, 5),
-        span("b", "working", 10, 20, "d-2"),
+        span("b", "working", 9, 20, "d-2"),
         span("a", "working", 10, 20, "d-1"),
         span("c", "queue", 10, 0),
         span("ask", "person", 5, 10),
@@ -48,8 +48,8 @@ describe("lanesOf", () => {
   it("never lets two bars of a row overlap, for a thousand tasks on few slots", () => {
     const spans: Span[] = [];
     for (let at = 0; at < 1000; at += 1) {
-      const begin = Math.floor(at / 4) * 10;
-      spans.push(span(`t${at}`, "queue", 0, begin), span(`t${at}`, "working", begin, begin + 10, "d"));
+      const begin = 10 + Math.floor(at / 4) * 10;
+      spans.push(span(`t${at}`, "queue", 1, begin), span(`t${at}`, "working", begin, begin + 10, "d"));
     }
     const { lanes, bars } = lanesOf(spans, 2500);
     expect(lanes).toHaveLength(1);

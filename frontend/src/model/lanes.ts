@@ -3,7 +3,6 @@
  * Pure: from spans to bars with a row each, so that no two bars of a row overlap. Colours and pixels are the drawing's.
  */
 import type { Span } from "./spans.ts";
-import type { Phase } from "./types.ts";
 import { FOR_A_PERSON, ON_A_DEVICE } from "./types.ts";
 
 export interface Bar {
@@ -37,46 +36,37 @@ export const ROWS_MOST = 24;
 
 const ORDER: Record<Lane["kind"], number> = { you: 0, device: 1, queue: 2, model: 3 };
 
+/** The bars of a task that follow each other without a gap and stand in one lane, its wait for the device first. */
+interface Stretch {
+  kind: Lane["kind"];
+  device: string;
+  bars: Bar[];
+}
+
 /** Lanes of all spans at a moment. A wait for a device stands before the task's bar there; the rest has lanes of its own. */
 export function lanesOf(spans: readonly Span[], nowMs: number): Lanes {
-  const places = new Map<string, { lane: Lane; items: Bar[][]; first: number }>();
-  const put = (kind: Lane["kind"], device: string, items: Bar[]) => {
-    const key = `${ORDER[kind]} ${device}`;
+  const places = new Map<string, { lane: Lane; stretches: Stretch[]; first: number }>();
+  for (const stretch of stretchesOf(spans, nowMs)) {
+    const { kind, device } = stretch;
+    const key = `${kind} ${device}`;
     const held = places.get(key);
-    if (held) held.items.push(items);
-    else
-      places.set(key, {
-        lane: { kind, device, rows: 0, top: 0, crowded: false },
-        items: [items],
-        first: places.size,
-      });
-  };
-  const waits = new Map<string, Bar>();
-  for (const span of spans) {
-    const bar = { span, fromMs: span.fromMs, toMs: Math.max(span.fromMs, span.toMs || nowMs), row: 0, lane: 0 };
-    const kind = kindOf(span.phase, span);
-    if (kind !== "queue") {
-      const before = span.hedge ? undefined : waits.get(span.task);
-      waits.delete(span.task);
-      const joins = before && kind === "device" && before.toMs === bar.fromMs;
-      if (before && !joins) put("queue", "", [before]);
-      put(kind, kind === "device" ? span.device : "", joins ? [before, bar] : [bar]);
-    } else {
-      const before = waits.get(span.task);
-      if (before) put("queue", "", [before]);
-      waits.set(span.task, bar);
+    const lane: Lane = { kind, device, rows: 0, top: 0, crowded: false };
+    const first = stretch.bars.find((bar) => !isWait(bar))?.fromMs ?? stretch.bars[0]?.fromMs ?? 0;
+    if (!held) places.set(key, { lane, stretches: [stretch], first });
+    else {
+      held.stretches.push(stretch);
+      held.first = Math.min(held.first, first);
     }
   }
-  for (const bar of waits.values()) put("queue", "", [bar]);
   const sorted = [...places.values()].sort(
-    (a, b) => ORDER[a.lane.kind] - ORDER[b.lane.kind] || a.first - b.first,
+    (a, b) => ORDER[a.lane.kind] - ORDER[b.lane.kind] || a.first - b.first || (a.lane.device < b.lane.device ? -1 : 1),
   );
   const made: Lanes = { lanes: [], bars: [], rows: 0 };
-  for (const { lane, items } of sorted) {
-    pack(lane, items);
+  for (const { lane, stretches } of sorted) {
+    pack(lane, stretches);
     lane.top = made.rows;
     made.rows += lane.rows;
-    for (const bar of items.flat()) {
+    for (const bar of stretches.flatMap((stretch) => stretch.bars)) {
       bar.row += lane.top;
       bar.lane = made.lanes.length;
       made.bars.push(bar);
@@ -86,34 +76,62 @@ export function lanesOf(spans: readonly Span[], nowMs: number): Lanes {
   return made;
 }
 
-function kindOf(phase: Phase, span: Span): Lane["kind"] {
+function stretchesOf(spans: readonly Span[], nowMs: number): Stretch[] {
+  const made: Stretch[] = [];
+  const last = new Map<string, Stretch>();
+  for (const span of spans) {
+    const bar = { span, fromMs: span.fromMs, toMs: Math.max(span.fromMs, span.toMs || nowMs), row: 0, lane: 0 };
+    const kind = kindOf(span);
+    const device = kind === "device" ? span.device : "";
+    const key = span.hedge ? `${span.task}/${span.attempt}` : span.task;
+    const held = span.task ? last.get(key) : undefined;
+    const follows = held && held.bars[held.bars.length - 1]?.toMs === bar.fromMs;
+    if (follows && ((held.kind === kind && held.device === device) || (held.kind === "queue" && kind === "device"))) {
+      held.kind = kind;
+      held.device = device;
+      held.bars.push(bar);
+      continue;
+    }
+    const stretch = { kind, device, bars: [bar] };
+    made.push(stretch);
+    last.set(key, stretch);
+  }
+  return made;
+}
+
+const isWait = (bar: Bar): boolean => kindOf(bar.span) === "queue";
+
+function kindOf({ phase, device }: Span): Lane["kind"] {
   if (phase === "model") return "model";
-  if (ON_A_DEVICE.has(phase) || (span.device && (phase === "away" || phase === "unknown"))) return "device";
+  if (ON_A_DEVICE.has(phase) || (device && (phase === "away" || phase === "unknown"))) return "device";
   return FOR_A_PERSON.has(phase) ? "you" : "queue";
 }
 
-/** Gives each item the first row that is free for all of its time, or for its work alone where waits need too many. */
-function pack(lane: Lane, items: Bar[][]): void {
-  const whole = rowsFor(items, 0);
-  const rows = whole ?? rowsFor(items, 1);
+/** Gives each stretch the first row that is free for all of its time, or for its work alone where waits need too many. */
+function pack(lane: Lane, stretches: Stretch[]): void {
+  const rows = rowsFor(stretches, false) ?? rowsFor(stretches, true);
   lane.crowded = rows === null;
   lane.rows = rows ?? ROWS_MOST;
 }
 
-/** The rows needed if each item keeps its time from its part `from` on; null if they are too many. */
-function rowsFor(items: Bar[][], from: number): number | null {
-  const begin = (item: Bar[]) => item[Math.min(from, item.length - 1)]?.fromMs ?? 0;
+/** The rows needed if each stretch keeps its whole time, or that of its `work`; null if they are too many. */
+function rowsFor(stretches: Stretch[], work: boolean): number | null {
+  const begun = stretches.map((stretch) => {
+    const first = work ? (stretch.bars.find((bar) => !isWait(bar)) ?? stretch.bars[0]) : stretch.bars[0];
+    return { stretch, fromMs: first?.fromMs ?? 0, toMs: stretch.bars[stretch.bars.length - 1]?.toMs ?? 0 };
+  });
+  begun.sort((a, b) => a.fromMs - b.fromMs);
   const ends: number[] = [];
   let fits = true;
-  for (const item of [...items].sort((a, b) => begin(a) - begin(b))) {
-    let row = ends.findIndex((end) => end <= begin(item));
+  for (const { stretch, fromMs, toMs } of begun) {
+    let row = ends.findIndex((end) => end <= fromMs);
     if (row < 0 && ends.length < ROWS_MOST) row = ends.length;
     if (row < 0) {
       fits = false;
       row = ROWS_MOST - 1;
     }
-    ends[row] = Math.max(ends[row] ?? 0, item[item.length - 1]?.toMs ?? 0);
-    for (const bar of item) bar.row = row;
+    ends[row] = Math.max(ends[row] ?? 0, toMs);
+    for (const bar of stretch.bars) bar.row = row;
   }
   return fits ? ends.length : null;
 }

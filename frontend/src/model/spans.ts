@@ -117,7 +117,11 @@ export class SpanBook {
     const waits = record.state === "ready";
     if (waits) this.ready.set(name, record);
     else this.ready.delete(name);
-    const place = { task: name, device: waits ? "" : (record.device ?? ""), attempt: waits ? 0 : (record.attempt ?? 0) };
+    const place = {
+      task: name,
+      device: waits ? "" : (record.device ?? ""),
+      attempt: waits ? 0 : (record.attempt ?? 0),
+    };
     this.to(name, phaseOf(record, this.run), place, atMs);
   }
 
