@@ -52,7 +52,8 @@ import { Said } from "../ui/Said.tsx";
 import { MissingConstellation } from "./Missing.tsx";
 
 const Graph = lazy(() => import("../graph/Graph.tsx"));
-type Lens = "answer" | "graph" | "list";
+const Timeline = lazy(() => import("../timeline/Timeline.tsx"));
+type Lens = "answer" | "graph" | "list" | "timeline";
 const PLAY_MS = 1200;
 /** As in `narrow.css`. */
 const LOW = "(max-height: 560px)";
@@ -62,7 +63,7 @@ const LOW_ZOOM = 0.3;
 const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
 const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
 const HIDDEN = "none";
-const LENS: Record<Lens, string> = { answer: "Answer in full", graph: "Graph", list: "List" };
+const LENS: Record<Lens, string> = { answer: "Answer in full", graph: "Graph", list: "List", timeline: "Timeline" };
 /** Above so many tasks the list or the graph is drawn in a task of its own, behind the rest of the page. */
 const LARGE = 300;
 /** Above this many tasks outside of groups the list is shown first. */
@@ -207,6 +208,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { value: "list", label: "List", icon: "list" },
   ];
   if (phone) lenses.reverse();
+  lenses.push({ value: "timeline", label: "Timeline", icon: "timeline" });
   if (part && !beside) lenses.unshift({ value: "answer", label: "Answer", icon: "proof" });
 
   const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
@@ -235,6 +237,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const keys: Key[] = [
     { keys: "1", does: "Graph", run: () => to({ set: { lens: "graph" } }) },
     { keys: "2", does: "List", run: () => to({ set: { lens: "list" } }) },
+    { keys: "3", does: "Timeline", run: () => to({ set: { lens: "timeline" } }) },
     { keys: "j", does: "Next task", run: () => step(1) },
     { keys: "k", does: "Previous task", run: () => step(-1) },
     ...(final ? [] : [{ keys: "e", does: "Edit the plan while it runs", run: edit }]),
@@ -443,6 +446,18 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
             onSelect={select}
             onMenu={onMenu}
           />
+        ) : lens === "timeline" ? (
+          <Suspense fallback={<p className="dim waiting">Drawing the timeline.</p>}>
+            <Timeline
+              id={id}
+              model={model}
+              fleet={fleet}
+              selected={task}
+              narrow={phone}
+              onSelect={select}
+              onMenu={onMenu}
+            />
+          </Suspense>
         ) : (
           <Suspense fallback={<p className="dim waiting">Drawing the graph.</p>}>
             <Graph
@@ -509,7 +524,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 /** The lens that is shown: the one asked for, else the answer once there is one, else graph or list. */
 function lensOf(asked: string | null, has: { answer: boolean; chosen: boolean; listed: boolean }): Lens {
   if (asked === "answer" && has.answer) return "answer";
-  if (asked === "graph" || asked === "list") return asked;
+  if (asked === "graph" || asked === "list" || asked === "timeline") return asked;
   if (has.answer && has.chosen) return "answer";
   return has.listed ? "list" : "graph";
 }
