@@ -167,6 +167,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   return (
     <div className="timeline">
       {report && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a pointer.
         <section className="figures" aria-label="Figures of this run" tabIndex={0}>
           <dl>
             {figuresOf(report).map((figure) => (
@@ -208,6 +209,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
         <Button kind="quiet" title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoom(1 / STEP)}>
           &minus;
         </Button>
+        <output>{windowWords(place.window, whole)}</output>
         <Button kind="quiet" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoom(STEP)}>
           +
         </Button>
@@ -252,6 +254,12 @@ function pathBars(
   return steps.map((step) =>
     (wanted.get(step.task) ?? []).filter((bar) => bar.fromMs >= beginMs + step.released_ms).sort(byBegin),
   );
+}
+
+/** How much of the run the canvas shows. */
+function windowWords(window: Window, whole: Window): string {
+  const [shown, all] = [window.toMs - window.fromMs, whole.toMs - whole.fromMs];
+  return shown < all ? `${duration(shown)} of ${duration(all)}` : duration(all);
 }
 
 const byBegin = (a: Bar, b: Bar) => a.fromMs - b.fromMs;
