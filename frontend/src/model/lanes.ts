@@ -34,6 +34,9 @@ export interface Lanes {
 /** A lane has at most so many rows; a device runs fewer tasks at once, a queue may be as long as a run. */
 export const ROWS_MOST = 24;
 
+/** A wait that led nowhere and was shorter gets no lane. */
+const SEEN_MS = 50;
+
 const ORDER: Record<Lane["kind"], number> = { you: 0, device: 1, queue: 2, model: 3 };
 
 /** The bars of a task that follow each other without a gap and stand in one lane, its wait for the device first. */
@@ -48,6 +51,7 @@ export function lanesOf(spans: readonly Span[], nowMs: number): Lanes {
   const places = new Map<string, { lane: Lane; stretches: Stretch[]; first: number }>();
   for (const stretch of stretchesOf(spans, nowMs)) {
     const { kind, device } = stretch;
+    if (kind === "queue" && stretch.bars.every((bar) => bar.toMs - bar.fromMs < SEEN_MS)) continue;
     const key = `${kind} ${device}`;
     const held = places.get(key);
     const lane: Lane = { kind, device, rows: 0, top: 0, crowded: false };

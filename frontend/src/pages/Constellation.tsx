@@ -418,7 +418,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
             </label>
           )}
           {!final && lastVersion > 0 && <PriorityOf constellation={constellation} />}
-          {phone && all.length > 1 && <VersionChoice versions={all} shown={shownVersion} onShow={lookAt} />}
+          {phone && lens !== "timeline" && all.length > 1 && (
+            <VersionChoice versions={all} shown={shownVersion} onShow={lookAt} />
+          )}
           {past && (
             <div className="pastnote small">
               <span>

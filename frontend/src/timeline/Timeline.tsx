@@ -43,13 +43,13 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   const { report, book, revision, problem } = useRun(id, model);
   const head = model.one<Head>("head");
   const live = head !== undefined && !FINAL.has(head.state);
-  const { now: hubNow } = useWorkspace();
+  const workspace = useWorkspace();
   useNow(live ? 1000 : 0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the book is changed in place; its revision says so.
   const lanes = useMemo(() => lanesOf(book?.spans ?? [], OPEN_MS), [book, revision]);
   const beginMs = head?.created_ms ?? 0;
-  const nowMs = live ? Math.max(hubNow(), beginMs + 1) : head?.ended_ms || beginMs + (report?.makespan_ms ?? 1);
+  const nowMs = live ? Math.max(workspace.now(), beginMs + 1) : head?.ended_ms || beginMs + (report?.makespan_ms ?? 1);
   const whole: Window = { fromMs: beginMs, toMs: Math.max(nowMs, beginMs + 1) };
   const path = useMemo(() => pathBars(lanes.bars, report, beginMs), [lanes, report, beginMs]);
   const tasks = useMemo(() => tasksOf(lanes.bars), [lanes]);

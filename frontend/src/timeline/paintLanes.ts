@@ -10,6 +10,8 @@ const ROW_LEAST_PX = 5;
 const ROW_MOST_PX = 24;
 const NAME_LEAST_PX = 34;
 const FAILURE_LEAST_PX = 6;
+/** Below it a device's tag and name stand in two lines. */
+const GUTTER_WIDE_PX = 100;
 
 /** Where time and rows stand on the canvas. */
 export interface Place {
@@ -118,6 +120,7 @@ function paintAxis(context: CanvasRenderingContext2D, paint: Paint, picture: Pic
 
 function paintNames(context: CanvasRenderingContext2D, paint: Paint, { lanes, names }: Picture, place: Place): void {
   context.textBaseline = "middle";
+  const narrow = place.gutter < GUTTER_WIDE_PX;
   lanes.lanes.forEach((lane, at) => {
     const top = AXIS_PX + at * LANE_GAP_PX + lane.top * place.rowPx - place.top;
     const high = lane.rows * place.rowPx + LANE_GAP_PX;
@@ -131,7 +134,11 @@ function paintNames(context: CanvasRenderingContext2D, paint: Paint, { lanes, na
     line(context, paint.line, 0.5, [0, top + high], [place.width, top + high]);
     context.font = "600 12px system-ui, sans-serif";
     context.fillStyle = paint.ink;
-    context.fillText(cut(context, names[at] ?? "", place.gutter - 20), 12, Math.max(AXIS_PX + 9, top + high / 2));
+    const middle = Math.max(AXIS_PX + 9, top + high / 2);
+    const [tag, name] =
+      narrow && lane.kind === "device" && high >= 36 ? halves(names[at] ?? "") : ["", names[at] ?? ""];
+    if (tag) context.fillText(tag, 12, middle - 8);
+    context.fillText(cut(context, name, place.gutter - 16), 12, tag ? middle + 8 : middle);
     if (lane.crowded && high > 34) {
       context.font = "12px system-ui, sans-serif";
       context.fillStyle = paint.ink2;
@@ -286,6 +293,12 @@ function stroke(
   context.strokeStyle = colour;
   context.lineWidth = thick;
   context.strokeRect(x, y, wide, high);
+}
+
+/** A lane's name as tag and name. */
+function halves(name: string): [string, string] {
+  const at = name.indexOf(" ");
+  return at < 0 ? ["", name] : [name.slice(0, at), name.slice(at + 1)];
 }
 
 /** As much of a text as has room; nothing where not even a few letters have. */
