@@ -52,7 +52,9 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   const nowMs = live ? Math.max(workspace.now(), beginMs + 1) : head?.ended_ms || beginMs + (report?.makespan_ms ?? 1);
   const whole: Window = { fromMs: beginMs, toMs: Math.max(nowMs, beginMs + 1) };
   const path = useMemo(() => pathBars(lanes.bars, report, beginMs), [lanes, report, beginMs]);
-  const tasks = useMemo(() => tasksOf(lanes.bars), [lanes]);
+  const ofTask = useMemo(() => byTask(lanes.bars), [lanes]);
+  const tasks = useMemo(() => [...ofTask.keys()], [ofTask]);
+  const onPath = useMemo(() => new Set(report?.path.map((step) => step.task)), [report]);
   const ticks = useMemo(
     () => (report?.ticks ?? []).map((tick) => ({ ...tick, atMs: beginMs + tick.at_ms })),
     [report, beginMs],
@@ -90,7 +92,11 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     paintLanes(context, readPaint(), picture, place);
   };
   useRepaint(model, fleet, paint);
-  useEffect(paint);
+  // Several wheel events of one frame are one picture.
+  useEffect(() => {
+    const frame = requestAnimationFrame(paint);
+    return () => cancelAnimationFrame(frame);
+  });
 
   useEffect(() => {
     const element = canvas.current?.parentElement;
@@ -156,11 +162,12 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   });
 
   const wordsOf = (task: string): string => {
-    const bars = lanes.bars.filter((bar) => bar.span.task === task);
+    const bars = ofTask.get(task) ?? [];
     const known = taskView(model, fleet, task);
-    const onPath = report?.path.some((step) => step.task === task) ? "on the critical path" : "";
     const parts = bars.map((bar) => `${phaseWords(fleet, bar)} for ${duration(lengthOf(bar, nowMs))}`);
-    return [nameOf(task), known?.shown.word, ...parts, onPath].filter(Boolean).join(", ");
+    return [nameOf(task), known?.shown.word, ...parts, onPath.has(task) && "on the critical path"]
+      .filter(Boolean)
+      .join(", ");
   };
 
   if (problem && !report) return <ProblemNote problem={problem} />;
@@ -182,7 +189,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
       <Reading
         label="Timeline as a list: up and down read the tasks as they began, left and right walk the critical path"
         tasks={tasks}
-        path={report?.path.map((step) => step.task) ?? []}
+        path={[...onPath]}
         selected={selected}
         wordsOf={wordsOf}
         onSelect={onSelect}
@@ -264,9 +271,16 @@ function windowWords(window: Window, whole: Window): string {
 
 const byBegin = (a: Bar, b: Bar) => a.fromMs - b.fromMs;
 
-function tasksOf(bars: readonly Bar[]): string[] {
-  const sorted = [...bars].sort(byBegin);
-  return [...new Set(sorted.map((bar) => bar.span.task).filter(Boolean))];
+/** The bars of each task, tasks in the order in which they began. */
+function byTask(bars: readonly Bar[]): Map<string, Bar[]> {
+  const found = new Map<string, Bar[]>();
+  for (const bar of [...bars].sort(byBegin)) {
+    if (!bar.span.task) continue;
+    const held = found.get(bar.span.task);
+    if (held) held.push(bar);
+    else found.set(bar.span.task, [bar]);
+  }
+  return found;
 }
 
 const lengthOf = (bar: Bar, nowMs: number): number => Math.max(0, Math.min(bar.toMs, nowMs) - bar.fromMs);
