@@ -16,7 +16,7 @@ from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 
 
 class Phase(StrEnum):
-    """What a part of the time went to: on a device, waiting, or a job of a model.
+    """The use of a part of the time: on a device, waiting, or a job of a model.
 
     A task that waits for other tasks is in no phase.
     """

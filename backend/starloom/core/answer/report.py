@@ -51,7 +51,7 @@ class _Run:
 
 @dataclass(slots=True)
 class _Carried:
-    """What a node hands on to those after it: the task that ended last, and the longest chain with its end."""
+    """The state that a node hands on to those after it: the task that ended last, and the longest chain with its end."""
 
     last_ms: int = -1
     last: str | None = None
@@ -255,7 +255,7 @@ def _relative(step: PathStep, begin_ms: int) -> PathStep:
 
 
 def _waits(spans: Iterable[Span], interval: Callable[[Span], _Interval]) -> list[Wait]:
-    """Return the waiting by cause, the longest first. What the whole run waited for counts for no task."""
+    """Return the waiting by cause, the longest first. A wait of the whole run counts for no task."""
     by_cause: dict[Phase, list[Span]] = {}
     for span in spans:
         begin, end = interval(span)
@@ -319,7 +319,7 @@ def _before(attempts: Mapping[str, Attempt], key: str, hedges: Collection[str]) 
 def _columns(record: Record, begin_ms: int) -> Spans:
     tasks: dict[str, int] = {}
     devices: dict[str, int] = {}
-    # What had no length is nothing to draw; what goes on may have begun just now.
+    # A span without length is nothing to draw; one that goes on may have begun just now.
     spans = [span for span in record.spans if span.to_ms != span.from_ms]
     return Spans(
         attempt=[span.attempt for span in spans],

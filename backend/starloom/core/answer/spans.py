@@ -39,7 +39,7 @@ class Span:
 
 @dataclass(slots=True)
 class Record:
-    """What the fold of a log gives: the spans in the order in which they began, and the entities at its end."""
+    """The result of a fold: the spans in the order in which they began, and the entities at its end."""
 
     spans: list[Span] = field(default_factory=list)
     ticks: list[Tick] = field(default_factory=list)
