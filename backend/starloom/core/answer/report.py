@@ -51,7 +51,7 @@ class _Run:
 
 @dataclass(slots=True)
 class _Carried:
-    """The state that a node hands on to those after it: the task that ended last, and the longest chain with its end."""
+    """The state that a node hands on: the task that ended last, and the longest chain with its end."""
 
     last_ms: int = -1
     last: str | None = None
