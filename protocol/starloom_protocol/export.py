@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -34,6 +34,7 @@ from starloom_protocol import (
     model_records,
     presentation,
     record,
+    run_report,
     schedule_records,
     secret_records,
     session,
@@ -55,7 +56,12 @@ _COMMAND: Final = "python -m starloom_protocol.export"
 
 def enums() -> list[type[StrEnum]]:
     """Return every enum of the vocabulary and the session, in the order they stand there."""
-    named = [*vars(vocabulary).values(), *vars(presentation).values(), *vars(events).values()]
+    named = [
+        *vars(vocabulary).values(),
+        *vars(presentation).values(),
+        *vars(events).values(),
+        *vars(run_report).values(),
+    ]
     found = dict.fromkeys(item for item in named if isinstance(item, type) and issubclass(item, StrEnum))
     return [item for item in found if item is not StrEnum] + [session.Side, session.State]
 
@@ -81,6 +87,7 @@ def structs() -> list[type[msgspec.Struct]]:
         feed,
         edits,
         frames,
+        run_report,
     ):
         for item in vars(module).values():
             if not (isinstance(item, type) and issubclass(item, msgspec.Struct)) or item in abstract:
@@ -164,6 +171,7 @@ def _tables() -> Iterator[str]:
     yield "export const PRESENTATION: readonly PresentationRow[] = ["
     yield from (f"  {_json(row)}," for row in presentation_rows())
     yield "];"
+    yield from _phases()
     yield ""
     yield "/** The controls of a task that its state allows. */"
     yield "export const CONTROLS: Record<TaskState, readonly string[]> = {"
@@ -184,6 +192,26 @@ def _tables() -> Iterator[str]:
     yield ""
     yield "/** The words of the short authentication string, in order. */"
     yield f'export const SHORT_WORDS: readonly string[] = {_json(" ".join(WORDS))}.split(" ");'
+
+
+def _phases() -> Iterator[str]:
+    yield ""
+    yield '/** The phases in which a task waits, with words that follow "waited" or "waits". */'
+    yield "export const WAITS: Readonly<Partial<Record<Phase, string>>> = {"
+    yield from (f"  {phase}: {_json(words)}," for phase, words in run_report.WAITS.items())
+    yield "};"
+    tables: dict[str, Mapping[Any, run_report.Phase]] = {
+        "PHASE_OF_REASON": run_report.OF_REASON,
+        "PHASE_OF_RUN": run_report.OF_RUN,
+        "PHASE_OF_STATE": run_report.OF_STATE,
+    }
+    for name, table in tables.items():
+        kind = type(next(iter(table)))
+        yield f"export const {name}: Readonly<Partial<Record<{kind.__name__}, Phase>>> = {_json(table)};"
+    for name in ("FOR_A_PERSON", "ON_A_DEVICE"):
+        members: frozenset[run_report.Phase] = getattr(run_report, name)
+        ordered = [phase for phase in run_report.Phase if phase in members]
+        yield f"export const {name}: ReadonlySet<Phase> = new Set<Phase>({_json(ordered)});"
 
 
 def _sets() -> Iterator[str]:

@@ -7,11 +7,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
 from starloom.cli.typed import typed
+from starloom_protocol.run_report import RunReport
+from tests.cli.test_report_text import FULL
 
 Answer = tuple[int, Any]
 
@@ -384,3 +387,13 @@ def test_a_preview_of_words_without_a_fit_ends_as_their_run(
     assert code == expected
     assert said.count("No recipe fits these words") == 1
     assert "Say it in English." in said
+
+
+def test_report_prints_text_or_the_document(hub: StubHub) -> None:
+    document = msgspec.to_builtins(RunReport(**FULL))
+    hub.answers["GET", "/constellations/c-1/report"] = (200, document)
+    code, said = starloom(hub, "report", "c-1")
+    assert code == 0
+    assert said.splitlines()[0] == "Scale is done: 12 tasks on 3 devices took 41.0 s."
+    code, said = starloom(hub, "report", "c-1", "--json")
+    assert (code, msgspec.json.decode(said)) == (0, document)

@@ -140,6 +140,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", _C + "/{constellation}/events"): _read(),
     ("GET", _C + "/{constellation}/why"): _read(),
     ("GET", _C + "/{constellation}/transcript"): _read(),
+    ("GET", _C + "/{constellation}/report"): _read(),
     ("POST", _C + "/{constellation}/pause"): _run(),
     ("POST", _C + "/{constellation}/resume"): _run(),
     ("POST", _C + "/{constellation}/cancel"): _run(),

@@ -1,4 +1,4 @@
-"""Commands that read parts of a constellation: `logs events why transcript diff`."""
+"""Commands that read parts of a constellation: `logs events why report transcript diff`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
@@ -33,6 +34,7 @@ def register(app: typer.Typer) -> None:
     hub_command(app, "events")(events)
     hub_command(app, "why")(why)
     hub_command(app, "transcript")(transcript)
+    hub_command(app, "report")(report)
     hub_command(app, "diff")(diff)
 
 
@@ -151,6 +153,19 @@ def transcript(
         run.emit(found)
         return
     for line in lines(chosen, found):
+        say(line)
+
+
+def report(run: Invocation, identity: IdArgument = None) -> None:
+    """Report on a run: time, critical path, work, waiting by cause, recoveries, the model; so far if it goes on."""
+    from starloom.cli.report_text import lines
+    from starloom_protocol.run_report import RunReport
+
+    found = run.client.get(f"/constellations/{run.newest(identity)}/report")
+    if run.as_json:
+        run.emit(found)
+        return
+    for line in lines(msgspec.convert(found, RunReport)):
         say(line)
 
 

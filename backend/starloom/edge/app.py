@@ -47,6 +47,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.controls import Controls
 from starloom.edge.routes.work.events import EventRoutes
 from starloom.edge.routes.work.forks import Forks
+from starloom.edge.routes.work.report import ReportRoute
 from starloom.edge.routes.work.transcript import TranscriptRoute
 from starloom.edge.routes.work.why import WhyRoute
 from starloom.edge.web import problems
@@ -162,6 +163,7 @@ def build(
         Secrets(hub, repeats),
         WhyRoute(hub, constellations),
         TranscriptRoute(hub, constellations),
+        ReportRoute(hub),
         Activity(hub),
         Forks(hub, repeats, constellations),
         Approvals(hub),

@@ -149,6 +149,10 @@ export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "device
 export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_ready" | "task_released" | "task_retried" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
 export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "key_used", "looks_ended", "looks_opened", "model_used", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_late", "resumed", "review_closed", "review_opened", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_retried", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
+/** The use of a part of the time: on a device, waiting, or a job of a model. */
+export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "review" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
+export const PHASE_WORDS: readonly Phase[] = ["starting", "working", "stopping", "queue", "approval", "person", "held", "paused", "retry", "review", "grant", "secret", "owner", "away", "unknown", "model"];
+
 /** One end of the channel. */
 export type Side = "hub" | "agent";
 export const SIDE_WORDS: readonly Side[] = ["hub", "agent"];
@@ -1407,6 +1411,99 @@ export interface HubMessage {
   n: number;
 }
 
+/** The waiting for one cause: of how many tasks, added up, and the time in which at least one of them waited. */
+export interface Wait {
+  cause: Phase;
+  tasks: number;
+  total_ms: number;
+  wall_ms: number;
+}
+
+/** A task of the critical path: when it could begin, when it ended, its time on devices, its waits by cause. */
+export interface PathStep {
+  device: string;
+  ended_ms: number;
+  released_ms: number;
+  task: string;
+  time_ms: number;
+  waits: Record<string, number>;
+}
+
+/** The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up. */
+export interface ModelUse {
+  calls?: number;
+  micros?: number;
+  time_ms?: number;
+  tokens?: number;
+}
+
+/** How failures were mended, by the rung of the ladder: on the same device, on another one, by a second attempt beside the first, by a look at what had happened, by an edit of the plan's author or its rules, by a person. */
+export interface Recoveries {
+  retried?: number;
+  moved?: number;
+  hedged?: number;
+  verified?: number;
+  edited?: number;
+  person?: number;
+}
+
+/** A moment of the run: a version of the plan, a fault made on purpose, an attempt that was lost. */
+export interface Tick {
+  at_ms: number;
+  kind: string;
+  text: string;
+}
+
+/** The phases of all tasks in columns, in the order in which they began. `to_ms` of one that goes on is -1. */
+export interface Spans {
+  attempt: number[];
+  device: number[];
+  devices: string[];
+  from_ms: number[];
+  hedge: number[];
+  phase: Phase[];
+  task: number[];
+  tasks: string[];
+  to_ms: number[];
+}
+
+/** The report of a constellation as of `seq`; `spans` only if they were asked for. */
+export interface RunReport {
+  attempts: number;
+  busy_ms: number;
+  checks_passed: number;
+  constellation: string;
+  created_at: string;
+  device_names: Record<string, string>;
+  devices: number;
+  ended: boolean;
+  for_person_ms: number;
+  gain: number;
+  hedge_ms: number;
+  makespan_ms: number;
+  model: ModelUse;
+  name: string;
+  one_at_a_time_ms: number;
+  parallelism: number;
+  path: PathStep[];
+  path_ms: number;
+  planning_ms: number;
+  recoveries: Recoveries;
+  repeated_ms: number;
+  result_bytes: number;
+  seq: number;
+  spans?: Spans | null;
+  starting_ms: number;
+  state: ConstellationState;
+  tasks: number;
+  ticks: Tick[];
+  versions: number;
+  waits: Wait[];
+  width_mean: number;
+  width_most: number;
+  work_ms: number;
+}
+
 export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
@@ -2224,6 +2321,27 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "marked", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "marked", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
 ];
+
+/** The phases in which a task waits, with words that follow "waited" or "waits". */
+export const WAITS: Readonly<Partial<Record<Phase, string>>> = {
+  queue: "for a free device",
+  approval: "for an approval",
+  person: "for an answer of a person",
+  held: "while held by a person",
+  paused: "while paused by a person",
+  retry: "before the next attempt",
+  review: "for a review of the plan",
+  grant: "for a grant on a device",
+  secret: "for a secret",
+  owner: "for the owner of a device",
+  away: "for a device that did not answer",
+  unknown: "until it was known whether it had happened",
+};
+export const PHASE_OF_REASON: Readonly<Partial<Record<Reason, Phase>>> = {"approval": "approval", "person": "person", "held": "held", "paused": "paused", "backoff": "retry", "review": "review", "missing_grant": "grant", "missing_secret": "secret", "owner_asked": "owner"};
+export const PHASE_OF_RUN: Readonly<Partial<Record<ConstellationState, Phase>>> = {"awaiting_approval": "approval", "paused": "paused"};
+export const PHASE_OF_STATE: Readonly<Partial<Record<TaskState, Phase>>> = {"leased": "starting", "running": "working", "cancelling": "stopping", "unknown": "unknown"};
+export const FOR_A_PERSON: ReadonlySet<Phase> = new Set<Phase>(["approval", "person", "held", "paused", "grant", "secret", "owner", "unknown"]);
+export const ON_A_DEVICE: ReadonlySet<Phase> = new Set<Phase>(["starting", "working", "stopping"]);
 
 /** The controls of a task that its state allows. */
 export const CONTROLS: Record<TaskState, readonly string[]> = {

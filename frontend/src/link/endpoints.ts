@@ -8,6 +8,7 @@ import type {
   Priority,
   Purpose,
   Question,
+  RunReport,
   Sharing,
   StreamEvent,
   Vitals,
@@ -405,6 +406,9 @@ export class Hub {
     this.rest.get<WhyDocument>(`/constellations/${at(id)}/why${q({ task_id: task })}`, signal);
   whyAll = (id: string, signal?: AbortSignal) =>
     this.rest.get<{ items: WhyDocument[]; attention?: AttentionWhy[] }>(`/constellations/${at(id)}/why`, signal);
+  /** What the time of a run was spent on; with `spans` also the phases of every task. */
+  report = (id: string, spans: boolean, signal?: AbortSignal) =>
+    this.rest.get<RunReport>(`/constellations/${at(id)}/report${spans ? "?spans=true" : ""}`, signal);
   log = (id: string, task: string, attempt: number, signal?: AbortSignal) =>
     this.rest.get<LogPart>(
       `/constellations/${at(id)}/tasks/${at(task)}/attempts/${attempt}/log${q({ tail: 65536 })}`,

@@ -19,18 +19,22 @@ export type {
   Head,
   Health,
   Item,
+  Job,
   LabFault,
   ModelCall,
   NotifyWhen,
   Offer,
   Overlap,
+  PathStep,
   PendingAsk,
+  Phase,
   Priority,
   Profile,
   Purpose,
   Question,
   Reason,
   RuleRecord,
+  RunReport,
   Schedule,
   ScheduleState,
   Selector,
@@ -40,12 +44,23 @@ export type {
   TaskRecord,
   TaskSpec,
   TaskState,
+  Tick,
   Tone,
   Version,
   Vital,
   Vitals,
 } from "../generated/protocol.ts";
-export { PRIORITY_WORDS, PURPOSE_WORDS } from "../generated/protocol.ts";
+export {
+  FINAL_CONSTELLATION_STATES as FINAL_STATES,
+  FOR_A_PERSON,
+  ON_A_DEVICE,
+  PHASE_OF_REASON,
+  PHASE_OF_RUN,
+  PHASE_OF_STATE,
+  PRIORITY_WORDS,
+  PURPOSE_WORDS,
+  WAITS,
+} from "../generated/protocol.ts";
 
 import type { Event as GeneratedEvent } from "../generated/protocol.ts";
 

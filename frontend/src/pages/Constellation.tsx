@@ -53,7 +53,8 @@ import { Said } from "../ui/Said.tsx";
 import { MissingConstellation } from "./Missing.tsx";
 
 const Graph = lazy(() => import("../graph/Graph.tsx"));
-type Lens = "answer" | "graph" | "list" | "conversation";
+const Timeline = lazy(() => import("../timeline/Timeline.tsx"));
+type Lens = "answer" | "graph" | "list" | "timeline" | "conversation";
 const PLAY_MS = 1200;
 /** As in `narrow.css`. */
 const LOW = "(max-height: 560px)";
@@ -67,6 +68,7 @@ const LENS: Record<Lens, string> = {
   answer: "Answer in full",
   graph: "Graph",
   list: "List",
+  timeline: "Timeline",
   conversation: "Conversation",
 };
 /** Above so many tasks the list or the graph is drawn in a task of its own, behind the rest of the page. */
@@ -213,6 +215,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { value: "list", label: "List", icon: "list" },
   ];
   if (phone) lenses.reverse();
+  lenses.push({ value: "timeline", label: "Timeline", icon: "timeline" });
   if (callsOf(model).length > 0) lenses.push({ value: "conversation", label: "Conversation", icon: "recipe" });
   if (part && !beside) lenses.unshift({ value: "answer", label: "Answer", icon: "proof" });
 
@@ -242,6 +245,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const keys: Key[] = [
     { keys: "1", does: "Graph", run: () => to({ set: { lens: "graph" } }) },
     { keys: "2", does: "List", run: () => to({ set: { lens: "list" } }) },
+    { keys: "3", does: "Timeline", run: () => to({ set: { lens: "timeline" } }) },
     { keys: "j", does: "Next task", run: () => step(1) },
     { keys: "k", does: "Previous task", run: () => step(-1) },
     ...(final ? [] : [{ keys: "e", does: "Edit the plan while it runs", run: edit }]),
@@ -423,7 +427,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
             </label>
           )}
           {!final && lastVersion > 0 && <PriorityOf constellation={constellation} />}
-          {phone && all.length > 1 && <VersionChoice versions={all} shown={shownVersion} onShow={lookAt} />}
+          {phone && lens !== "timeline" && all.length > 1 && (
+            <VersionChoice versions={all} shown={shownVersion} onShow={lookAt} />
+          )}
           {past && (
             <div className="pastnote small">
               <span>
@@ -453,6 +459,18 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
             onSelect={select}
             onMenu={onMenu}
           />
+        ) : lens === "timeline" ? (
+          <Suspense fallback={<p className="dim waiting">Drawing the timeline.</p>}>
+            <Timeline
+              id={id}
+              model={model}
+              fleet={fleet}
+              selected={task}
+              narrow={phone}
+              onSelect={select}
+              onMenu={onMenu}
+            />
+          </Suspense>
         ) : (
           <Suspense fallback={<p className="dim waiting">Drawing the graph.</p>}>
             <Graph
@@ -519,7 +537,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 /** The lens that is shown: the one asked for, else the answer once there is one, else graph or list. */
 function lensOf(asked: string | null, has: { answer: boolean; chosen: boolean; listed: boolean }): Lens {
   if (asked === "answer" && has.answer) return "answer";
-  if (asked === "graph" || asked === "list" || asked === "conversation") return asked;
+  if (asked === "graph" || asked === "list" || asked === "timeline" || asked === "conversation") return asked;
   if (has.answer && has.chosen) return "answer";
   return has.listed ? "list" : "graph";
 }

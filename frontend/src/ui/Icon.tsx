@@ -42,6 +42,7 @@ const PATHS = {
   undo: "M7 4L3.5 7.5 7 11M4 7.5h8a4.5 4.5 0 0 1 0 9H8",
   redo: "M13 4l3.5 3.5L13 11M16 7.5H8a4.5 4.5 0 0 0 0 9h4",
   clock: "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM10 6v4l3 2",
+  timeline: "M3 3v14h14M6 6h6M8 10h8M10 14h4",
   down_to: "M10 3v9M6 9l4 4 4-4M4 16h12",
 } as const;
 

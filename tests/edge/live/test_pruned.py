@@ -29,7 +29,7 @@ async def prune(world: World, *names: str) -> None:
 async def test_every_route_over_a_pruned_one_says_that_it_is_gone(world: World) -> None:
     gone, _ = await done(world, "t.one")
     await prune(world, gone)
-    paths = ["", "/result", "/versions", "/diff?from=0&to=1", "/events", "/replay", "/why", "/blame"]
+    paths = ["", "/result", "/versions", "/diff?from=0&to=1", "/events", "/replay", "/why", "/report", "/blame"]
     paths.append("/tasks/t0/attempts/1/log")
     async with world.client() as http:
         answers = [await http.get(f"{C}/{gone}{path}") for path in paths]

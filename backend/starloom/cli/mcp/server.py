@@ -43,6 +43,7 @@ needs_approval, with the link.""",
 Wait for what happens in a constellation after event number `after`, at most wait_s (50) seconds: lines, state,
 questions that wait for a person.""",
     "result": "Read the answer of a constellation: a sentence, and items with their values.",
+    "report": "Say what the time of a constellation was spent on: critical path, work, waiting by cause, recoveries.",
     "why": "Say why a constellation, or one of its tasks, waits or failed, and what would help.",
     "propose_edit": """\
 Change a constellation that runs, by operations such as {"add_task": {...}} or {"remove_task": {"id": ...}}. A change
@@ -61,7 +62,7 @@ def build(tools: Tools) -> MCPServer[Any]:
         version=version("starloom"),
         log_level="WARNING",
     )
-    looks = (tools.devices, tools.recipes, tools.preview, tools.watch, tools.result, tools.why)
+    looks = (tools.devices, tools.recipes, tools.preview, tools.watch, tools.result, tools.why, tools.report)
     for calls, hints in ((looks, _LOOK), ((tools.submit, tools.propose_edit), _ASK)):
         for call in calls:
             name = call.__name__

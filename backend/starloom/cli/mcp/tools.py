@@ -94,6 +94,12 @@ class Tools:
             found: dict[str, Any] = hub.get(f"/constellations/{constellation}/why", task_id=task)
         return {"note": _DATA, **found}
 
+    def report(self, constellation: str) -> dict[str, Any]:
+        """Return the figures of a run; of one that goes on, so far."""
+        with self._hub() as hub:
+            found: dict[str, Any] = hub.get(f"/constellations/{constellation}/report")
+        return {"note": _DATA, **found}
+
     def result(self, constellation: str) -> dict[str, Any]:
         """Return the answer; values too long for a conversation are left at the hub, with a note."""
         with self._hub() as hub:

@@ -521,7 +521,7 @@ async def test_stop_all_cancels_everything(world: World) -> None:
 
 async def test_an_unknown_constellation_is_404_on_every_route(world: World) -> None:
     async with world.client() as http:
-        for path in ("", "/result", "/versions", "/events", "/why", "/diff?from=1&to=2"):
+        for path in ("", "/result", "/versions", "/events", "/why", "/report", "/diff?from=1&to=2"):
             for name in ("c-none", "fleet", "access"):
                 response = await http.get(f"{C}/{name}{path}")
                 assert (response.status_code, response.json()["code"]) == (404, "not_found"), path

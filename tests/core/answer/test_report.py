@@ -1,0 +1,248 @@
+"""The figures of a run hold on random plans, and say of small runs what one counts by hand."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from starloom.core.answer.report import covered, report
+from starloom.core.answer.spans import Record, folded
+from starloom.core.state.effects import SendDispatch
+from starloom.core.state.inputs import QuestionAnswered
+from starloom_protocol.entities import Choice, ForEach, Policy
+from starloom_protocol.feed import Event, decode_event
+from starloom_protocol.run_report import FOR_A_PERSON, ON_A_DEVICE, Phase, RunReport
+from starloom_protocol.vocabulary import Approval, Code, Outcome
+from tests.builders import Driver, edge, plan, task
+from tests.core.golden_logs import FOLDER
+
+GOLDEN = Path(__file__).with_name("spans.json")
+
+
+def of(driver: Driver, *, spans: bool = False) -> RunReport:
+    record = folded(event for event in driver.events if event.stream == "c1")
+    return report(record, driver.now_ms, created_at="", names={"d-one": "one"}, spans=spans)
+
+
+def seeded(seed: int) -> Driver:
+    """A run of a random plan on three unlike devices, in virtual time; some attempts fail and are made again."""
+    dice = random.Random(seed)
+    driver = Driver("one", "two", "three", slots=dice.randint(1, 3))
+    names = [f"t{at}" for at in range(dice.randint(1, 14))]
+    edges = [edge(f"{a}>{b}") for at, b in enumerate(names) for a in names[:at] if dice.random() < 0.3]
+    driver.submit(plan(*(task(name) for name in names), *edges))
+    going: list[tuple[int, SendDispatch]] = []
+    while True:
+        for dispatch in driver.take():
+            begin = driver.now_ms + dice.randint(0, 200)
+            going.append((begin + dice.randint(1, 5_000), dispatch))
+        if not going:
+            due = [timer for timer in driver.timers if timer.kind == "backoff"]
+            driver.timers = []
+            if not due:
+                return driver
+            for timer in due:
+                driver.fire(timer)
+            continue
+        going.sort(key=lambda item: item[0])
+        at_ms, dispatch = going.pop(0)
+        driver.now_ms = max(driver.now_ms, at_ms - 1)
+        driver.started(dispatch)
+        driver.now_ms += 1
+        if dice.random() < 0.1:
+            driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NETWORK, detail="no")
+        else:
+            driver.result(dispatch, {"n": 1})
+        if dice.random() < 0.05 and driver.state() == "active":
+            driver.control("pause")
+            driver.now_ms += dice.randint(1, 500)
+            driver.control("resume")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_figures_of_random_runs_hold(seed: int) -> None:
+    driver = seeded(seed)
+    found = of(driver, spans=True)
+    assert found.path_ms <= found.makespan_ms
+    assert found.path_ms <= found.work_ms
+    assert sum(step.time_ms for step in found.path) <= found.path_ms
+    assert found.busy_ms <= min(found.makespan_ms, found.work_ms)
+    assert found.one_at_a_time_ms == found.work_ms + found.makespan_ms - found.busy_ms >= found.makespan_ms
+    assert 0 <= found.gain < 1
+    assert found.width_mean <= found.width_most <= found.tasks
+    assert found.repeated_ms + found.starting_ms <= 2 * found.work_ms
+    for before, after in zip(found.path, found.path[1:], strict=False):
+        assert before.released_ms <= before.ended_ms <= after.released_ms
+    for step in found.path:
+        assert step.time_ms + sum(step.waits.values()) == step.ended_ms - step.released_ms
+    assert found.spans is not None
+    by_phase: dict[Phase, int] = {}
+    for phase, begin, end, owner in zip(
+        found.spans.phase, found.spans.from_ms, found.spans.to_ms, found.spans.task, strict=True
+    ):
+        if owner >= 0:
+            by_phase[phase] = by_phase.get(phase, 0) + end - begin
+    assert sum(by_phase.get(phase, 0) for phase in ON_A_DEVICE) == found.work_ms
+    waits = {wait.cause: wait.total_ms for wait in found.waits if wait.total_ms}
+    assert waits == {phase: total for phase, total in by_phase.items() if phase not in ON_A_DEVICE}
+    assert all(wait.wall_ms <= found.makespan_ms for wait in found.waits)
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 10))
+def test_a_report_of_a_part_of_a_run_holds_as_well(seed: int) -> None:
+    events = [event for event in seeded(seed).events if event.stream == "c1"]
+    for count in range(1, len(events) + 1, 3):
+        record = folded(events[:count])
+        found = report(record, record.at_ms + 10, created_at="", names={})
+        assert found.path_ms <= found.makespan_ms
+        assert found.busy_ms <= found.work_ms <= found.one_at_a_time_ms
+
+
+def test_two_at_once_gain_what_their_overlap_is() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a"), task("b"), task("c"), edge("a>c"), edge("b>c")))
+    first, second = driver.take()
+    driver.now_ms += 3_000
+    driver.result(first, 1)
+    driver.now_ms += 2_000
+    driver.result(second, 1)
+    (third,) = driver.take()
+    driver.now_ms += 4_000
+    driver.result(third, 1)
+    found = of(driver)
+    assert (found.makespan_ms, found.work_ms, found.busy_ms, found.path_ms) == (9_000, 12_000, 9_000, 9_000)
+    assert [step.task for step in found.path] == [second.at.task, "c"]
+    assert (found.one_at_a_time_ms, found.gain) == (12_000, 0.25)
+    assert (found.width_most, found.width_mean, found.parallelism) == (2, 1.33, 1.33)
+    assert (found.tasks, found.devices, found.attempts, found.versions) == (3, 1, 3, 1)
+    assert found.device_names == {"d-one": "one"}
+
+
+def test_an_approval_is_time_that_a_person_took() -> None:
+    driver = Driver("one")
+    made = driver.submit(plan(task("a", tool="t.never"), policy=Policy(approval=Approval.ALWAYS)))
+    assert driver.state() == "awaiting_approval"
+    driver.now_ms += 7_000
+    assert [(wait.cause, wait.wall_ms) for wait in of(driver).waits] == [(Phase.APPROVAL, 7_000)]
+    (question,) = made.questions
+    answer(driver, question, "allow")
+    driver.now_ms += 1_000
+    driver.run()
+    found = of(driver)
+    assert (found.for_person_ms, found.makespan_ms, found.work_ms) == (7_000, 8_000, 1_000)
+    assert (found.one_at_a_time_ms, found.gain) == (8_000, 0.0)
+
+
+def answer(driver: Driver, question: str, choice: str) -> None:
+    driver.do(QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question, value=choice))
+
+
+def test_a_question_of_the_plan_waits_for_a_person_and_is_on_the_path() -> None:
+    driver = Driver("one")
+    ask = task("ask", person="Which?", choices=[Choice(value="x", label="X")])
+    made = driver.submit(plan(ask, task("a"), edge("ask>a")))
+    driver.now_ms += 5_000
+    answer(driver, next(iter(made.questions)), "x")
+    (dispatch,) = driver.take()
+    driver.now_ms += 1_000
+    driver.result(dispatch, 1)
+    found = of(driver)
+    assert [(step.task, step.time_ms, step.waits) for step in found.path] == [
+        ("ask", 0, {"person": 5_000}),
+        ("a", 1_000, {}),
+    ]
+    assert found.for_person_ms == 5_000
+
+
+def test_a_full_device_is_waited_for() -> None:
+    driver = Driver("one", slots=1)
+    driver.submit(plan(task("a"), task("b")))
+    driver.now_ms += 2_000
+    driver.run()
+    (wait,) = of(driver).waits
+    assert (wait.cause, wait.tasks, wait.total_ms, wait.wall_ms) == (Phase.QUEUE, 1, 2_000, 2_000)
+
+
+def test_an_attempt_that_is_made_again_is_a_retry_or_a_move() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    driver.now_ms += 1_000
+    driver.result(first, outcome=Outcome.ERROR, code=Code.NETWORK, detail="no route")
+    driver.fire(driver.timers.pop())
+    (second,) = driver.take()
+    driver.now_ms += 2_000
+    driver.result(second, 1)
+    found = of(driver)
+    moved = first.device != second.device
+    assert (found.recoveries.retried, found.recoveries.moved) == (int(not moved), int(moved))
+    assert (found.work_ms, found.repeated_ms, found.attempts) == (3_000, 1_000, 2)
+    assert [wait.cause for wait in found.waits] == [Phase.RETRY]
+
+
+def test_a_second_attempt_that_was_faster_is_a_hedge_and_nothing_else() -> None:
+    record = folded(log("hedge"))
+    found = report(record, record.at_ms, created_at="", names={}).recoveries
+    assert (found.hedged, found.retried, found.moved) == (1, 0, 0)
+
+
+def test_the_children_of_a_group_stand_between_what_is_before_and_behind_it() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(
+        plan(
+            task("list"),
+            task("each", for_each=ForEach(source="list", output="/l")),
+            task("sum"),
+            edge("each>sum"),
+        )
+    )
+    driver.now_ms += 1_000
+    driver.result(driver.take()[0], {"l": ["x", "y"]})
+    children = driver.take()
+    for dispatch in children:
+        driver.now_ms += 1_000
+        driver.result(dispatch, 1)
+    driver.now_ms += 1_000
+    driver.run()
+    found = of(driver)
+    assert [step.task for step in found.path] == ["list", children[-1].at.task, "sum"]
+    assert found.path_ms == 4_000
+
+
+@pytest.mark.parametrize(
+    ("intervals", "expected"),
+    [([], (0, 0)), ([(0, 0)], (0, 0)), ([(0, 2), (2, 3)], (3, 1)), ([(0, 4), (1, 2), (1, 3)], (4, 3))],
+)
+def test_what_is_covered_is_counted_once(intervals: list[tuple[int, int]], expected: tuple[int, int]) -> None:
+    assert covered(intervals) == expected
+
+
+def test_a_wait_is_ended_by_a_person_or_not_and_never_on_a_device() -> None:
+    assert not FOR_A_PERSON & ON_A_DEVICE
+
+
+def golden() -> dict[str, Any]:
+    """The spans of the golden logs, as both the core and the page fold them."""
+    logs = {path.stem: log(path.stem) for path in sorted(FOLDER.glob("*.json"))}
+    return {name: rows(folded(events)) for name, events in logs.items() if events[0].stream == "c1"}
+
+
+def log(name: str) -> list[Event]:
+    raw = msgspec.json.decode((FOLDER / f"{name}.json").read_bytes(), type=dict[str, msgspec.Raw])["events"]
+    return [decode_event(event) for event in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+
+
+def rows(record: Record) -> list[list[Any]]:
+    return [
+        [span.task, str(span.phase), span.device, span.attempt, span.from_ms, span.to_ms, int(span.hedge)]
+        for span in record.spans
+    ]
+
+
+def test_the_spans_of_golden_logs_are_those_that_the_page_is_held_to() -> None:
+    assert golden() == json.loads(GOLDEN.read_text())

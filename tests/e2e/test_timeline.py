@@ -1,0 +1,206 @@
+"""The timeline of a run under a mouse, under a finger and with keys: live, its bars, its zoom, and its figures."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.e2e.conftest import ON_BOTH
+from tests.e2e.pointer import Hand
+from tests.e2e.screens import ELEMENTS_MOST, FOLDER, Screens
+from tests.e2e.stack import Stack
+from tests.e2e.test_sideways import DESK, LOW
+from tests.e2e.windows import clipped
+from tests.e2e.witness import Seen
+from tests.waiting import until
+
+pytestmark = pytest.mark.e2e
+
+AXIS = 26
+
+
+@pytest.fixture
+def hand(page: Page, width: str) -> Hand:
+    return Hand(page, touch=width == "phone")
+
+
+def drawing(page: Page) -> Locator:
+    return page.locator(".timeline canvas")
+
+
+def reading(page: Page) -> Locator:
+    return page.get_by_role("listbox", name=re.compile("^Timeline as a list"))
+
+
+def first_bar(page: Page) -> tuple[float, float]:
+    """Return a place in the first row of bars, near the end of the run."""
+    box = drawing(page).bounding_box()
+    assert box
+    return box["x"] + box["width"] * 0.92, box["y"] + AXIS + 12
+
+
+@ON_BOTH
+def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
+    page: Page, hand: Hand, stack: Stack, screens: Screens, width: str
+) -> None:
+    tasks = [stack.gated(name, f"lane-{name}-{width}") for name in ("one", "two", "three")]
+    links = [{"from": name, "to": "three", "when": "success"} for name in ("one", "two")]
+    plan = {"starloom": 1, "name": "Three bars", "tasks": tasks, "dependencies": links}
+    made = stack.submit(plan)
+    page.goto(f"/constellations/{made}")
+    hand.press_on(page.get_by_role("tab", name="Timeline"))
+    expect(page).to_have_url(re.compile("lens=timeline"))
+    expect(page.get_by_label("Figures of this run")).to_contain_text("So far")
+    listed = reading(page).get_by_role("option")
+    expect(listed).to_have_count(2)
+    stack.open_gate(f"lane-one-{width}")
+    stack.open_gate(f"lane-two-{width}")
+    expect(listed.filter(has_text="three")).to_contain_text("worked on")
+    screens.shoot(page, "timeline", "live", width)
+    hand.press(*first_bar(page))
+    expect(page).to_have_url(re.compile("/t/(one|two|three)"))
+    expect(page.get_by_role("complementary", name=re.compile("^Task "))).to_be_visible()
+    stack.open_gate(f"lane-three-{width}")
+    stack.until_state(made, "succeeded")
+    page.goto(f"/constellations/{made}?lens=timeline")
+    figures = page.get_by_label("Figures of this run")
+    expect(figures).to_contain_text("Took")
+    expect(figures).to_contain_text("Critical path")
+    expect(listed.filter(has_text="three")).to_contain_text("on the critical path")
+    screens.shoot(page, "timeline", "ended", width)
+
+
+@ON_BOTH
+def test_the_sample_has_lanes_and_figures(page: Page, hand: Hand, sample: Seen, screens: Screens, width: str) -> None:
+    page.goto(f"/constellations/{sample.constellation}?lens=timeline")
+    expect(reading(page).get_by_role("option").first).to_be_attached()
+    expect(page.get_by_label("Figures of this run")).to_contain_text("At once")
+    screens.shoot(page, "timeline", "sample", width)
+    shown = page.locator(".timeline output")
+    before = shown.inner_text()
+    hand.press_on(page.get_by_role("button", name="Zoom in"))
+    expect(shown).to_have_text(re.compile(" of "))
+    hand.press_on(page.get_by_role("button", name="All of the run"))
+    expect(shown).to_have_text(before)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_wheel_and_keys_zoom_move_and_choose(page: Page, hand: Hand, sample: Seen) -> None:
+    page.goto(f"/constellations/{sample.constellation}?lens=timeline")
+    shown = page.locator(".timeline output")
+    expect(reading(page).get_by_role("option").first).to_be_attached()
+    whole = shown.inner_text()
+    x, y = hand.middle(drawing(page))
+    page.mouse.move(x, y)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
+    expect(shown).to_have_text(re.compile(f" of {re.escape(whole)}$"))
+    page.keyboard.press("f")
+    expect(shown).to_have_text(whole)
+    reading(page).focus()
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile("/t/"))
+    expect(reading(page).get_by_role("option", selected=True)).to_contain_text("on the critical path")
+    reading(page).press("Home")
+    expect(reading(page).get_by_role("option", selected=True)).to_have_attribute("aria-posinset", "1")
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("/t/"))
+    reading(page).press("Shift+F10")
+    expect(page.get_by_role("menu")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", ["phone"], indirect=True)
+def test_two_fingers_zoom(page: Page, hand: Hand, sample: Seen) -> None:
+    page.goto(f"/constellations/{sample.constellation}?lens=timeline")
+    shown = page.locator(".timeline output")
+    expect(reading(page).get_by_role("option").first).to_be_attached()
+    x, y = hand.middle(drawing(page))
+    fingers = page.context.new_cdp_session(page)
+
+    def touch(kind: str, apart: float) -> None:
+        points = [{"x": x - apart, "y": y, "id": 1}, {"x": x + apart, "y": y, "id": 2}] if apart else []
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 30)
+    for apart in (45, 60, 80, 100):
+        touch("touchMove", apart)
+    touch("touchEnd", 0)
+    expect(shown).to_have_text(re.compile(" of "))
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_timeline_has_room_sideways(page: Page, sample: Seen) -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for size in (LOW, DESK):
+        page.set_viewport_size(size)
+        page.goto(f"/constellations/{sample.constellation}?lens=timeline&answer=none")
+        expect(reading(page).get_by_role("option").first).to_be_attached()
+        until(lambda: (drawing(page).bounding_box() or {"height": 0.0})["height"] > 150, "the bars have room")
+        page.screenshot(path=FOLDER / f"timeline-sideways-{size['width']}.png")
+        assert clipped(page) == [], size
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_five_thousand_bars_are_one_canvas(page: Page, hand: Hand, sample: Seen) -> None:
+    """The report of a large run, in place of the sample's: the page stays small, and is painted and answers."""
+
+    def large(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "spans": spans_of(5_000)})
+
+    page.route("**/report?spans=true", large)
+    page.add_init_script(LONG_TASKS)
+    page.goto(f"/constellations/{sample.constellation}?lens=timeline&answer=none")
+    expect(reading(page).get_by_role("option").first).to_have_attribute("aria-setsize", "5000")
+    until(lambda: page.evaluate(PAINTED), "the bars are painted")
+    FOLDER.mkdir(exist_ok=True)
+    page.screenshot(path=FOLDER / "timeline-large.png")
+    x, y = hand.middle(drawing(page))
+    page.mouse.move(x, y)
+    page.keyboard.down("Control")
+    for _ in range(8):
+        page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    expect(page.locator(".timeline output")).to_have_text(re.compile(" of "))
+    page.mouse.click(x, y)
+    expect(page).to_have_url(re.compile("/t/t[0-9]+"))
+    print(f"longest tasks of the page, in ms: {page.evaluate('() => window.longTasks')}")
+    assert page.evaluate("() => document.getElementsByTagName('*').length") <= ELEMENTS_MOST
+
+
+LONG_TASKS = """
+window.longTasks = [];
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) window.longTasks.push(Math.round(entry.duration));
+}).observe({type: "longtask", buffered: true});
+"""
+PAINTED = """() => {
+  const canvas = document.querySelector(".timeline canvas");
+  if (!canvas?.width) return false;
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return data.some((value) => value > 0);
+}"""
+
+
+def spans_of(count: int) -> dict[str, Any]:
+    """Return the columns of a run of many tasks on twenty devices with four slots: each waits, begins and works."""
+    columns: dict[str, list[Any]] = {"task": [], "device": [], "phase": [], "from_ms": [], "to_ms": []}
+    for task in range(count):
+        begin = task // 80 * 800
+        for phase, start, end in (
+            ("queue", 0, begin),
+            ("starting", begin, begin + 100),
+            ("working", begin + 100, begin + 300 + task % 7 * 80),
+        ):
+            if start == end:
+                continue
+            row = (task, -1 if phase == "queue" else task % 20, phase, start, end)
+            for column, value in zip(columns.values(), row, strict=True):
+                column.append(value)
+    filled = {"attempt": [1] * len(columns["task"]), "hedge": [0] * len(columns["task"])}
+    names = {"tasks": [f"t{task}" for task in range(count)], "devices": [f"d-{at}" for at in range(20)]}
+    return {**columns, **filled, **names}
