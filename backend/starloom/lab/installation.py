@@ -16,8 +16,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import psutil
@@ -136,6 +137,10 @@ class Installation:
     def agent_home(self, name: str) -> Path:
         return self.home / "agents" / name
 
+    def variables(self, name: str) -> dict[str, str]:  # noqa: ARG002 - all devices of a scenario are alike
+        """Return further variables of a device's agent."""
+        return {}
+
     def slots(self, name: str) -> int:  # noqa: ARG002 - all devices of a scenario are alike
         """Return how many calls a device runs at once."""
         return DEFAULT_SLOTS
@@ -193,7 +198,7 @@ class Installation:
         argv = [sys.executable, "-m", "starloom.lab.shifted", str(clock), "starloom_agent", "run"]
         argv += ["--home", str(self._agents[name].home), "--lab", "--reconnect-most-s", "1"]
         argv += ["--slots", str(self.slots(name))]
-        self._running[name] = self._spawn(argv, f"agent-{name}")
+        self._running[name] = self._spawn(argv, f"agent-{name}", self.variables(name))
 
     def kill_agent(self, name: str) -> None:
         """SIGKILL; `start_agent` brings it back."""
@@ -254,7 +259,9 @@ class Installation:
                 raise unreachable(f"{otherwise} after {within_s:g} s\n{said}", "Is the machine very busy? Try again.")
             time.sleep(STEP_S)
 
-    def _spawn(self, argv: Sequence[str], log: str) -> subprocess.Popen[bytes]:
+    def _spawn(
+        self, argv: Sequence[str], log: str, variables: Mapping[str, str] = MappingProxyType({})
+    ) -> subprocess.Popen[bytes]:
         """Start a process whose output comes here by a pipe, because its own disk may be full."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
         process = subprocess.Popen(
@@ -262,7 +269,7 @@ class Installation:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**environment, "STARLOOM_TIME_SCALE": str(self.time_scale)},
+            env={**environment, "STARLOOM_TIME_SCALE": str(self.time_scale), **variables},
             start_new_session=True,
             preexec_fn=ends_with_parent(),
         )

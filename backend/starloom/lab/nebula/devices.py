@@ -9,6 +9,7 @@ from starloom_protocol.vocabulary import Profile
 
 LOOPBACK: Final = "127.0.0.1"
 PREFIX: Final = "mcp"
+NET_REACH: Final = "net:reach"
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,11 @@ class NebulaDevice:
     areas: tuple[str, ...]
     speed: float = 1.0
     slots: int = 4
-    hosts: tuple[str, ...] = (LOOPBACK,)
 
     @property
     def grants(self) -> frozenset[str]:
-        """The grants that it has beside those of its profile."""
-        return frozenset(f"{PREFIX}:{area}" for area in self.areas)
+        """The grants that it has beside those of its profile. All may reach the sites of the world alone."""
+        return frozenset({NET_REACH, *(f"{PREFIX}:{area}" for area in self.areas)})
 
 
 SERVERS: Final = ("srv-a", "srv-b")
@@ -33,8 +33,8 @@ DEVICES: Final = (
     NebulaDevice("desk", Profile.OPERATE, ("mail", "cal", "notes")),
     NebulaDevice("srv-a", Profile.OPERATE, ("svc", "pkg", "metrics")),
     NebulaDevice("srv-b", Profile.OPERATE, ("svc", "pkg", "metrics"), speed=0.5),
-    NebulaDevice("gpu", Profile.WORK, ("metrics",), speed=4.0, hosts=()),
-    NebulaDevice("phone", Profile.FILES, ("msg", "loc", "cam"), speed=0.25, slots=1, hosts=()),
+    NebulaDevice("gpu", Profile.WORK, ("metrics",), speed=4.0),
+    NebulaDevice("phone", Profile.FILES, ("msg", "loc", "cam"), speed=0.25, slots=1),
 )
 NAMES: Final = tuple(device.name for device in DEVICES)
 

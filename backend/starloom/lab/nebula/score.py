@@ -43,11 +43,14 @@ class Scored:
 
 
 def score(task: Task, seen: Seen) -> Scored:
-    """Judge an end state. A check that cannot read it, because something is missing there, is not met."""
+    """Judge an end state.
+
+    A check that cannot read it is not met, whatever it stumbled on: a file that is missing, cut, or no database.
+    """
     points: list[Checkpoint] = []
     try:
         points.extend((name, bool(met), weight) for name, met, weight in task.checks(seen))
-    except (LookupError, ValueError, TypeError, AttributeError) as error:
+    except Exception as error:
         points.append((f"the end state can be read ({type(error).__name__}: {error})", False, 1))
     damaged = _damage(task.about, seen)
     points.append((f"{UNTOUCHED}{_named(damaged)}", not damaged, 1))

@@ -8,6 +8,7 @@ the key of `etc/key.txt`. Runs in threads of this process; `rewind` forgets what
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections import Counter
 from http import HTTPStatus
@@ -15,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
+from starloom.lab.nebula.certificate import Certificate
 from starloom.lab.nebula.devices import LOOPBACK
 
 SERVICE: Final = "shop"
@@ -26,7 +28,7 @@ TYPES: Final = {".html": "text/html; charset=utf-8", ".json": "application/json"
 class Site:
     """The site of one server, from its making to `close`. `folder` holds its `files` and `world`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, certificate: Certificate) -> None:
         self._folder = folder
         self._asked: Counter[str] = Counter()
         self._counting = threading.Lock()
@@ -44,16 +46,29 @@ class Site:
             def log_message(self, *_args: Any) -> None:
                 """Write nothing: a run has its own log."""
 
-        self._server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://{LOOPBACK}:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, name=f"site {folder.name}", daemon=True)
-        self._thread.start()
+        self._listeners: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+        self.url = f"http://{LOOPBACK}:{self._listen(Handler, None)}"
+        self.secure_url = f"https://{LOOPBACK}:{self._listen(Handler, certificate)}"
+
+    def _listen(self, handler: type[BaseHTTPRequestHandler], certificate: Certificate | None) -> int:
+        """Serve at a free port and return it."""
+        server = ThreadingHTTPServer((LOOPBACK, 0), handler)
+        server.daemon_threads = True
+        if certificate is not None:
+            # The handshake is made by the thread of a request: one that never ends it keeps nobody else out.
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(certificate.file, certificate.key)
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        thread = threading.Thread(target=server.serve_forever, name=f"site {self._folder.name}", daemon=True)
+        thread.start()
+        self._listeners.append((server, thread))
+        return int(server.server_address[1])
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(STOP_S)
+        for server, thread in self._listeners:
+            server.shutdown()
+            server.server_close()
+            thread.join(STOP_S)
 
     def rewind(self) -> None:
         """Forget which pages were asked for, as at the beginning of a task."""

@@ -20,7 +20,8 @@ from starloom.lab.installation import Installation
 from starloom.lab.nebula import world_program
 from starloom.lab.nebula.base.ground import FILES, WORLD, Facts, Ground
 from starloom.lab.nebula.base.laying import lay_base
-from starloom.lab.nebula.devices import DEVICES, NAMES, SERVERS, mcp_file
+from starloom.lab.nebula.certificate import Certificate, certify
+from starloom.lab.nebula.devices import DEVICES, LOOPBACK, NAMES, SERVERS, mcp_file
 from starloom.lab.nebula.sites import Site
 from starloom_agent.mcp import FILE as MCP_FILE
 from starloom_agent.policy import ANSWERS_HUB
@@ -42,7 +43,7 @@ class NebulaWorld(Installation):
         self.day = day
         self._of = {device.name: device for device in DEVICES}
         self._sites: dict[str, Site] = {}
-        self._laid = 0
+        self._certificate: Certificate | None = None
 
     # -- life
 
@@ -56,8 +57,9 @@ class NebulaWorld(Installation):
         for name in self.devices:
             for part in (FILES, WORLD):
                 (self._device(name) / part).mkdir(parents=True, exist_ok=True, mode=PRIVATE_MODE)
+        self._certificate = certify(self.root, self.day)
         for server in SERVERS:
-            self._sites[server] = Site(self._device(server))
+            self._sites[server] = Site(self._device(server), self._certificate)
         self.reset(self._seed)
         super().start()
 
@@ -73,7 +75,9 @@ class NebulaWorld(Installation):
     # -- its state
 
     def facts(self, seed: int) -> Facts:
-        return Facts(seed, self.day, {server: site.url for server, site in self._sites.items()})
+        urls = {server: (site.url, site.secure_url) for server, site in self._sites.items()}
+        until = self._certificate.until.isoformat() if self._certificate else ""
+        return Facts(seed, self.day, urls, until)
 
     def reset(self, seed: int, fixture: Fixture | None = None) -> tuple[Facts, dict[str, Any]]:
         """Give every device its first files and states, changed by a task's fixture; return the facts and the truth
@@ -106,6 +110,9 @@ class NebulaWorld(Installation):
     def agent_home(self, name: str) -> Path:
         return self._device(name) / "agent"
 
+    def variables(self, name: str) -> dict[str, str]:  # noqa: ARG002 - all devices trust the same certificate
+        return {"SSL_CERT_FILE": str(self._certificate.file)} if self._certificate else {}
+
     def slots(self, name: str) -> int:
         return self._of[name].slots
 
@@ -120,7 +127,7 @@ class NebulaWorld(Installation):
             path = agent.home / "policy.toml"
             policy = read_policy(path)
             grants = policy.grants | device.grants
-            write_policy(path, replace(policy, grants=grants, hosts=device.hosts, answers=ANSWERS_HUB))
+            write_policy(path, replace(policy, grants=grants, hosts=(LOOPBACK,), answers=ANSWERS_HUB))
             servers = agent.home / MCP_FILE
             servers.touch(mode=OWN_FILE_MODE)
             servers.write_text(mcp_file(device, program, str(self._device(agent.name) / WORLD)))

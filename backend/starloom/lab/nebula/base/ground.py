@@ -18,11 +18,13 @@ PRIVATE_MODE: Final = 0o700
 
 @dataclass(frozen=True)
 class Facts:
-    """The parts of a world that are given from outside: its seed, its day, the addresses of its sites by server."""
+    """The parts of a world that are given from outside: its seed, its day, and its sites."""
 
     seed: int
     day: date
-    sites: Mapping[str, str] = field(default_factory=dict)
+    sites: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By server the addresses of its site, without and with TLS."""
+    certificate_until: str = ""
 
     @property
     def noon_s(self) -> float:
@@ -33,11 +35,13 @@ class Facts:
         return (self.day + timedelta(days=days)).isoformat()
 
     def words(self) -> dict[str, str]:
-        """Return what stands for `@{...}` in a request or a plan: `today`, `tomorrow`, `yesterday`, `site.SERVER`."""
+        """Return what stands for `@{...}` in a request or a plan: days, `site.SERVER`, `tls.SERVER` and the like."""
         near = {"today": 0, "tomorrow": 1, "yesterday": -1}
         return {
             **{name: self.day_after(days) for name, days in near.items()},
-            **{f"site.{server}": url for server, url in self.sites.items()},
+            **{f"site.{server}": url for server, (url, _) in self.sites.items()},
+            **{f"tls.{server}": url for server, (_, url) in self.sites.items()},
+            "certificate-until": self.certificate_until,
         }
 
 

@@ -106,7 +106,7 @@ def _access_log(ground: Ground, server: str) -> None:
 def _site(ground: Ground, server: str) -> None:
     ground.write(server, "site/index.html", "<html><title>Shop</title><body><h1>Shop</h1></body></html>\n")
     ground.write(server, "site/version", "1.11.0\n")
-    port = ground.facts.sites.get(server, "").rpartition(":")[2] or "0"
+    port = ground.facts.sites.get(server, ("", ""))[0].rpartition(":")[2] or "0"
     pool = 20 if server == "srv-a" else 5
     conf = f"[shop]\nport = {port}\nworkers = 4\ndb_pool = {pool}\ncache_ttl_s = 300\nlog_level = info\n"
     ground.write(server, "etc/shop.conf", conf)
