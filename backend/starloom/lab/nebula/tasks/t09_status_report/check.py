@@ -26,10 +26,8 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
         errors = sum(line.startswith(w.words["today"]) and " ERROR " in line for line in lines)
         mine = [line for line in sections["errors"].splitlines() if server in line]
         yield f"the errors of {server}", len(mine) == 1 and str(errors) in mine[0].split(), 1
-    events = [
-        event["title"] for event in w.before.states["desk"]["cal"]["events"] if event["day"] == w.words["tomorrow"]
-    ]
-    yield "the appointments", all(title in sections["appointments"] for title in events), 1
+    events = [event for event in w.before.states["desk"]["cal"]["events"] if event["day"] == w.words["tomorrow"]]
+    yield "the appointments", all(event["title"] in sections["appointments"] for event in events), 1
     said = [value for _, value in w.answer.items if isinstance(value, str)]
     yield "a short gist", any(str(orders) in one and len(one.split()) <= GIST_WORDS_MOST for one in said), 1
 

@@ -9,10 +9,8 @@ from starloom.lab.nebula.task import Checkpoint
 
 
 def checks(w: Seen) -> Iterator[Checkpoint]:
-    truth = {
-        path.rpartition("/")[2]: sum(map(int, data.split()))
-        for path, data in w.below("desk", "chunks/*", before=True).items()
-    }
+    chunks = w.below("desk", "chunks/*", before=True)
+    truth = {path.rpartition("/")[2]: sum(map(int, data.split())) for path, data in chunks.items()}
     lines = [line.split(",") for line in w.text("desk", "Reports/sums.csv").splitlines() if line[:4] != "file"]
     rows = [line for line in lines if line[0] != "total"]
     yield "each once", sorted(name for name, _ in rows) == sorted(truth), 2
