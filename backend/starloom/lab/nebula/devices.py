@@ -14,13 +14,15 @@ NET_REACH: Final = "net:reach"
 
 @dataclass(frozen=True)
 class NebulaDevice:
-    """`areas` are the parts of the world program that it offers; `speed` divides the times of their calls."""
+    """`areas` are the parts of the world program that it offers; `speed` divides the times of their calls,
+    `commands` are those that `shell.run` may call, as `starloom-agent grant` takes them."""
 
     name: str
     profile: Profile
     areas: tuple[str, ...]
     speed: float = 1.0
     slots: int = 4
+    commands: tuple[tuple[str, ...], ...] = ()
 
     @property
     def grants(self) -> frozenset[str]:
@@ -28,9 +30,11 @@ class NebulaDevice:
         return frozenset({NET_REACH, *(f"{PREFIX}:{area}" for area in self.areas)})
 
 
+GIT_WORDS: Final = (("git", "tag", "{[a-z0-9.]+}"), ("git", "commit", "-am", "{.+}"))
+"""The commands of the desk; they have patterns, so the device asks before each."""
 SERVERS: Final = ("srv-a", "srv-b")
 DEVICES: Final = (
-    NebulaDevice("desk", Profile.OPERATE, ("mail", "cal", "notes")),
+    NebulaDevice("desk", Profile.OPERATE, ("mail", "cal", "notes", "pkg"), commands=GIT_WORDS),
     NebulaDevice("srv-a", Profile.OPERATE, ("svc", "pkg", "metrics")),
     NebulaDevice("srv-b", Profile.OPERATE, ("svc", "pkg", "metrics"), speed=0.5),
     NebulaDevice("gpu", Profile.WORK, ("metrics",), speed=4.0),

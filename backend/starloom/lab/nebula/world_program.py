@@ -130,10 +130,17 @@ def svc_status(state: State, args: State) -> Answer:
     return {"name": args["name"], "state": one["state"], "detail": one.get("detail", "")}
 
 
+def _blocked(service: dict[str, Any]) -> bool:
+    """Whether a service cannot come up: a file of the device is larger than it bears."""
+    blocked = service.get("blocked")
+    path = Path(blocked["path"]) if blocked else None
+    return path is not None and path.exists() and path.stat().st_size > int(blocked["bytes"])
+
+
 def svc_restart(state: State, args: State) -> Answer:
     one = _service(state, args["name"])
-    if one.get("blocked"):
-        one.update(state="failed", detail=one["blocked"])
+    if _blocked(one):
+        one.update(state="failed", detail=one["blocked"]["detail"])
     else:
         one.update(state="running", detail="", restarts=one.get("restarts", 0) + 1)
     state["services"][args["name"]] = one

@@ -8,6 +8,7 @@ from typing import Final
 
 from starloom.lab.nebula.base.ground import Ground
 from starloom.lab.nebula.base.pictures import png
+from starloom.lab.nebula.base.servers import lay_packages
 
 DEVICE: Final = "desk"
 TEXTS: Final = 40
@@ -144,3 +145,4 @@ def _states(ground: Ground) -> None:
     ]
     ground.set_state(DEVICE, "cal", {"events": made})
     ground.set_state(DEVICE, "notes", {"notes": []})
+    lay_packages(ground, DEVICE)

@@ -14,6 +14,8 @@ from typing import Any, Final
 FILES: Final = "files"
 WORLD: Final = "world"
 PRIVATE_MODE: Final = 0o700
+FRIDAY: Final = 4
+"""As `date.weekday` counts."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,12 @@ class Facts:
 
     def words(self) -> dict[str, str]:
         """Return what stands for `@{...}` in a request or a plan: days, `site.SERVER`, `tls.SERVER` and the like."""
-        near = {"today": 0, "tomorrow": 1, "yesterday": -1}
+        friday = (FRIDAY - self.day.weekday() - 1) % 7 + 1
+        near = {"today": 0, "tomorrow": 1, "yesterday": -1, "friday": friday, "monday": friday + 3}
         return {
             **{name: self.day_after(days) for name, days in near.items()},
             **{f"site.{server}": url for server, (url, _) in self.sites.items()},
+            **{f"port.{server}": url.rpartition(":")[2] for server, (url, _) in self.sites.items()},
             **{f"tls.{server}": url for server, (_, url) in self.sites.items()},
             "certificate-until": self.certificate_until,
         }

@@ -152,16 +152,21 @@ def _backups(ground: Ground) -> None:
 
 def _states(ground: Ground, server: str) -> None:
     draw = ground.draw(f"state {server}")
+    lay_packages(ground, server)
     states = {name: {"state": "running", "restarts": 0} for name in ("shop", "db", "cache", "mailer")}
     ground.set_state(server, "svc", {"services": states})
+    lay_metrics(ground, server, draw)
+
+
+def lay_packages(ground: Ground, device: str, *, breaks: bool = False) -> None:
+    """Lay packages out, two of which have a security update; where it `breaks`, the device is down after it."""
     packages = [
         {"name": name, "current": "1.0", "available": available, "security": security}
         for name, available, security in (
             *(("openssl", "1.1", True), ("libxml", "1.2", True), ("editor", "2.0", False), ("kernel", "1.0", False)),
         )
     ]
-    ground.set_state(server, "pkg", {"packages": packages, "up": True})
-    lay_metrics(ground, server, draw)
+    ground.set_state(device, "pkg", {"packages": packages, "up": True, "breaks": breaks})
 
 
 def lay_metrics(ground: Ground, device: str, draw: random.Random) -> None:
