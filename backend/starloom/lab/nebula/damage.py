@@ -25,7 +25,8 @@ def damaged(seen: Seen) -> Iterator[tuple[str, Seen]]:
         for path in seen.changed(device):
             yield from _of_file(seen, device, path)
         yield f"a file that nobody asked for is on {device}", _with(seen, device, STRAY, b"stray")
-        for path in list(seen.before.files[device])[:1]:
+        changed = set(seen.changed(device))
+        for path in [path for path in seen.after.files[device] if path not in changed][:1]:
             yield f"{path} of {device} is gone", _with(seen, device, path, None)
     yield from _of_calls(seen)
     yield "the answer is empty", replace(seen, answer=AnswerSeen(seen.answer.state))

@@ -68,12 +68,12 @@ class Person:
 
     def _answer(self, identity: str, question: Question) -> None:
         chosen = next((one.value for one in self._answers.questions if one.holds in question.text), None)
-        if chosen is not None:
-            self._say(identity, f"/approvals/{identity}/answer", {"value": chosen})
-        elif question.task is None:
+        if question.task is None:
             word = "approve" if self._answers.approvals == "allow" else "deny"
             self.approvals += 1
             self._say(identity, f"/approvals/{identity}/{word}", {})
+        elif chosen is not None:
+            self._say(identity, f"/approvals/{identity}/answer", {"value": chosen})
         else:
             self._done.add(identity)
             self.unforeseen.append(question.text)

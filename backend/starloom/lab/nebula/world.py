@@ -23,8 +23,9 @@ from starloom.lab.nebula.base.laying import lay_base
 from starloom.lab.nebula.certificate import Certificate, certify
 from starloom.lab.nebula.devices import DEVICES, LOOPBACK, NAMES, SERVERS, mcp_file
 from starloom.lab.nebula.sites import Site
+from starloom_agent.commands import CommandRule, word_of
 from starloom_agent.mcp import FILE as MCP_FILE
-from starloom_agent.policy import ANSWERS_HUB, CommandRule
+from starloom_agent.policy import ANSWERS_HUB
 from starloom_agent.policy_file import read_policy, write_policy
 
 PRIVATE_MODE: Final = 0o700
@@ -127,7 +128,7 @@ class NebulaWorld(Installation):
             path = agent.home / "policy.toml"
             policy = read_policy(path)
             grants = policy.grants | device.grants
-            commands = tuple(CommandRule.of(list(argv), f"commands of {device.name}") for argv in device.commands)
+            commands = tuple(CommandRule.of([word_of(word) for word in argv]) for argv in device.commands)
             mine = replace(policy, grants=grants, hosts=(LOOPBACK,), commands=commands, answers=ANSWERS_HUB)
             write_policy(path, mine)
             servers = agent.home / MCP_FILE

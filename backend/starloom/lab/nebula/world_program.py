@@ -133,8 +133,10 @@ def svc_status(state: State, args: State) -> Answer:
 def _blocked(service: dict[str, Any]) -> bool:
     """Whether a service cannot come up: a file of the device is larger than it bears."""
     blocked = service.get("blocked")
-    path = Path(blocked["path"]) if blocked else None
-    return path is not None and path.exists() and path.stat().st_size > int(blocked["bytes"])
+    if not blocked:
+        return False
+    path = Path(blocked["path"])
+    return path.exists() and path.stat().st_size > int(blocked["bytes"])
 
 
 def svc_restart(state: State, args: State) -> Answer:

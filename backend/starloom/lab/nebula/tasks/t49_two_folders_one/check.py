@@ -13,9 +13,8 @@ from starloom.lab.nebula.task import Checkpoint
 def checks(w: Seen) -> Iterator[Checkpoint]:
     wanted = merged(w)
     for device in ("desk", "srv-a"):
-        there = {
-            path.rpartition("/")[2]: data for path, data in w.below(device, "Shared/*").items() if ".last" not in path
-        }
+        files = w.below(device, "Shared/*")
+        there = {path.rpartition("/")[2]: data for path, data in files.items() if ".last" not in path}
         yield f"every file on {device}", sorted(there) == sorted(wanted), 1
         yield f"as it should be on {device}", there == wanted, 2
     yield "two conflicts", all(len(w.below(device, "Shared/*.conflict")) == 2 for device in ("desk", "srv-a")), 1

@@ -1,4 +1,4 @@
-"""The database of the second newest backup is on gpu; the answer has its name, its count, and what is wrong with the newest."""
+"""The second newest backup is restored on gpu; the answer has its name and count, and what ails the newest."""
 
 from __future__ import annotations
 
