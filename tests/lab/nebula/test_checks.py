@@ -11,22 +11,14 @@ from typing import Any
 import pytest
 
 from starloom.lab.nebula.base.ground import Facts
-from starloom.lab.nebula.base.laying import lay_base
 from starloom.lab.nebula.damage import damaged, unnoticed
 from starloom.lab.nebula.devices import SERVERS
 from starloom.lab.nebula.score import score
-from starloom.lab.nebula.seen import AnswerSeen, Call, Seen, Snapshot, take_snapshot
+from starloom.lab.nebula.seen import AnswerSeen, Call, Seen, Snapshot
 from starloom.lab.nebula.task import Task, chosen
 
 pytestmark = pytest.mark.quick
-FACTS = Facts(1, date(2026, 11, 25))
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    root = tmp_path_factory.mktemp("base")
-    lay_base(root, FACTS)
-    return take_snapshot(root)
+WORDS = Facts(1, date(2026, 11, 25)).words()
 
 
 def task_of(number: int) -> Task:
@@ -38,12 +30,12 @@ def with_file(snapshot: Snapshot, device: str, path: str, data: bytes) -> Snapsh
 
 
 def errors_collected(base: Snapshot) -> Seen:
-    today = FACTS.words()["today"]
+    today = WORDS["today"]
     logs = [base.files[server]["logs/app.log"].decode().splitlines() for server in SERVERS]
     lines = [line for log in logs for line in log if line.startswith(today) and " ERROR " in line]
     text = "".join(line + "\n" for line in sorted(lines, key=lambda line: line[:20]))
     after = with_file(base, "desk", "Reports/errors.txt", text.encode())
-    return Seen(base, after, AnswerSeen("succeeded"), {}, FACTS.words())
+    return Seen(base, after, AnswerSeen("succeeded"), {}, WORDS)
 
 
 def top_ten(base: Snapshot) -> Seen:
@@ -51,14 +43,14 @@ def top_ten(base: Snapshot) -> Seen:
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(base.files["srv-a"]["orders.db"])
         rows = [{"customer": customer, "orders": count} for customer, count in database.execute(ask)]
-    return Seen(base, base, AnswerSeen("succeeded", "", [("Top ten", rows)]), {}, FACTS.words())
+    return Seen(base, base, AnswerSeen("succeeded", "", [("Top ten", rows)]), {}, WORDS)
 
 
 def tomorrow_sent(base: Snapshot) -> Seen:
     rows = base.states["desk"]["cal"]["events"]
     text = "; ".join(f"{row['start']} {row['title']}" for row in rows)
     call = Call("phone", "msg.send", {"to": "me", "text": text})
-    return Seen(base, replace(base, calls=[call]), AnswerSeen("succeeded"), {}, FACTS.words())
+    return Seen(base, replace(base, calls=[call]), AnswerSeen("succeeded"), {}, WORDS)
 
 
 RIGHT = [(1, errors_collected), (18, top_ten), (35, tomorrow_sent)]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-from datetime import date
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from starloom.lab.nebula.base.ground import Facts, Ground
 from starloom.lab.nebula.base.laying import lay_base
-from starloom.lab.nebula.devices import DECLARED, DEVICES, NAMES, SERVERS
+from starloom.lab.nebula.devices import DECLARED, DEVICES, NAMES
 from starloom.lab.nebula.score import score
 from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
 from starloom.lab.nebula.suite import SMOKE
@@ -22,12 +21,6 @@ from starloom_protocol.plan.check import check_plan
 from starloom_protocol.plan.document import read_document
 
 pytestmark = pytest.mark.quick
-DAY = date(2026, 11, 25)
-SITES = {
-    server: (f"http://127.0.0.1:{8001 + 2 * n}", f"https://127.0.0.1:{8002 + 2 * n}")
-    for n, server in enumerate(SERVERS)
-}
-FACTS = Facts(1, DAY, SITES, "2027-02-23T00:00:00+00:00")
 TASKS = all_tasks()
 GOLD = [task for task in TASKS if task.gold]
 
@@ -42,18 +35,10 @@ def hashes(root: Path) -> dict[str, str]:
     return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-@pytest.fixture(scope="module")
-def laid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the base world of seed 1."""
-    root = tmp_path_factory.mktemp("base") / "world"
-    lay_base(root, FACTS)
-    return root
-
-
-def test_the_same_seed_and_day_give_the_same_world(tmp_path: Path) -> None:
+def test_the_same_seed_and_day_give_the_same_world(tmp_path: Path, facts: Facts) -> None:
     worlds = []
     for number in (1, 2):
-        ground = lay_base(tmp_path / str(number), FACTS)
+        ground = lay_base(tmp_path / str(number), facts)
         truths = {task.id: task.fixture(ground) for task in TASKS if task.fixture}
         worlds.append((hashes(tmp_path / str(number)), str(truths).replace(str(tmp_path / str(number)), "")))
     first, second = ({path: digest for path, digest in files.items() if "svc.json" not in path} for files, _ in worlds)
@@ -61,17 +46,16 @@ def test_the_same_seed_and_day_give_the_same_world(tmp_path: Path) -> None:
     assert worlds[0][1] == worlds[1][1]
 
 
-def test_another_seed_gives_another_world(tmp_path: Path) -> None:
-    for seed in (1, 2):
-        lay_base(tmp_path / str(seed), Facts(seed, DAY, SITES))
-    one, other = (hashes(tmp_path / str(seed)) for seed in (1, 2))
+def test_another_seed_gives_another_world(tmp_path: Path, laid: Path, facts: Facts) -> None:
+    lay_base(tmp_path, replace(facts, seed=2))
+    one, other = hashes(laid), hashes(tmp_path)
     assert one.keys() == other.keys()
     assert one["srv-a/files/orders.db"] != other["srv-a/files/orders.db"]
 
 
 @pytest.mark.parametrize("task", GOLD, ids=name_of)
-def test_a_gold_plan_is_a_plan_of_tools_that_the_devices_have(task: Task) -> None:
-    found = check_plan(read_document(task.plan(FACTS.words())), known_devices=list(NAMES))
+def test_a_gold_plan_is_a_plan_of_tools_that_the_devices_have(task: Task, facts: Facts) -> None:
+    found = check_plan(read_document(task.plan(facts.words())), known_devices=list(NAMES))
     assert found.faults == []
     assert found.plan is not None
     own = {f"mcp.{area}.{tool}" for device in DEVICES for area in device.areas for tool in TOOLS[area]}
@@ -80,20 +64,19 @@ def test_a_gold_plan_is_a_plan_of_tools_that_the_devices_have(task: Task) -> Non
 
 
 @pytest.mark.parametrize("task", TASKS, ids=name_of)
-def test_a_world_in_which_nothing_was_done_is_not_right(task: Task, laid: Path, tmp_path: Path) -> None:
-    shutil.copytree(laid, tmp_path, dirs_exist_ok=True)
-    truth = task.fixture(Ground(tmp_path, FACTS)) if task.fixture else {}
-    before = take_snapshot(tmp_path)
+def test_a_world_in_which_nothing_was_done_is_not_right(task: Task, ground: Ground) -> None:
+    truth = task.fixture(ground) if task.fixture else {}
+    before = take_snapshot(ground.root)
     for state in ("succeeded", "partial"):
-        seen = Seen(before, before, AnswerSeen(state, "Done."), truth, FACTS.words())
+        seen = Seen(before, before, AnswerSeen(state, "Done."), truth, ground.facts.words())
         scored = score(task, seen)
         assert not scored.met
         assert scored.met_weight < scored.weight
 
 
 @pytest.mark.parametrize("task", TASKS, ids=name_of)
-def test_the_words_of_a_task_are_filled_and_short(task: Task) -> None:
-    said = task.words(FACTS.words())
+def test_the_words_of_a_task_are_filled_and_short(task: Task, facts: Facts) -> None:
+    said = task.words(facts.words())
     assert "@{" not in said
     assert 20 <= len(said) <= 600
     assert bool(task.gold) != bool(task.about.needs)
@@ -115,10 +98,10 @@ def test_tasks_are_chosen_by_number_name_and_category() -> None:
         chosen(["no-such"])
 
 
-def test_a_word_that_the_world_does_not_have_is_named() -> None:
+def test_a_word_that_the_world_does_not_have_is_named(facts: Facts) -> None:
     assert filled("on @{today}", {"today": "2026-11-25"}) == "on 2026-11-25"
     with pytest.raises(TaskInvalid, match=r"@\{moon\} is none of"):
-        filled("to the @{moon}", FACTS.words())
+        filled("to the @{moon}", facts.words())
 
 
 def test_every_declared_tool_is_one_of_the_program_and_none_is_undeclared() -> None:

@@ -14,11 +14,15 @@ from typing import Any
 from starloom.cli.view import View
 from starloom_protocol.entities import Attempt, Dependency
 from starloom_protocol.feed import Event
+from starloom_protocol.vocabulary import Code
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Times are milliseconds of hub time. `depth` counts tasks on the longest path of those that began."""
+    """Times are milliseconds of hub time. `depth` counts tasks on the longest path of those that began.
+
+    An attempt at which a device asks its owner first is no retry.
+    """
 
     wall_ms: int = 0
     makespan_ms: int = 0
@@ -76,7 +80,7 @@ def figures_of(view: View, events: Sequence[Event]) -> Figures:
         tasks=len(took),
         depth=_longest(dict.fromkeys(took, 1), edges),
         attempts=len(attempts),
-        retries=sum(len(tries) - 1 for tries in by_task.values()),
+        retries=sum(sum(one.code is not Code.NEEDS_APPROVAL for one in tries) - 1 for tries in by_task.values()),
         moves=sum(len({one.device for one in tries}) - 1 for tries in by_task.values()),
         hedges=sum(one.hedge for one in attempts.values()),
         versions=head.version,

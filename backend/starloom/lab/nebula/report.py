@@ -178,7 +178,6 @@ def _row(one: Ran) -> dict[str, Any]:
 
 def _line(one: Ran) -> list[str]:
     figures, scored = one.figures, one.scored
-    note = "; ".join([*scored.missed, *([one.fault] if one.fault else [])])
     return [
         f"{'ok ' if one.success else '-- '}{one.task.id}",
         one.task.about.level,
@@ -187,7 +186,7 @@ def _line(one: Ran) -> list[str]:
         f"{figures.wall_ms / 1000:.1f}",
         f"{figures.tasks}/{figures.depth}",
         f"{figures.parallelism:.2f}",
-        note[:300],
+        one.note[:300],
     ]
 
 

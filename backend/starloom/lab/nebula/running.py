@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from starloom.cli.client import Client
 from starloom.cli.problems import Problem
 from starloom.cli.view import View
 from starloom.lab.nebula.damage import unnoticed
@@ -24,6 +23,7 @@ CANCEL_S: Final = 45.0
 GOLD: Final = "gold"
 NONE: Final = "none"
 PLANNERS: Final = (GOLD, NONE)
+REFUSED: Final = "refused"
 CANNOT_SAY: Final = "cannot be said yet"
 NOT_TAKEN: Final = "no recipe takes these words"
 TOLD_MOST: Final = 5
@@ -56,6 +56,11 @@ class Ran:
         return self.completed and self.scored.met
 
     @property
+    def note(self) -> str:
+        """What is amiss, in one line."""
+        return "; ".join([*(self.scored.missed if self.state else []), *([self.fault] if self.fault else [])])
+
+    @property
     def false_done(self) -> bool:
         return self.state == "succeeded" and not self.scored.met
 
@@ -74,23 +79,28 @@ class Runner:
 
     def run(self, task: Task, seed: int) -> Ran:
         """Run a task in a fresh copy of its world, and judge what it left."""
-        if self._planner == GOLD and not task.gold:
-            return Ran(task, seed, "", not_run(task, CANNOT_SAY), fault=f"needs {', '.join(task.about.needs)}")
         facts, truth = self._world.reset(seed, task.fixture)
         words = facts.words()
-        devices = self._world.root / "devices"
-        before = take_snapshot(devices)
+        before = take_snapshot(self._world.root / "devices")
+        untouched = Seen(before, before, AnswerSeen(""), truth, words)
+        if self._planner == GOLD and not task.gold:
+            fault = f"{CANNOT_SAY}: needs {', '.join(task.about.needs)}"
+            return Ran(task, seed, "", not_run(task, untouched), fault=fault)
         try:
             body = self._body(task, words)
             if body is None:
-                return Ran(task, seed, "", not_run(task, NOT_TAKEN), fault=NOT_TAKEN)
+                return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
             made = self._client.create("/constellations", body)
+            return self._judged(task, seed, str(made["id"]), untouched)
         except Problem as problem:
-            return Ran(task, seed, "refused", not_run(task, "the hub takes it"), fault=_told(problem))
+            return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
+
+    def _judged(self, task: Task, seed: int, constellation: str, untouched: Seen) -> Ran:
+        """Follow a constellation to its end and judge what it left."""
         person = Person(self._client, task.about.answers)
-        view, events, fault = self._follow(str(made["id"]), person, task.about.deadline_s)
-        answer = self._answer(view)
-        seen = Seen(before, take_snapshot(devices), answer, truth, words, events, tuple(person.asked))
+        view, events, fault = self._follow(constellation, person, task.about.deadline_s)
+        after = take_snapshot(self._world.root / "devices")
+        seen = replace(untouched, after=after, answer=self._answer(view), events=events, asked=tuple(person.asked))
         scored = score(task, seen)
         return Ran(
             task,
@@ -135,7 +145,7 @@ class Runner:
 
     def _answer(self, view: View) -> AnswerSeen:
         found = self._client.get(f"/constellations/{view.constellation}/result")
-        items = [(str(item["title"]), _value(self._client, item)) for item in found["items"]]
+        items = [(str(item["title"]), _value(item)) for item in found["items"]]
         return AnswerSeen(str(view.state), str(found["sentence"]), items)
 
 
@@ -147,9 +157,8 @@ def _until(so: Callable[[], bool], within_s: float) -> bool:
     return True
 
 
-def _value(client: Client, item: dict[str, Any]) -> Any:
+def _value(item: dict[str, Any]) -> Any:
     """Return the value of an item; one that is a file is told by its hash."""
-    del client
     return item["value"] if item["value"] is not None else {"artifact": item["artifact"], "bytes": item["bytes"]}
 
 

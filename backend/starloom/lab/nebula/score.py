@@ -59,10 +59,9 @@ def score(task: Task, seen: Seen) -> Scored:
     return Scored(tuple(points))
 
 
-def not_run(task: Task, why: str) -> Scored:
-    """Return the score of a task that did not come to an end state."""
-    del task
-    return Scored(((why, False, 1),))
+def not_run(task: Task, untouched: Seen) -> Scored:
+    """Return the score of a task that did not come to an end state: none of its checkpoints is met."""
+    return Scored(tuple((name, False, weight) for name, _, weight in score(task, untouched).points))
 
 
 def _named(parts: list[str]) -> str:

@@ -20,6 +20,7 @@ from starloom.lab.nebula.world import NebulaWorld
 SMOKE: Final = (1, 6, 10, 13, 15, 18, 25, 30, 41, 43)
 """Ten tasks, of most categories, that take less than a minute together."""
 FAULTS: Final = ("P0",)
+LINE_CHARS: Final = 600
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
         name = f"{began:%Y%m%d-%H%M%S}-{wanted.planner}-{wanted.faults}"
         report = Report(name, wanted.planner, wanted.faults, wanted.seeds, runs, time.monotonic() - began_s)
         write_report(report, wanted.into / name)
-        done = not report.misses
+        done = all(run.success or not run.constellation for run in runs)
         return report
     finally:
         world.close()
@@ -76,12 +77,16 @@ def _run_all(world: NebulaWorld, wanted: Wanted, say: Callable[[str], None]) -> 
             for task in wanted.tasks:
                 ran = runner.run(task, seed)
                 runs.append(ran)
-                missed = "; ".join([*ran.scored.missed, *([ran.fault] if ran.fault else []), *ran.unnoticed])
-                took = f"{ran.figures.wall_ms / 1000:.1f} s"
-                say(f"{'ok' if ran.success else '--'}  {task.id}  {ran.state or '-'}  {took}  {missed}"[:600].rstrip())
+                say(_line(ran))
     finally:
         runner.close()
     return runs
+
+
+def _line(ran: Ran) -> str:
+    took = f"{ran.figures.wall_ms / 1000:.1f} s"
+    note = "; ".join([*([ran.note] if ran.note else []), *ran.unnoticed])
+    return f"{'ok' if ran.success else '--'}  {ran.task.id}  {ran.state or '-'}  {took}  {note}"[:LINE_CHARS].rstrip()
 
 
 def write_report(report: Report, folder: Path) -> None:
