@@ -13,7 +13,7 @@ from typing import Final
 
 from starloom.lab.nebula.devices import NAMES
 from starloom.lab.nebula.score import score
-from starloom.lab.nebula.seen import AnswerSeen, Call, Files, Seen
+from starloom.lab.nebula.seen import AnswerSeen, Call, Files, Seen, ignored
 from starloom.lab.nebula.task import Task
 
 STRAY: Final = "stray/nobody-asked.txt"
@@ -26,7 +26,7 @@ def damaged(seen: Seen) -> Iterator[tuple[str, Seen]]:
             yield from _of_file(seen, device, path)
         yield f"a file that nobody asked for is on {device}", _with(seen, device, STRAY, b"stray")
         changed = set(seen.changed(device))
-        for path in [path for path in seen.after.files[device] if path not in changed][:1]:
+        for path in [path for path in seen.after.files[device] if path not in changed and not ignored(path)][:1]:
             yield f"{path} of {device} is gone", _with(seen, device, path, None)
     yield from _of_calls(seen)
     yield "the answer is empty", replace(seen, answer=AnswerSeen(seen.answer.state))

@@ -107,7 +107,7 @@ class Seen:
     def changed(self, device: str) -> list[str]:
         """Return the paths that were added, changed or removed on a device."""
         was, now = self.before.files[device], self.after.files[device]
-        return sorted(path for path in {*was, *now} if was.get(path) != now.get(path) and not _ignored(path))
+        return sorted(path for path in {*was, *now} if was.get(path) != now.get(path) and not ignored(path))
 
     def calls(self, device: str = "", tool: str = "") -> list[Call]:
         """Return the calls that did something, or those of one device and tool."""
@@ -146,7 +146,8 @@ def _calls(device: str, path: Path) -> Iterator[Call]:
             yield Call(device, said["tool"], said["args"], said["refused"])
 
 
-def _ignored(path: str) -> bool:
+def ignored(path: str) -> bool:
+    """Return whether a path counts as no change."""
     return any(fnmatch.fnmatchcase(path, pattern) for pattern in IGNORED)
 
 
