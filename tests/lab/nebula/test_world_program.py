@@ -43,7 +43,7 @@ def test_a_call_changes_the_state_and_is_noted(ground: Ground) -> None:
 
 
 def test_a_refused_call_changes_nothing_and_is_noted(ground: Ground) -> None:
-    with pytest.raises(Refused, match="there is no service 'shopp'"):
+    with pytest.raises(Refused, match="there is no service shopp"):
         done(ground, "srv-a", "svc", "restart", name="shopp")
     with pytest.raises(Refused, match="one address"):
         done(ground, "desk", "mail", "send", to="ann", subject="", text="")

@@ -57,7 +57,7 @@ DECLARED: Final[dict[str, dict[str, tuple[tuple[str, ...], str]]]] = {
     "loc": {"read": PURE},
     "cam": {"shot": WRITES},
 }
-"""What the owner of a device says of each tool: its effects and its repeatability, by area."""
+"""The effects and the repeatability of each tool, as the owner of a device declares them, by area."""
 
 
 def changes_something(tool: str) -> bool:

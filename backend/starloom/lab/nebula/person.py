@@ -1,6 +1,6 @@
 """The person of a run: answers approvals, questions and what devices ask, as the task says, a second after each came.
 
-Decides nothing beyond the task's `answers`; a question that they do not foresee stays open and is told.
+Decides nothing beyond the task's `answers`; a question that they do not foresee stays open and is noted.
 """
 
 from __future__ import annotations

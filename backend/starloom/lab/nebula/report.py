@@ -12,7 +12,7 @@ from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, Ran
 from starloom.lab.nebula.task import CATEGORIES
 
 PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
-"""What UFO3's paper reports of NebulaBench: only a run with a live model may stand beside its first two."""
+"""The figures that UFO3's paper reports of NebulaBench: only a run with a live model may stand beside its first two."""
 Z_95: Final = 1.96
 NAMES_OF_COUNTS: Final = {"doubled": "doubled effects"}
 LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}

@@ -48,7 +48,7 @@ class Ran:
 
     @property
     def completed(self) -> bool:
-        """Whether it ended by itself with an answer."""
+        """Whether it ended with an answer and was not cancelled."""
         return self.state in ENDED
 
     @property
@@ -57,7 +57,7 @@ class Ran:
 
     @property
     def note(self) -> str:
-        """What is amiss, in one line."""
+        """Its faults, in one line."""
         return "; ".join([*(self.scored.missed if self.state else []), *([self.fault] if self.fault else [])])
 
     @property
@@ -158,7 +158,7 @@ def _until(so: Callable[[], bool], within_s: float) -> bool:
 
 
 def _value(item: dict[str, Any]) -> Any:
-    """Return the value of an item; one that is a file is told by its hash."""
+    """Return the value of an item; a file is named by its hash."""
     return item["value"] if item["value"] is not None else {"artifact": item["artifact"], "bytes": item["bytes"]}
 
 

@@ -25,7 +25,7 @@ LINE_CHARS: Final = 600
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to run. `examine` damages each right end state to see whether its check notices."""
+    """A choice of tasks and conditions. `examine` damages each right end state to see whether its check notices."""
 
     tasks: Sequence[Task]
     planner: str

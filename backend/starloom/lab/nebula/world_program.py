@@ -55,7 +55,7 @@ def _found(rows: list[dict[str, Any]], key: str, value: Any, what: str) -> dict[
     for row in rows:
         if row[key] == value:
             return row
-    raise Refused(f"there is no {what} {value!r}; there are {', '.join(str(row[key]) for row in rows)}")
+    raise Refused(f"there is no {what} {value}; there are {', '.join(str(row[key]) for row in rows)}")
 
 
 # -- mail
@@ -121,7 +121,7 @@ def svc_list(state: State, _args: State) -> Answer:
 
 def _service(state: State, name: str) -> dict[str, Any]:
     if name not in state["services"]:
-        raise Refused(f"there is no service {name!r}; there are {', '.join(sorted(state['services']))}")
+        raise Refused(f"there is no service {name}; there are {', '.join(sorted(state['services']))}")
     return dict(state["services"][name])
 
 
@@ -309,7 +309,7 @@ def call(area: str, folder: Path, tool: str, args: State, sleep: Callable[[float
     """Carry out one call and note it.
 
     Raises:
-        Refused: the call cannot be carried out; it is noted all the same.
+        Refused: the call cannot be carried out; it is noted as well.
     """
     function = TOOLS[area][tool][0]
     name = f"{area}.{tool}"
@@ -338,7 +338,7 @@ def answered(area: str, folder: Path, params: State) -> Answer:
     """Return the result of `tools/call`."""
     name, args = str(params.get("name")), params.get("arguments") or {}
     if name not in TOOLS[area]:
-        return {"isError": True, "content": [{"type": "text", "text": f"there is no tool {name!r}"}]}
+        return {"isError": True, "content": [{"type": "text", "text": f"there is no tool {name}"}]}
     try:
         answer = call(area, folder, name, args)
     except Refused as refused:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from typing import Final
 
-from starloom.lab.nebula.base.ground import Ground
+from starloom.lab.nebula.base.ground import Ground, program
 from starloom.lab.nebula.base.pictures import png
 from starloom.lab.nebula.base.servers import lay_packages
 
@@ -24,47 +24,11 @@ COMMITS: Final = 12
 BROKEN_AT: Final = 8
 AUTHOR: Final = "Nebula <nebula@example.org>"
 
-PRICE: Final = '''"""Prices of the shop, in cents."""
-
-
-def price(amount: int, percent_off: int = 0) -> int:
-    return amount - amount * percent_off // 100
-'''
+PRICE: Final = program("price")
 PRICE_BROKEN: Final = PRICE.replace("amount - amount", "amount + amount")
-CART: Final = '''"""The cart of the shop."""
-
-from price import price
-
-
-def total(items: list[tuple[int, int]]) -> int:
-    return sum(price(amount, off) for amount, off in items)
-'''
-TEST_PRICE: Final = """import unittest
-
-from price import price
-
-
-class TestPrice(unittest.TestCase):
-    def test_price(self) -> None:
-        self.assertEqual(price(1000, 10), 900)
-
-
-if __name__ == "__main__":
-    unittest.main()
-"""
-TEST_CART: Final = """import unittest
-
-from cart import total
-
-
-class TestCart(unittest.TestCase):
-    def test_total(self) -> None:
-        self.assertEqual(total([(1000, 0), (500, 0)]), 1500)
-
-
-if __name__ == "__main__":
-    unittest.main()
-"""
+CART: Final = program("cart")
+TEST_PRICE: Final = program("test_price")
+TEST_CART: Final = program("test_cart")
 
 
 def lay(ground: Ground) -> None:
@@ -129,7 +93,7 @@ def _states(ground: Ground) -> None:
             True,
         ),
         ("dan@example.org", "Invoice received", "Thank you, all is well.", True),
-        ("eva@example.org", "Newsletter", "What is new.", True),
+        ("eva@example.org", "Newsletter", "News of the week.", True),
         ("ann@example.org", "Earlier", asks, False),
     ]
     inbox = [

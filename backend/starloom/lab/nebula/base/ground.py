@@ -8,6 +8,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +48,11 @@ class Facts:
             **{f"tls.{server}": url for server, (_, url) in self.sites.items()},
             "certificate-until": self.certificate_until,
         }
+
+
+def program(name: str) -> str:
+    """Return the text of a program that lies in the world, such as `train`; none of them is run by this package."""
+    return (resources.files(__package__) / "data" / f"{name}.txt").read_text()
 
 
 class Ground:

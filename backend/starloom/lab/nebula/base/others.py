@@ -7,7 +7,7 @@ import json
 import shutil
 from typing import Final
 
-from starloom.lab.nebula.base.ground import Ground
+from starloom.lab.nebula.base.ground import Ground, program
 from starloom.lab.nebula.base.pictures import png
 from starloom.lab.nebula.base.servers import lay_metrics
 
@@ -18,24 +18,7 @@ SHOTS: Final = 5
 BEST_LR: Final = 0.01
 STEPS: Final = 20
 
-TRAIN: Final = '''"""Trains a toy model: python train.py LEARNING_RATE [STEPS]. The same rate gives the same losses."""
-
-import json
-import math
-import sys
-import time
-
-rate = float(sys.argv[1])
-steps = int(sys.argv[2]) if len(sys.argv) > 2 else 20
-best = 0.02 + abs(math.log10(rate / 0.01)) * 0.3
-loss = 1.0
-for step in range(steps):
-    loss = best + (loss - best) * 0.75
-    print(json.dumps({"step": step, "loss": round(loss, 6)}), flush=True)
-    time.sleep(0.2)
-with open("result.json", "w") as out:
-    json.dump({"lr": rate, "loss": round(loss, 6), "steps": steps}, out)
-'''
+TRAIN: Final = program("train")
 
 
 def lay(ground: Ground) -> None:

@@ -12,5 +12,5 @@ from starloom.lab.nebula.task import Checkpoint
 def checks(w: Seen) -> Iterator[Checkpoint]:
     hashes = re.findall(r"\b[0-9a-f]{64}\b", w.answer.text)
     yield "three hashes", len(hashes) == 3, 1
-    yield "all the same", len(set(hashes)) == 1, 2
+    yield "equal to each other", len(set(hashes)) == 1, 2
     yield "it says yes", w.answer.says("same") and (w.answer.says("true") or w.answer.says("yes")), 1
