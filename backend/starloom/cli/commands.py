@@ -10,6 +10,7 @@ import typer
 from starloom.cli import (
     approving,
     asking,
+    bench,
     brief,
     chaos,
     clocks,
@@ -39,7 +40,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_about)
     joining = (service, asking, reading, controls, fleet, tools, pairing)
-    keeping = (history, approving, people, secrets, stopping, library, clocks, brief, chaos, mcp)
+    keeping = (history, approving, people, secrets, stopping, library, clocks, brief, chaos, bench, mcp)
     for module in (*joining, *keeping):
         module.register(app)
     return app

@@ -16,8 +16,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import psutil
@@ -31,10 +32,11 @@ from starloom.lab.ports import free_port
 from starloom.lab.shifted import set_clock
 from starloom.lab.threaded_proxy import ThreadedProxy
 from starloom.parentage import ends_with_parent
+from starloom_agent.join_command import DEFAULT_SLOTS
 from starloom_protocol.vocabulary import Profile
 
 TIME_SCALE: Final = 10
-"""Leases and graces are divided by it: a device counts as gone after two seconds."""
+"""Leases and graces of a scenario are divided by it: a device counts as gone after two seconds."""
 
 PROGRAMS: Final = ("sleep", "true", "false", "touch", "date", "echo", "cat")
 """The programs that `shell.run` may call on a device of the lab, with any arguments."""
@@ -55,6 +57,8 @@ STEP_S: Final = 0.05
 
 class Installation:
     """`start` it, break its parts, `close` it. The devices' folders are `folder(name)`."""
+
+    time_scale = TIME_SCALE
 
     def __init__(self, home: Path, devices: Sequence[str], seed: int) -> None:
         self.home = home
@@ -81,11 +85,9 @@ class Installation:
         self._until(self._ready, "the hub is not ready", READY_S, "supervisor")
         for index, name in enumerate(self.devices):
             proxy = self.proxies[name] = ThreadedProxy(self.port, seed=self._seed + index)
-            self._agents[name] = LocalAgent(
-                self.home / "agents" / name, name, proxy.url, Profile.WORK, (self.folder(name),), demo=True, lab=True
-            )
+            self._agents[name] = self.local_agent(name, proxy.url)
         asyncio.run(self._join_all())
-        self._allow_programs()
+        self.allow(self._agents.values())
         for name in self.devices:
             self.start_agent(name)
         self._until(
@@ -128,7 +130,39 @@ class Installation:
         return self.home / "folders" / name
 
     def ledger(self, name: str) -> Path:
-        return self.home / "agents" / name / "ledger.sqlite"
+        return self.agent_home(name) / "ledger.sqlite"
+
+    # -- what another kind of installation does otherwise
+
+    def agent_home(self, name: str) -> Path:
+        return self.home / "agents" / name
+
+    def variables(self, name: str) -> dict[str, str]:  # noqa: ARG002 - all devices of a scenario are alike
+        """Return further variables of a device's agent."""
+        return {}
+
+    def slots(self, name: str) -> int:  # noqa: ARG002 - all devices of a scenario are alike
+        """Return how many calls a device runs at once."""
+        return DEFAULT_SLOTS
+
+    def local_agent(self, name: str, url: str) -> LocalAgent:
+        """Return the agent of a device, which reaches the hub by its link's address."""
+        return LocalAgent(self.agent_home(name), name, url, Profile.WORK, (self.folder(name),), demo=True, lab=True)
+
+    def allow(self, agents: Iterable[LocalAgent]) -> None:
+        """Let the joined devices do what this installation is for, before they start.
+
+        Grants the programs by the agent's own command line, all in one process: starting Python costs most of it.
+        """
+        grants = [
+            ["grant", "--home", str(agent.home), "--effects", "read,write", "shell:run", "--", program, "{.*...}"]
+            for agent in agents
+            for program in PROGRAMS
+        ]
+        argv = [sys.executable, "-c", _GRANT_ALL, json.dumps(grants)]
+        done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=READY_S)
+        if done.returncode:
+            raise unreachable(f"the devices of the lab took no command rule: {done.stderr}", "Run `starloom doctor`.")
 
     def device_names(self) -> dict[str, str]:
         """Return the devices' names by their ids."""
@@ -163,7 +197,8 @@ class Installation:
         set_clock(clock, 0.0)
         argv = [sys.executable, "-m", "starloom.lab.shifted", str(clock), "starloom_agent", "run"]
         argv += ["--home", str(self._agents[name].home), "--lab", "--reconnect-most-s", "1"]
-        self._running[name] = self._spawn(argv, f"agent-{name}")
+        argv += ["--slots", str(self.slots(name))]
+        self._running[name] = self._spawn(argv, f"agent-{name}", self.variables(name))
 
     def kill_agent(self, name: str) -> None:
         """SIGKILL; `start_agent` brings it back."""
@@ -192,18 +227,6 @@ class Installation:
         finally:
             for client in clients:
                 client.close()
-
-    def _allow_programs(self) -> None:
-        """Grant the programs by the agent's own command line, all in one process: starting Python costs most of it."""
-        grants = [
-            ["grant", "--home", str(agent.home), "--effects", "read,write", "shell:run", "--", program, "{.*...}"]
-            for agent in self._agents.values()
-            for program in PROGRAMS
-        ]
-        argv = [sys.executable, "-c", _GRANT_ALL, json.dumps(grants)]
-        done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=READY_S)
-        if done.returncode:
-            raise unreachable(f"the devices of the lab took no command rule: {done.stderr}", "Run `starloom doctor`.")
 
     def _clock(self, name: str) -> Path:
         return self.home / "clocks" / name
@@ -236,7 +259,9 @@ class Installation:
                 raise unreachable(f"{otherwise} after {within_s:g} s\n{said}", "Is the machine very busy? Try again.")
             time.sleep(STEP_S)
 
-    def _spawn(self, argv: Sequence[str], log: str) -> subprocess.Popen[bytes]:
+    def _spawn(
+        self, argv: Sequence[str], log: str, variables: Mapping[str, str] = MappingProxyType({})
+    ) -> subprocess.Popen[bytes]:
         """Start a process whose output comes here by a pipe, because its own disk may be full."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
         process = subprocess.Popen(
@@ -244,7 +269,7 @@ class Installation:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**environment, "STARLOOM_TIME_SCALE": str(TIME_SCALE)},
+            env={**environment, "STARLOOM_TIME_SCALE": str(self.time_scale), **variables},
             start_new_session=True,
             preexec_fn=ends_with_parent(),
         )

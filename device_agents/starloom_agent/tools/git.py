@@ -238,6 +238,8 @@ def archive(context: ToolContext, args: Archive) -> PackedVersion:
         commit = _git(
             context, ["-C", str(repository), "rev-parse", "--verify", f"{args.ref}^{{commit}}"]
         ).stdout.strip()
+        # Archives of several versions may meet in one folder.
+        name = f"{repository.name}-{commit[:12]}.tar"
         _git(context, ["-C", str(repository), "archive", "--format=tar", f"--output={made}", commit])
         # A filter of the repository ran beside git and may have left something else under this name.
         with plain(made, "reading"), context.files.open(made) as file, tarfile.open(fileobj=file) as packed:

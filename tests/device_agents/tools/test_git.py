@@ -111,6 +111,12 @@ def test_a_version_and_the_working_copy_as_one_file(call: Git, device: Device, r
     assert packed() == {"app.py": b"print('three')\n", "a name.txt": b"x\n", ".gitignore": b"build/\n"}
 
 
+def test_archives_of_versions_have_names_of_their_own(call: Git, repository: Path) -> None:
+    found = call("git.archive", path="shop", ref="HEAD")
+    assert found["files"][0]["name"] == f"shop-{found['commit'][:12]}.tar"
+    assert call("git.archive", path="shop")["files"][0]["name"] == "shop.tar"
+
+
 def test_a_folder_becomes_a_working_copy_once(call: Git, repository: Path, device: Device) -> None:
     first = call("git.clone", source="folder", path="shop", to="copies/shop", ref="main")
     assert (first["state"], first["commit"]) == ("made", git(repository, "rev-parse", "HEAD"))

@@ -1,0 +1,87 @@
+"""The person of a run: answers approvals, questions and what devices ask, as the task says, a second after each came.
+
+Decides nothing beyond the task's `answers`; a question that they do not foresee stays open and is noted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from starloom.cli.problems import Problem
+from starloom.cli.view import View
+from starloom.lab.nebula.task import Answers
+from starloom_protocol.entities import Question
+from starloom_protocol.vocabulary import Attention
+
+THINKS_S: Final = 1.0
+CHANGED: Final = frozenset({"conflict", "not_found"})
+"""Codes of an answer that came too late: the question is answered, or gone."""
+
+
+class Asking(Protocol):
+    """The part of a client that a person uses."""
+
+    def get(self, path: str) -> Any: ...
+
+    def post(self, path: str, body: Any = None) -> Any: ...
+
+
+class Person:
+    """`look` is called again and again while a task runs; `asked` are the texts of all questions seen."""
+
+    def __init__(
+        self, client: Asking, answers: Answers, *, thinks_s: float = THINKS_S, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client = client
+        self._answers = answers
+        self._thinks_s = thinks_s
+        self._now = now
+        self._seen: dict[str, float] = {}
+        self._done: set[str] = set()
+        self.asked: list[str] = []
+        self.approvals = 0
+        self.unforeseen: list[str] = []
+
+    def look(self, view: View) -> None:
+        """Answer what has been open long enough."""
+        for name, question in view.open_questions.items():
+            identity = f"{view.constellation}:{name}"
+            if self._ripe(identity, question.text):
+                self._answer(identity, question)
+        head = view.head
+        if head is not None and Attention.OWNER_ASKED in head.attention:
+            for item in self._client.get("/asks")["items"]:
+                identity = str(item["id"])
+                if not item["answer"] and self._ripe(identity, f"{item['tool']} {item['args']}"):
+                    word = "approve" if self._answers.asks == "allow" else "deny"
+                    self._say(identity, f"/asks/{identity}/{word}", {})
+
+    def _ripe(self, identity: str, text: str) -> bool:
+        if identity in self._done:
+            return False
+        if identity not in self._seen:
+            self._seen[identity] = self._now()
+            self.asked.append(text)
+        return self._now() - self._seen[identity] >= self._thinks_s
+
+    def _answer(self, identity: str, question: Question) -> None:
+        chosen = next((one.value for one in self._answers.questions if one.holds in question.text), None)
+        if question.task is None:
+            word = "approve" if self._answers.approvals == "allow" else "deny"
+            self.approvals += 1
+            self._say(identity, f"/approvals/{identity}/{word}", {})
+        elif chosen is not None:
+            self._say(identity, f"/approvals/{identity}/answer", {"value": chosen})
+        else:
+            self._done.add(identity)
+            self.unforeseen.append(question.text)
+
+    def _say(self, identity: str, path: str, body: dict[str, Any]) -> None:
+        self._done.add(identity)
+        try:
+            self._client.post(path, body)
+        except Problem as problem:
+            if problem.code not in CHANGED:
+                raise

@@ -1,0 +1,204 @@
+"""The report of a run of the suite: figures over all tasks, by category and level, and a line for each task. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, Ran
+from starloom.lab.nebula.task import CATEGORIES
+
+PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
+"""The figures that UFO3's paper reports of NebulaBench: only a run with a live model may stand beside its first two."""
+Z_95: Final = 1.96
+NAMES_OF_COUNTS: Final = {"doubled": "doubled effects"}
+LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The runs of one suite; `planner` and `faults` say under which conditions, `took_s` how long all of it took."""
+
+    id: str
+    planner: str
+    faults: str
+    seeds: Sequence[int]
+    runs: Sequence[Ran]
+    took_s: float
+
+    @property
+    def misses(self) -> list[str]:
+        """Return why the gate is not met; nothing if it is."""
+        found: list[str] = []
+        if self.planner == GOLD:
+            failed = sorted({one.task.id for one in self.runs if not one.success})
+            found += [f"{len(failed)} tasks are not met: {', '.join(failed)}"] if failed else []
+        if self.planner == NONE:
+            wrong = sorted({one.task.id for one in self.runs if one.fault != NOT_TAKEN and not one.success})
+            found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
+        false = sorted({one.task.id for one in self.runs if one.false_done})
+        found += [f"said to be done and not: {', '.join(false)}"] if false else []
+        silent = [f"{one.task.id}: {said}" for one in self.runs for said in one.unnoticed]
+        found += [f"the check does not notice: {said}" for said in silent]
+        return found
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        return totals_of(self.runs)
+
+    def document(self) -> dict[str, Any]:
+        """Return the whole as JSON has it."""
+        return {
+            "id": self.id,
+            "planner": self.planner,
+            "faults": self.faults,
+            "seeds": list(self.seeds),
+            "took_s": round(self.took_s, 1),
+            "met": not self.misses,
+            "misses": self.misses,
+            "paper": PAPER,
+            "totals": self.totals,
+            "tsr_interval_95": interval(self.runs, lambda one: one.success),
+            "categories": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.category)},
+            "levels": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.level)},
+            "runs": [_row(one) for one in self.runs],
+        }
+
+    def table(self) -> list[list[str]]:
+        """Return the lines of the table of tasks, its head first."""
+        head = ["task", "level", "state", "points", "s", "N/depth", "work/path", "note"]
+        return [head, *(_line(one) for one in self.runs)]
+
+    def summary(self) -> list[str]:
+        """Return the sentences above the table."""
+        total = self.totals
+        met = f"{total['success']}/{total['runs']} tasks met (TSR {total['tsr']:.1%}), SSR {total['ssr']:.1%}"
+        counts = ("attempts", "retries", "moves", "hedges", "doubled", "approvals")
+        paper = f"SSR {PAPER['ssr']:.1%}, TSR {PAPER['tsr']:.1%}, width {PAPER['width']}, gain {PAPER['gain']:.0%}"
+        ratios = f"width (N/depth) {total['width']:.2f}, work/path {total['parallelism']:.2f}"
+        return [
+            f"Nebula: planner {self.planner}, faults {self.faults}, seed {_listed(self.seeds)}, {self.took_s:.0f} s",
+            f"{met}, TCR {total['tcr']:.1%}, said done and not: {total['false_done']}",
+            f"{ratios}, gain over one at a time {total['gain']:.0%}",
+            ", ".join(f"{NAMES_OF_COUNTS.get(name, name)} {total[name]}" for name in counts),
+            f"the paper's NebulaBench: {paper}; its SSR and TSR compare with those of a live model alone",
+            *(f"GATE: {miss}" for miss in self.misses or ["met"]),
+        ]
+
+    def markdown(self) -> str:
+        """Return the report as a page."""
+        rows = self.table()
+        text = ["# Nebula suite", "", *(f"- {line}" for line in self.summary()), "", "## Categories", ""]
+        parts = [["category", "met", "SSR", "width", "gain"]]
+        for key, part in _by(self.runs, lambda one: one.task.about.category):
+            parts.append([f"{key} {CATEGORIES[key]}", *_brief(totals_of(part))])
+        for key, part in _by(self.runs, lambda one: one.task.about.level):
+            parts.append([LEVELS[key], *_brief(totals_of(part))])
+        return "\n".join([*text, *_marked(parts), "", "## Tasks", "", *_marked(rows), ""])
+
+
+def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
+    """Return the figures of several runs together. Width and gain are means over the tasks that did something."""
+    began = [one.figures for one in runs if one.figures.tasks]
+    weight = sum(one.scored.weight for one in runs)
+    return {
+        "runs": len(runs),
+        "success": sum(one.success for one in runs),
+        "tsr": _share(sum(one.success for one in runs), len(runs)),
+        "tcr": _share(sum(one.completed for one in runs), len(runs)),
+        "ssr": _share(sum(one.scored.met_weight for one in runs), weight),
+        "false_done": sum(one.false_done for one in runs),
+        "width": _mean([one.width for one in began]),
+        "parallelism": _mean([one.parallelism for one in began if one.work_ms]),
+        "gain": _share(sum(one.work_ms - one.makespan_ms for one in began), sum(one.work_ms for one in began)),
+        "attempts": sum(one.attempts for one in began),
+        "retries": sum(one.retries for one in began),
+        "moves": sum(one.moves for one in began),
+        "hedges": sum(one.hedges for one in began),
+        "doubled": sum(doubled(one) for one in runs),
+        "approvals": sum(one.approvals for one in runs),
+        "wall_s": round(sum(one.wall_ms for one in began) / 1000, 1),
+    }
+
+
+def doubled(run: Ran) -> int:
+    """Return how many calls that do something were made more often than the task allows."""
+    if run.seen is None:
+        return 0
+    allowed = run.task.about.may_call
+    counted = Counter(call.tool for call in run.seen.calls())
+    return sum(max(0, count - allowed[tool]) for tool, count in counted.items() if tool in allowed)
+
+
+def interval(runs: Sequence[Ran], good: Callable[[Ran], bool]) -> list[float] | None:
+    """Return the 95 % interval of a share over seeds, None of one seed."""
+    by_seed = [_share(sum(good(one) for one in part), len(part)) for _, part in _by(runs, lambda one: str(one.seed))]
+    if len(by_seed) < 2:
+        return None
+    mean = _mean(by_seed)
+    spread = math.sqrt(sum((one - mean) ** 2 for one in by_seed) / (len(by_seed) - 1))
+    half = Z_95 * spread / math.sqrt(len(by_seed))
+    return [round(max(0.0, mean - half), 4), round(min(1.0, mean + half), 4)]
+
+
+def _by(runs: Sequence[Ran], key: Callable[[Ran], str]) -> list[tuple[str, list[Ran]]]:
+    return [(name, [one for one in runs if key(one) == name]) for name in sorted({key(one) for one in runs})]
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _row(one: Ran) -> dict[str, Any]:
+    return {
+        "task": one.task.id,
+        "category": one.task.about.category,
+        "level": one.task.about.level,
+        "seed": one.seed,
+        "state": one.state,
+        "success": one.success,
+        "points": [{"name": name, "met": met, "weight": weight} for name, met, weight in one.scored.points],
+        "fault": one.fault,
+        "needs": one.task.about.needs,
+        "asked": list(one.asked),
+        "approvals": one.approvals,
+        "constellation": one.constellation,
+        "doubled": doubled(one),
+        "unnoticed": list(one.unnoticed),
+        "figures": one.figures.document(),
+    }
+
+
+def _line(one: Ran) -> list[str]:
+    figures, scored = one.figures, one.scored
+    return [
+        f"{'ok ' if one.success else '-- '}{one.task.id}",
+        one.task.about.level,
+        one.state or "-",
+        f"{scored.met_weight}/{scored.weight}",
+        f"{figures.wall_ms / 1000:.1f}",
+        f"{figures.tasks}/{figures.depth}",
+        f"{figures.parallelism:.2f}",
+        one.note[:300],
+    ]
+
+
+def _brief(all_of: dict[str, Any]) -> list[str]:
+    met = f"{all_of['success']}/{all_of['runs']}"
+    return [met, f"{all_of['ssr']:.1%}", f"{all_of['width']:.2f}", f"{all_of['gain']:.0%}"]
+
+
+def _marked(rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]
+    return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"

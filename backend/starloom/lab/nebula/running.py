@@ -1,0 +1,177 @@
+"""One task from its world to its score: reset, ask, answer like the person, wait for the end, look, judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from starloom.cli.problems import Problem
+from starloom.cli.view import View
+from starloom.lab.nebula.damage import unnoticed
+from starloom.lab.nebula.measuring import Figures, figures_of
+from starloom.lab.nebula.person import Person
+from starloom.lab.nebula.score import ENDED, Scored, not_run, score
+from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
+from starloom.lab.nebula.task import Task
+from starloom.lab.nebula.world import NebulaWorld
+from starloom_protocol.feed import Event, encode_event
+
+WAIT_S: Final = 0.25
+CANCEL_S: Final = 45.0
+GOLD: Final = "gold"
+NONE: Final = "none"
+PLANNERS: Final = (GOLD, NONE)
+REFUSED: Final = "refused"
+CANNOT_SAY: Final = "cannot be said yet"
+NOT_TAKEN: Final = "no recipe takes these words"
+TOLD_MOST: Final = 5
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One run of one task. `fault` says why there was no end state, or what went wrong on the way."""
+
+    task: Task
+    seed: int
+    state: str
+    scored: Scored
+    figures: Figures = field(default_factory=Figures)
+    fault: str = ""
+    approvals: int = 0
+    asked: Sequence[str] = ()
+    unnoticed: Sequence[str] = ()
+    constellation: str = ""
+    log: Sequence[bytes] = ()
+    seen: Seen | None = None
+
+    @property
+    def completed(self) -> bool:
+        """Whether it ended with an answer and was not cancelled."""
+        return self.state in ENDED
+
+    @property
+    def success(self) -> bool:
+        return self.completed and self.scored.met
+
+    @property
+    def note(self) -> str:
+        """Its faults, in one line."""
+        return "; ".join([*(self.scored.missed if self.state else []), *([self.fault] if self.fault else [])])
+
+    @property
+    def false_done(self) -> bool:
+        return self.state == "succeeded" and not self.scored.met
+
+
+class Runner:
+    """Runs tasks one after the other on a started world."""
+
+    def __init__(self, world: NebulaWorld, planner: str, *, examine: bool = False) -> None:
+        self._world = world
+        self._planner = planner
+        self._examine = examine
+        self._client = world.new_client()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def run(self, task: Task, seed: int) -> Ran:
+        """Run a task in a fresh copy of its world, and judge what it left."""
+        facts, truth = self._world.reset(seed, task.fixture)
+        words = facts.words()
+        before = take_snapshot(self._world.root / "devices")
+        untouched = Seen(before, before, AnswerSeen(""), truth, words)
+        if self._planner == GOLD and not task.gold:
+            fault = f"{CANNOT_SAY}: needs {', '.join(task.about.needs)}"
+            return Ran(task, seed, "", not_run(task, untouched), fault=fault)
+        try:
+            body = self._body(task, words)
+            if body is None:
+                return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
+            made = self._client.create("/constellations", body)
+            return self._judged(task, seed, str(made["id"]), untouched)
+        except Problem as problem:
+            return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
+
+    def _judged(self, task: Task, seed: int, constellation: str, untouched: Seen) -> Ran:
+        """Follow a constellation to its end and judge what it left."""
+        person = Person(self._client, task.about.answers)
+        view, events, fault = self._follow(constellation, person, task.about.deadline_s)
+        after = take_snapshot(self._world.root / "devices")
+        seen = replace(untouched, after=after, answer=self._answer(view), events=events, asked=tuple(person.asked))
+        scored = score(task, seen)
+        return Ran(
+            task,
+            seed,
+            str(view.state),
+            scored,
+            figures_of(view, events),
+            fault or "; ".join(_failures(view)[:TOLD_MOST]),
+            person.approvals,
+            tuple(person.asked),
+            tuple(unnoticed(task, seen)) if self._examine and scored.met else (),
+            view.constellation,
+            [encode_event(event) for event in events],
+            seen,
+        )
+
+    def _body(self, task: Task, words: dict[str, str]) -> dict[str, Any] | None:
+        """Return the body of the request, or None where no recipe takes the words."""
+        if self._planner == GOLD:
+            return {"plan": task.plan(words)}
+        request = task.words(words)
+        shown = self._client.post("/constellations/preview", {"request": request})
+        return {"request": request, "plan_hash": shown["plan_hash"]} if shown.get("plan_hash") else None
+
+    def _follow(self, constellation: str, person: Person, deadline_s: float) -> tuple[View, list[Event], str]:
+        """Follow a constellation to its end; one that is not final in time is cancelled."""
+        view, events = View(constellation), []
+        fault = ""
+
+        def final() -> bool:
+            events.extend(view.apply(self._client.events(constellation, view.seq, wait_s=WAIT_S)))
+            person.look(view)
+            return view.final
+
+        if not _until(final, deadline_s):
+            told = f"; asked and not foreseen: {person.unforeseen[0]}" if person.unforeseen else ""
+            fault = f"not final within {deadline_s:g} s{told}"
+            self._client.post(f"/constellations/{constellation}/cancel")
+            if not _until(final, CANCEL_S):
+                fault += f", nor {CANCEL_S:g} s after it was cancelled"
+        return view, events, fault
+
+    def _answer(self, view: View) -> AnswerSeen:
+        found = self._client.get(f"/constellations/{view.constellation}/result")
+        items = [(str(item["title"]), _value(item)) for item in found["items"]]
+        return AnswerSeen(str(view.state), str(found["sentence"]), items)
+
+
+def _until(so: Callable[[], bool], within_s: float) -> bool:
+    deadline = time.monotonic() + within_s
+    while not so():
+        if time.monotonic() > deadline:
+            return False
+    return True
+
+
+def _value(item: dict[str, Any]) -> Any:
+    """Return the value of an item; a file is named by its hash."""
+    return item["value"] if item["value"] is not None else {"artifact": item["artifact"], "bytes": item["bytes"]}
+
+
+def _told(problem: Problem) -> str:
+    places = [f"{place.where}: {place.reason}" for place in problem.places[:TOLD_MOST]]
+    return "; ".join([problem.reason, *places])
+
+
+def _failures(view: View) -> list[str]:
+    """Return a sentence for each task that failed."""
+    found = []
+    for name, task in sorted(view.tasks.items()):
+        last = view.last_attempt(name)
+        if task.state in ("failed", "unknown") and last is not None:
+            found.append(f"{name} {task.state}: {last.code} {last.detail}")
+    return found

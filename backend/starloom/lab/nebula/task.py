@@ -1,0 +1,170 @@
+"""A task of the suite: its folder read and checked, its request and gold plan with the words of a world put in."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Final, Literal
+
+import msgspec
+import yaml
+
+from starloom.lab.nebula import tasks as _tasks
+from starloom.lab.nebula.base.ground import Ground
+from starloom.lab.nebula.seen import Seen
+
+Checkpoint = tuple[str, bool, int]
+"""Its name, whether it is met, and its weight."""
+FOLDER: Final = re.compile(r"t(\d\d)_([a-z0-9_]+)")
+_WORD: Final = re.compile(r"@\{([a-z.-]+)\}")
+CATEGORIES: Final = {
+    "A": "Logs and metrics",
+    "B": "Documents and reports",
+    "C": "Data pipelines",
+    "D": "Build, test, deploy",
+    "E": "Experiments",
+    "F": "Web and information",
+    "G": "Mail, calendar, messages",
+    "H": "Administration and audit",
+    "I": "Pictures, media, sync",
+    "J": "Incidents",
+}
+DEADLINE_S: Final = 120
+
+
+class Choose(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The answer to a question whose text `holds` something."""
+
+    holds: str
+    value: str
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The person's answers: to the approval of a plan, to what a device asks, to questions by their text."""
+
+    approvals: Literal["allow", "deny"] = "allow"
+    asks: Literal["allow", "deny"] = "allow"
+    questions: list[Choose] = []
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`task.yaml`. `needs` names what the product lacks to carry it out.
+
+    `may_change` names by device the paths that may differ at the end, `may_call` how often tools that do something may
+    be called; everything else counts as damage.
+    """
+
+    words: str
+    category: str
+    level: Literal["e", "m", "h"]
+    answers: Answers = Answers()
+    ask: int = 0
+    deadline_s: int = DEADLINE_S
+    may_call: dict[str, int] = {}
+    may_change: dict[str, list[str]] = {}
+    min_devices: int = 1
+    needs: list[str] = []
+    title: str = ""
+
+
+class TaskInvalid(Exception):
+    """A folder below `tasks` is no task: says where and why."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task, as its folder has it. `gold` is the text of its plan, empty where it cannot be said yet."""
+
+    number: int
+    name: str
+    about: About
+    gold: str
+    checks: Callable[[Seen], Iterator[Checkpoint]]
+    fixture: Callable[[Ground], dict[str, Any]] | None
+
+    @property
+    def id(self) -> str:
+        return f"{self.number:02d}-{self.name}"
+
+    def words(self, facts: Mapping[str, str]) -> str:
+        return filled(self.about.words, facts)
+
+    def plan(self, facts: Mapping[str, str]) -> str:
+        return filled(self.gold, facts)
+
+
+def filled(text: str, facts: Mapping[str, str]) -> str:
+    """Return a text with the words of a world in the places of `@{...}`.
+
+    Raises:
+        TaskInvalid: it asks for a word that the world does not have.
+    """
+
+    def put(found: re.Match[str]) -> str:
+        if found[1] not in facts:
+            raise TaskInvalid(f"@{{{found[1]}}} is none of {', '.join(sorted(facts))}")
+        return facts[found[1]]
+
+    return _WORD.sub(put, text)
+
+
+@cache
+def all_tasks() -> tuple[Task, ...]:
+    """Return every task in the order of their numbers.
+
+    Raises:
+        TaskInvalid: naming the first folder that is none.
+    """
+    root = resources.files(_tasks)
+    folders = sorted(entry.name for entry in root.iterdir() if FOLDER.fullmatch(entry.name))
+    found = tuple(_task(name) for name in folders)
+    numbers = [task.number for task in found]
+    twice = sorted({number for number in numbers if numbers.count(number) > 1})
+    if twice:
+        raise TaskInvalid(f"several tasks have the number {twice[0]}")
+    return found
+
+
+def chosen(names: list[str]) -> tuple[Task, ...]:
+    """Return the tasks that are named by number, by name or by the letter of a category; all without a name.
+
+    Raises:
+        TaskInvalid: a name fits none.
+    """
+    known = all_tasks()
+    if not names:
+        return known
+    picked: set[int] = set()
+    for name in names:
+        fits = {task.number for task in known if name in (task.id, task.name, task.about.category)}
+        fits |= {task.number for task in known if name.isdigit() and int(name) == task.number}
+        if not fits:
+            raise TaskInvalid(f"{name} is no task and no category; `starloom bench nebula ls` lists them")
+        picked |= fits
+    return tuple(task for task in known if task.number in picked)
+
+
+def _task(folder: str) -> Task:
+    place = resources.files(_tasks) / folder
+    match = FOLDER.fullmatch(folder)
+    if match is None:
+        raise TaskInvalid(f"{folder}: a task's folder is called tNN_name")
+    try:
+        about = msgspec.convert(yaml.safe_load((place / "task.yaml").read_text()), About)
+    except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
+        raise TaskInvalid(f"{folder}/task.yaml: {error}") from error
+    if about.category not in CATEGORIES:
+        raise TaskInvalid(f"{folder}/task.yaml: category {about.category} is none of {', '.join(CATEGORIES)}")
+    gold = place / "gold.yaml"
+    has_gold = gold.is_file()
+    if not has_gold and not about.needs:
+        raise TaskInvalid(f"{folder}: without gold.yaml, `needs` says what is missing")
+    package = f"{_tasks.__name__}.{folder}"
+    fixture = importlib.import_module(f"{package}.fixture").lay if (place / "fixture.py").is_file() else None
+    checks = importlib.import_module(f"{package}.check").checks
+    name = match[2].replace("_", "-")
+    return Task(int(match[1]), name, about, gold.read_text() if has_gold else "", checks, fixture)

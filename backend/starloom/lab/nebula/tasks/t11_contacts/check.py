@@ -1,0 +1,24 @@
+"""The merged list has every person once, and the answer names the two that contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.lab.nebula.seen import Seen
+from starloom.lab.nebula.task import Checkpoint
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    mine, theirs = (_people(w.had(device, "Contacts/contacts.csv").decode()) for device in ("desk", "phone"))
+    merged = w.text("desk", "Contacts/merged.csv")
+    yield "everybody once", _people(merged) == {**theirs, **mine}, 2
+    yield "no line twice", len(merged.splitlines()) == len({**theirs, **mine}) + 1, 1
+    conflicts = {name for name in mine.keys() & theirs.keys() if mine[name] != theirs[name]}
+    same = (mine.keys() | theirs.keys()) - conflicts
+    yield "the conflicts are named", w.answer.says(*conflicts), 2
+    yield "and no others", bool(w.answer.items) and not any(w.answer.says(name) for name in same), 1
+
+
+def _people(text: str) -> dict[str, tuple[str, ...]]:
+    rows = [line.strip().split(",") for line in text.splitlines()[1:] if line.strip()]
+    return {row[0]: tuple(row[1:]) for row in rows}

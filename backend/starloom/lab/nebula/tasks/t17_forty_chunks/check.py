@@ -1,0 +1,18 @@
+"""Each chunk is there once with its right sum, and the total; several machines took part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.lab.nebula.seen import Seen
+from starloom.lab.nebula.task import Checkpoint
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    chunks = w.below("desk", "chunks/*", before=True)
+    truth = {path.rpartition("/")[2]: sum(map(int, data.split())) for path, data in chunks.items()}
+    lines = [line.split(",") for line in w.text("desk", "Reports/sums.csv").splitlines() if line[:4] != "file"]
+    rows = [line for line in lines if line[0] != "total"]
+    yield "each once", sorted(name for name, _ in rows) == sorted(truth), 2
+    yield "the right sums", bool(rows) and all(truth[name] == int(value) for name, value in rows), 2
+    yield "the total", [int(value) for name, value in lines if name == "total"] == [sum(truth.values())], 1

@@ -1,0 +1,19 @@
+"""The answer names the test that fails, the device where, and the file that is the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.lab.nebula.seen import Seen
+from starloom.lab.nebula.task import Checkpoint
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    rows = [row for table in w.answer.tables for row in table]
+    named = {name for row in rows for name in ("desk", "srv-a", "gpu") if name in row.values()}
+    yield "a row for each", named == {"desk", "srv-a", "gpu"}, 1
+    failing = [row for row in rows if any("test_price" in str(value) for value in row.values())]
+    yield "the test", bool(failing), 1
+    yield "only on gpu", {name for row in failing for name in named if name in row.values()} == {"gpu"}, 1
+    yield "the cause", w.answer.says("price.py"), 1
+    yield "and no other file", bool(rows) and not w.answer.says("cart.py"), 1

@@ -1,0 +1,19 @@
+"""Seven pages that lead from one to the next, with 131 entries together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starloom.lab.nebula.base.ground import Ground
+
+PAGES, ENTRIES = 7, 131
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    draw = ground.draw("list")
+    ends = [0, *sorted(draw.sample(range(1, ENTRIES), PAGES - 1)), ENTRIES]
+    for number in range(1, PAGES + 1):
+        rows = "".join(f"<li>entry {n}</li>\n" for n in range(ends[number - 1], ends[number]))
+        link = f'<a href="list-{number + 1}.html">next</a>' if number < PAGES else ""
+        ground.write("srv-a", f"site/list-{number}.html", f"<html><ul>\n{rows}</ul>{link}</html>\n")
+    return {"pages": PAGES, "entries": ENTRIES}

@@ -1,0 +1,40 @@
+"""Both folders hold the same files, each as it should be, and two conflicts are kept on both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+from starloom.lab.nebula.seen import Seen
+from starloom.lab.nebula.task import Checkpoint
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    wanted = merged(w)
+    for device in ("desk", "srv-a"):
+        files = w.below(device, "Shared/*")
+        there = {path.rpartition("/")[2]: data for path, data in files.items() if ".last" not in path}
+        yield f"every file on {device}", sorted(there) == sorted(wanted), 1
+        yield f"as it should be on {device}", there == wanted, 2
+    yield "two conflicts", all(len(w.below(device, "Shared/*.conflict")) == 2 for device in ("desk", "srv-a")), 1
+
+
+def merged(w: Seen) -> dict[str, bytes]:
+    last = json.loads(w.had("desk", "Shared/.last.json"))
+    mine, theirs = (
+        {path.rpartition("/")[2]: data for path, data in w.below(device, "Shared/*.txt", before=True).items()}
+        for device in ("desk", "srv-a")
+    )
+    found: dict[str, bytes] = {}
+    for name in sorted({*mine, *theirs}):
+        a, b = mine.get(name), theirs.get(name)
+        if a is None or b is None or a == b:
+            found[name] = a if a is not None else b or b""
+        elif hashlib.sha256(a).hexdigest() == last.get(name):
+            found[name] = b
+        elif hashlib.sha256(b).hexdigest() == last.get(name):
+            found[name] = a
+        else:
+            found[name], found[f"{name}.conflict"] = a, b
+    return found

@@ -1,0 +1,146 @@
+"""The world on this machine: a private hub and five real agents, each with a folder that is its whole world.
+
+`reset` gives every device the files and states that a task begins with; hub and agents go on meanwhile. Everything
+lies below one folder, nothing is global, and all processes are ended by id.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from starloom.cli.agents import LocalAgent
+from starloom.lab.demo_check import left_over
+from starloom.lab.installation import Installation
+from starloom.lab.nebula import world_program
+from starloom.lab.nebula.base.ground import FILES, WORLD, Facts, Ground
+from starloom.lab.nebula.base.laying import lay_base
+from starloom.lab.nebula.certificate import Certificate, certify
+from starloom.lab.nebula.devices import DEVICES, LOOPBACK, NAMES, SERVERS, mcp_file
+from starloom.lab.nebula.sites import Site
+from starloom_agent.commands import CommandRule, word_of
+from starloom_agent.mcp import FILE as MCP_FILE
+from starloom_agent.policy import ANSWERS_HUB
+from starloom_agent.policy_file import read_policy, write_policy
+
+PRIVATE_MODE: Final = 0o700
+OWN_FILE_MODE: Final = 0o600
+Fixture = Callable[[Ground], dict[str, Any]]
+
+
+class NebulaWorld(Installation):
+    """`start` it, `reset` it before each task, `close` it. Below `root`: `hub`, `devices/NAME/{files,world,agent}`."""
+
+    time_scale = 1
+
+    def __init__(self, root: Path, seed: int, day: date) -> None:
+        super().__init__(root / "hub", NAMES, seed)
+        self.root = root
+        self.day = day
+        self._of = {device.name: device for device in DEVICES}
+        self._sites: dict[str, Site] = {}
+        self._certificate: Certificate | None = None
+
+    # -- life
+
+    def start(self) -> None:
+        """Lay the world out, serve its sites and start hub and devices.
+
+        Raises:
+            Problem: something did not start, with the end of its log.
+        """
+        self.root.mkdir(parents=True, exist_ok=True, mode=PRIVATE_MODE)
+        for name in self.devices:
+            for part in (FILES, WORLD):
+                (self._device(name) / part).mkdir(parents=True, exist_ok=True, mode=PRIVATE_MODE)
+        self._certificate = certify(self.root, self.day)
+        for server in SERVERS:
+            self._sites[server] = Site(self._device(server), self._certificate)
+        self.reset(self._seed)
+        super().start()
+
+    def close(self) -> None:
+        super().close()
+        for site in self._sites.values():
+            site.close()
+        self._sites.clear()
+
+    def left_over(self) -> list[str]:
+        return list(left_over(self.root))
+
+    # -- its state
+
+    def facts(self, seed: int) -> Facts:
+        urls = {server: (site.url, site.secure_url) for server, site in self._sites.items()}
+        until = self._certificate.until.isoformat() if self._certificate else ""
+        return Facts(seed, self.day, urls, until)
+
+    def reset(self, seed: int, fixture: Fixture | None = None) -> tuple[Facts, dict[str, Any]]:
+        """Give every device its first files and states, changed by a task's fixture; return the facts and the truth
+        that the fixture computed."""
+        facts = self.facts(seed)
+        base = self._base(facts)
+        for name in self.devices:
+            for part in (FILES, WORLD):
+                _renew(self._device(name) / part, base / name / part)
+        for site in self._sites.values():
+            site.rewind()
+        ground = Ground(self.root / "devices", facts)
+        return facts, fixture(ground) if fixture is not None else {}
+
+    def _base(self, facts: Facts) -> Path:
+        """Return the base world of a seed, laid out once."""
+        folder = self.root / "base" / str(facts.seed)
+        if not folder.exists():
+            lay_base(folder, facts)
+        return folder
+
+    def _device(self, name: str) -> Path:
+        return self.root / "devices" / name
+
+    # -- what it does otherwise than an installation of the lab
+
+    def folder(self, name: str) -> Path:
+        return self._device(name) / FILES
+
+    def agent_home(self, name: str) -> Path:
+        return self._device(name) / "agent"
+
+    def variables(self, name: str) -> dict[str, str]:  # noqa: ARG002 - all devices trust the same certificate
+        return {"SSL_CERT_FILE": str(self._certificate.file)} if self._certificate else {}
+
+    def slots(self, name: str) -> int:
+        return self._of[name].slots
+
+    def local_agent(self, name: str, url: str) -> LocalAgent:
+        return LocalAgent(self.agent_home(name), name, url, self._of[name].profile, (self.folder(name),), lab=True)
+
+    def allow(self, agents: Iterable[LocalAgent]) -> None:
+        """Write each device's policy and servers, as its owner would by typing."""
+        program = (sys.executable, "-I", world_program.__file__)
+        for agent in agents:
+            device = self._of[agent.name]
+            path = agent.home / "policy.toml"
+            policy = read_policy(path)
+            grants = policy.grants | device.grants
+            commands = tuple(CommandRule.of([word_of(word) for word in argv]) for argv in device.commands)
+            mine = replace(policy, grants=grants, hosts=(LOOPBACK,), commands=commands, answers=ANSWERS_HUB)
+            write_policy(path, mine)
+            servers = agent.home / MCP_FILE
+            servers.touch(mode=OWN_FILE_MODE)
+            servers.write_text(mcp_file(device, program, str(self._device(agent.name) / WORLD)))
+
+
+def _renew(folder: Path, origin: Path) -> None:
+    """Make a folder's contents those of another; the folder itself stays, since agents hold it."""
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    shutil.copytree(origin, folder, dirs_exist_ok=True)

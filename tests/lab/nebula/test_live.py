@@ -1,0 +1,55 @@
+"""Three tasks on real processes, with their checks examined: files, own tools, an approval of a device's owner."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from starloom.cli.commands import build
+from starloom.lab.nebula.suite import Wanted, run_suite
+from starloom.lab.nebula.task import chosen
+
+
+@pytest.mark.chaos
+def test_three_tasks_on_a_world_of_their_own_are_met(tmp_path: Path) -> None:
+    said: list[str] = []
+    wanted = Wanted(chosen(["1", "18", "51"]), "gold", "P0", [1], tmp_path, examine=True)
+    report = run_suite(wanted, said.append)
+    assert report.misses == [], said
+    assert not [line for line in said if "outlived" in line or "kept in" in line]
+    folder = tmp_path / report.id
+    document = json.loads((folder / "report.json").read_text())
+    assert document["met"] is True
+    assert document["totals"]["success"] == 3
+    assert (folder / "report.md").read_text().startswith("# Nebula suite")
+    kinds = {json.loads(line)["kind"] for line in (folder / "log.jsonl").read_text().splitlines()}
+    assert {"request_accepted", "plan_made"} <= kinds
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "99"], "99 is no task and no category"),
+        (["run", "--planner", "magic"], "--planner magic is none of gold, none"),
+        (["run", "--faults", "P9"], "--faults P9 is none of P0"),
+        (["run", "18", "--smoke"], "--smoke names its own tasks"),
+        (["run", "18", "--hub", "http://127.0.0.1:9"], "never on a hub that is there"),
+        (["up", "."], "is not an empty folder"),
+    ],
+)
+def test_wrong_words_start_nothing_and_say_the_way_out(words: list[str], said: str) -> None:
+    ended = CliRunner().invoke(build(), ["bench", "nebula", *words])
+    assert ended.exit_code == 2
+    assert said in ended.output
+
+
+@pytest.mark.quick
+def test_the_list_names_every_task_and_what_it_needs() -> None:
+    ended = CliRunner().invoke(build(), ["bench", "nebula", "ls", "--json"])
+    items = json.loads(ended.output)["items"]
+    assert len(items) == len(chosen([])) == 55
+    assert {item["task"] for item in items if item["needs"]} == {task.id for task in chosen([]) if not task.gold}
