@@ -3,8 +3,7 @@
 requests           a constellation from request to first version
 clarifications     questions of a planner before it can plan
 approvals          the parts of a plan that need a person's approval, and its answer
-giving_up          a review that ends what a model planned
-escalations        a reviewer's edit that goes beyond the approved plan
+escalations        a reviewer's edit that goes beyond the approved plan, and giving up
 controls           pause, resume, cancel, retry, skip, mark, hold and release
 stop_all           every live constellation ends
 forks              a new constellation from a moment of another

@@ -2,7 +2,8 @@
 
 The question is bound to the edit, its version and the ways in which it is wider; these are computed again when it is
 answered. Only a person's answer applies the edit, in that person's name. No answer in time is a denial. Tasks held by
-the review stay held until then, because an edit must come before they begin.
+the review stay held until then, because an edit must come before they begin. A review that gives up is
+decided here, too: a model may end what a model planned, and tells a person about anything else.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.people.approvals import ALLOW, DENY, due_moment
-from starloom.core.people.giving_up import give_up
+from starloom.core.people.controls import stop_all
 from starloom.core.plan import review
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
@@ -28,13 +29,16 @@ from starloom_protocol.edits import EditOperation, SetPolicy
 from starloom_protocol.entities import Job, Question
 from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Attention, Code
+from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 
 KIND: Final = "review"
 WAIT_MS: Final = 3_600_000
 WIDER_MOST: Final = 50
 OPERATIONS_BYTES_MOST: Final = 64 * 1024
 _NAME: Final = "wish-"
+BECAUSE_CHARS_MOST: Final = 500
+_RULE: Final = "rule:"
+_OWN: Final = frozenset({MODEL, "engine"})
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(list[EditOperation]).decode
 
@@ -56,7 +60,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     job = constellation.jobs.get(item.job) if constellation else None
     asks = item.ask and item.operations and not any(isinstance(part, SetPolicy) for part in item.operations)
     if item.give_up and constellation and job and review.may_propose(work, constellation, job, item):
-        give_up(work, constellation, job, item)
+        _give_up(work, constellation, job, item)
         return
     if constellation is None or job is None or not asks or not review.may_propose(work, constellation, job, item):
         review.on_proposed(work, item)
@@ -183,3 +187,33 @@ def on_timer(work: Work, item: TimerFired) -> None:
     _let_go(work, constellation, question, "nobody answered")
     if not constellation.open_questions:
         unattend(work, constellation, Attention.QUESTION_OPEN)
+
+
+# -- giving up
+
+
+def _give_up(work: Work, constellation: Constellation, job: Job, item: ReviewProposed) -> None:
+    """End the constellation with the reviewer's reason, or tell it to the person whose plan it is.
+
+    A model may stop what a model planned, and nothing that a person wrote or changed. It makes no outcome better. Work
+    that and may not be repeated runs to its end; everything else stops as after a cancel.
+    """
+    because = item.reason[:BECAUSE_CHARS_MOST].strip() or "it gave no reason"
+    if not _is_its_own(constellation):
+        attend(work, constellation, Attention.REVIEW_WISHES, note=f"it would give up: {because}")
+        review.close(work, constellation, job, f"it would give up: {because}")
+        work.answer({"accepted": False})
+        return
+    head = replace(constellation.head, state=ConstellationState.CANCELLING, cancelled_by=MODEL, given_up=because)
+    review.close(work, constellation, job, f"given up: {because}")
+    work.emit(constellation, EventKind.CANCELLING, "", [("head", "", head)], note=f"given up: {because}", by=MODEL)
+    stop_all(work, constellation, "the plan was given up", cut=False)
+    work.answer({"accepted": True})
+
+
+def _is_its_own(constellation: Constellation) -> bool:
+    """Tell whether a model wrote the plan and nobody else changed it; rules are a part of the plan."""
+    authors = (version.author for version in constellation.versions.values())
+    return constellation.versions["1"].author == MODEL and all(
+        author in _OWN or author.startswith(_RULE) for author in authors
+    )

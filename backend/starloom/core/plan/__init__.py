@@ -8,7 +8,6 @@ groups         families: expansion, and the children that a group needs
 relisting      a family whose list is made again expands again
 rules          edits that a recipe makes on events
 review         the hold while a reviewer considers a task's end
-failure_causes the cause by which like failures are one review
 drafts         the tasks that a person is editing
 flows          the values that an edit of a running plan passes between tasks
 inverse        the edit that undoes a version
