@@ -29,6 +29,7 @@ FROM_OUTSIDE = {
     "Purpose": "a recipe says it",
     "Repeatability": "a plan or an offer says it",
     "Role": "who adds a principal says it",
+    "Sharing": "the owner and the person who asks choose it",
 }
 """Vocabularies whose words come in as text: what is asked of product code is that it reads each."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from starloom.core.answer.why import explain
+from starloom.core.people.inquiries import due_moments
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
@@ -213,6 +215,47 @@ class Machine(RuleBasedStateMachine):
         if not self.driver.do(proposed).faults:
             self._answer(name, "approve-plan", "allow" if approve else "deny")
         self._gather()
+
+    @rule(devices=st.lists(st.sampled_from(DEVICES), min_size=1, max_size=3))
+    @precondition(lambda self: len(self.driver.shard.constellations) < 3)
+    def look_first(self, devices: list[str]) -> None:
+        name = f"c{len(self.driver.shard.constellations)}"
+        ask = i.RequestReceived(id=self.driver.ident(), by="person:ann", constellation=name, request="words")
+        self.driver.do(ask)
+        self._claim(name, "plan-1")
+        calls = [i.LookCall(device=device, tool="t.pure") for device in devices]
+        self.driver.do(
+            i.LooksProposed(
+                id=self.driver.ident(), by="worker", calls=calls, constellation=name, job="plan-1", worker="w1"
+            )
+        )
+        self._gather()
+
+    def _claim(self, name: str, job: str) -> None:
+        claimed = i.JobClaimed(
+            id=self.driver.ident(), by="worker", constellation=name, job=job, ttl_ms=1000, worker="w1"
+        )
+        self.driver.do(claimed)
+
+    @rule(made=plans())
+    @precondition(lambda self: any(self._planned_next()))
+    def plan_after_a_look(self, made: LoweredPlan) -> None:
+        name, job = next(self._planned_next())
+        self._plan(name, job, made)
+        self._gather()
+
+    def _planned_next(self) -> Iterator[tuple[str, str]]:
+        for name, found in self.driver.shard.constellations.items():
+            if found.head.state == "planning" and found.head.version == 0:
+                yield from ((name, job.id) for job in found.jobs.values() if job.state != "done")
+
+    def _plan(self, name: str, job: str, made: LoweredPlan) -> None:
+        self._claim(name, job)
+        self.driver.do(
+            i.PlanProposed(
+                id=self.driver.ident(), by="worker", by_model=True, constellation=name, job=job, plan=made, worker="w1"
+            )
+        )
 
     def _pick(self, number: int) -> SendDispatch:
         """Late ones more often: most reports are about open leases."""
@@ -484,6 +527,9 @@ class Machine(RuleBasedStateMachine):
     def _push(self) -> bool:
         """Answer one thing that waits; False when nothing does."""
         driver = self.driver
+        for name, job in self._planned_next():
+            self._plan(name, job, plan(task("last")))
+            return True
         for name, found in driver.shard.constellations.items():
             if name not in driver.shard.live:
                 continue
@@ -506,6 +552,9 @@ class Machine(RuleBasedStateMachine):
                         timers = [t for t in driver.timers if (t.constellation, t.entity) == (name, task_id)]
                         driver.fire(timers[-1])
                     return True
+            if found.head.state == "looking" and not found.open_attempts:
+                driver.fire(next(due_moments(found)))
+                return True
             for key in list(found.open_attempts):
                 task_id, _, number = key.rpartition("/")
                 attempt = found.attempts[key]

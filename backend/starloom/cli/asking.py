@@ -90,7 +90,7 @@ def submit(
         Priority | None, typer.Option("--priority", help="Before or after your other constellations.")
     ] = None,
     share: Annotated[
-        Sharing | None, typer.Option("--share", help="What of results a model may see here; never more than the hub.")
+        Sharing | None, typer.Option("--share", help="Show a model no more of results than this, for this request.")
     ] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
 ) -> None:

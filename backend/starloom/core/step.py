@@ -18,7 +18,7 @@ from starloom.core.people import (
     controls,
     escalations,
     forks,
-    looks,
+    inquiries,
     refusals,
     requests,
     restored_history,
@@ -242,8 +242,8 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind in review.TIMERS:
         review.on_timer(work, item)
         return
-    if item.kind == looks.TIMER:
-        looks.on_timer(work, item)
+    if item.kind == inquiries.TIMER:
+        inquiries.on_timer(work, item)
         return
     if item.kind == returning.TIMER:
         returning.on_timer(work, item)
@@ -302,7 +302,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.RequestReceived: requests.on_request,
     i.JobClaimed: requests.on_job_claimed,
     i.PlanProposed: requests.on_plan_proposed,
-    i.LooksProposed: looks.on_proposed,
+    i.LooksProposed: inquiries.on_proposed,
     i.ReviewProposed: escalations.on_proposed,
     i.ModelUsed: budgets.on_used,
     i.QuestionAnswered: requests.on_answer,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core.people.looks import CALLS_MOST, ROUND_S, ROUNDS_MOST, TIMER
+from starloom.core.people.inquiries import CALLS_MOST, ROUND_S, ROUNDS_MOST, TIMER
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, StartJob
 from starloom.core.state.model import Constellation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.answer.story import sentence, so_far
-from starloom.core.people import escalations, looks
+from starloom.core.people import escalations, inquiries
 from starloom.core.plan import review
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
@@ -36,7 +36,7 @@ def settle(work: Work, name: str) -> None:
         return
     head = constellation.head
     if head.state is _STATE.LOOKING:
-        looks.ended(work, constellation)
+        inquiries.ended(work, constellation)
         return
     if head.version == 0 and head.state is not _STATE.CANCELLING:
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from starloom.core.clock import expiry
 from starloom.core.clock.schedules import due_moments as of_schedules
 from starloom.core.fleet import draining, lab_faults
-from starloom.core.people import approvals, looks
+from starloom.core.people import approvals, inquiries
 from starloom.core.placement import health, off_devices, returning
 from starloom.core.plan import review
 from starloom.core.run.fences import absence_of, fence_after_ms
@@ -35,7 +35,7 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
                 yield approvals.due_moment(constellation, question)
         yield from _of_tasks(work, constellation)
         yield from review.due_moments(constellation)
-        yield from looks.due_moments(constellation)
+        yield from inquiries.due_moments(constellation)
         yield from returning.due_moments(constellation)
     yield from of_schedules(shard)
     yield from draining.due_moments(shard)

@@ -1,7 +1,7 @@
 """Requests and decisions of people.
 
 requests           a constellation from request to first version
-clarifications     questions of a planner before it can plan
+inquiries          questions and looks of a planner before there is a plan
 approvals          the parts of a plan that need a person's approval, and its answer
 escalations        a reviewer's edit that goes beyond the approved plan, and giving up
 controls           pause, resume, cancel, retry, skip, mark, hold and release

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.people import approvals, clarifications, escalations
+from starloom.core.people import approvals, escalations, inquiries
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run import last_resort
@@ -26,7 +26,7 @@ from starloom_protocol.vocabulary import (
 )
 
 _STATE = ConstellationState
-_PLAN_JOB = clarifications.PLAN_JOB
+_PLAN_JOB = inquiries.PLAN_JOB
 _PERSON = "person"
 
 
@@ -156,8 +156,8 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     done = replace(job, state="done", claimed_by=item.worker, fault=item.fault)
     work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, done)])
-    if item.question and item.plan is None and clarifications.may_ask(constellation):
-        clarifications.ask_person(work, constellation, item.question)
+    if item.question and item.plan is None and inquiries.may_ask(constellation):
+        inquiries.ask_person(work, constellation, item.question)
     elif item.plan is None and item.question:
         asked = f"the model asks too often; its last question was: {item.question}"
         _planning_failed(work, constellation, fault(Code.MODEL_ANSWER, asked))
@@ -226,8 +226,8 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
         # The same person repeats the answer, for example because the first reply was lost.
         work.answer({"answer": item.value})
         return
-    if question.kind == clarifications.KIND:
-        clarifications.on_answered(work, constellation, question, item)
+    if question.kind == inquiries.KIND:
+        inquiries.on_answered(work, constellation, question, item)
     elif question.kind == escalations.KIND:
         escalations.decide(work, constellation, question, item)
     elif question.kind == last_resort.KIND:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starloom.core.people.looks import CALLS_MOST, ROUND_S, ROUNDS_MOST
+from starloom.core.people.inquiries import CALLS_MOST, ROUND_S, ROUNDS_MOST
 from starloom.planner.cards import HEAD_BYTES_MAX, TELLING_TOOLS, card_of, head_of, one_line, scrubbed
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.port import Turn

@@ -1,8 +1,8 @@
-"""Looks: the calls by which a model's planner looks before it plans, as ordinary tasks of the same constellation.
+"""Inquiries: all that a planner may do before there is a plan. It asks the person, or looks at devices.
 
-Owns a round from its proposal to the planning job after it: the rights, the tasks, the time and the end. The rounds are
-state, so a new worker goes on where the last one was killed. Decides nothing about the plan that comes after, and shows
-nothing to a model: cards are made by the planner.
+Each answer and each round of looks opens the next planning job, which reads all of them. Looks are ordinary tasks of
+the same constellation; their rounds are state, so a new worker goes on where the last one was killed. Decides nothing
+about the plan that comes after, and shows nothing to a model: cards are made by the planner.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.people import approvals
-from starloom.core.people.clarifications import PLAN_JOB
 from starloom.core.rights.call_effects import effects_of_call, offers_in
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
-from starloom.core.state.inputs import LookCall, LooksProposed, TimerFired
+from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.authors import MODEL
 from starloom_protocol.entities import (
     Fault,
@@ -27,6 +26,7 @@ from starloom_protocol.entities import (
     Look,
     OnAbsence,
     Policy,
+    Question,
     Read,
     Retry,
     Selector,
@@ -39,6 +39,7 @@ from starloom_protocol.events import EventKind
 from starloom_protocol.values import parse, pointer_fault
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
+    Attention,
     Code,
     ConstellationState,
     Effect,
@@ -47,6 +48,12 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+KIND = "planner"
+PLAN_JOB = "plan"
+QUESTIONS_MOST = 3
+ANSWER_CHARS_MOST = 2_000
+_BARE = frozenset({"allow", "always", "answer"})
+"""Values that a button sends; the answer is the text beside them."""
 TIMER: Final = "looks_over"
 ROUNDS_MOST: Final = 3
 """Find the place, read its beginning, check one doubt: a planner that knows no more then asks a person."""
@@ -55,9 +62,49 @@ ARGS_BYTES_MOST: Final = 4096
 WHY_CHARS_MOST: Final = 500
 ROUND_S: Final = 30
 """A person waits for the plan meanwhile. It is enough for a listing or the head of a file on a slow device, and a
-device that is away is not waited for longer: the planner is told, and plans without it."""
+device that is away is not waited for longer: the planner gets its card and plans without it."""
 _HINT: Final = "Look by a tool that only reads, or put the call into the plan."
 _STATE = ConstellationState
+
+
+def _next_job(work: Work, constellation: Constellation) -> Job:
+    return Job(id=f"plan-{len(constellation.jobs) + 1}", kind=PLAN_JOB, opened_ms=work.at_ms)
+
+
+# -- questions to the person
+
+
+def may_ask(constellation: Constellation) -> bool:
+    """Tell whether the planner may ask another question; their number is bounded."""
+    return sum(1 for question in constellation.questions.values() if question.kind == KIND) < QUESTIONS_MOST
+
+
+def ask_person(work: Work, constellation: Constellation, text: str) -> None:
+    """Put the planner's question to a person, durably."""
+    number = 1 + sum(1 for question in constellation.questions.values() if question.kind == KIND)
+    question = Question(id=f"plan-question-{number}", kind=KIND, opened_ms=work.at_ms, text=text)
+    work.emit(constellation, EventKind.QUESTION_ASKED, question.id, [("question", question.id, question)], by="planner")
+    attend(work, constellation, Attention.QUESTION_OPEN, note=text)
+
+
+def on_answered(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
+    """Keep the answer and open the next planning job.
+
+    Raises:
+        Refusal: the answer has no text.
+    """
+    text = item.reason.strip() or ("" if item.value in _BARE else item.value.strip())
+    if not text or len(text) > ANSWER_CHARS_MOST:
+        reason = f"the planner needs an answer in words, at most {ANSWER_CHARS_MOST} characters"
+        raise Refusal(fault(Code.BAD_REQUEST, reason, "reason", "Write it as the reason."))
+    answered = replace(question, answer=text, answered_by=work.by, answered_ms=work.at_ms)
+    job = _next_job(work, constellation)
+    puts: list[Put] = [("question", question.id, answered), ("job", job.id, job)]
+    work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts)
+    work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))
+
+
+# -- looks
 
 
 def rounds(constellation: Constellation) -> list[Look]:
@@ -119,7 +166,7 @@ def _open(work: Work, constellation: Constellation, job: Job, specs: list[TaskSp
 
 def ended(work: Work, constellation: Constellation) -> None:
     """Open the next planning job: every look of the round has ended, or the round only read."""
-    job = Job(id=f"plan-{len(constellation.jobs) + 1}", kind=PLAN_JOB, opened_ms=work.at_ms)
+    job = _next_job(work, constellation)
     planning = replace(constellation.head, state=_STATE.PLANNING)
     puts: list[Put] = [("job", job.id, job), ("head", "", planning)]
     work.emit(constellation, EventKind.LOOKS_ENDED, job.id, puts, by="engine")
