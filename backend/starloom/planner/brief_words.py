@@ -32,7 +32,8 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
     tasks:                                  # a list of TASK
     dependencies?:                          # a list of {from: ID, to: ID, when?: GATE}; only order, no values
     rules?:                                 # a list of RULE: edits that are made when their time comes
-    policy?: {approval?: risky | always, partial?: true | false, on_failure?: fail | ask, review?: on_failure | always}
+    policy?: {approval?: risky | always, partial?: true | false, on_failure?: fail | ask, review?: on_failure | always,
+              review_at?: [ID]}           # a model looks at the plan when these have ended; it may change what follows
     result?:                                # a list of {title, from: ID, output: POINTER, show?: SHOW}
 
     TASK:

@@ -105,7 +105,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     head = constellation.head
     active = replace(head, state=_STATE.ACTIVE if head.version else _STATE.LOOKING, ended_ms=0, paused_since_ms=0)
     if head.given_up:
-        # A person goes on with it all the same.
+        # A person continues it.
         active = replace(active, cancelled_by=None, given_up="")
     if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
         # A person opened it again after its deadline, which no longer applies.
