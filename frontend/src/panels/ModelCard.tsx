@@ -74,8 +74,8 @@ export function ModelCard() {
               <p className="small">
                 {found.set ? `Only to ${found.host}, and only` : "Nothing while no model is set. Then only"} for words
                 that no recipe fits, with up to five of your earlier requests. A model that looks first gets a card of
-                each look; a review is told the plan with its arguments, what tasks said, and cards of their results; the
-                answer in words rests on such cards: as far as they are shared. The parts, for an example:
+                each look. A review gets the plan with its arguments, the messages of tasks and cards of their results,
+                and the answer in words is written from such cards. The parts, for an example:
               </p>
               {found.parts.map((part) => (
                 <details key={part.title}>
