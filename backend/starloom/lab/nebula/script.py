@@ -54,7 +54,7 @@ class Script:
 
     lines: tuple[Line, ...]
     gold: Mapping[str, Any] = field(default_factory=dict)
-    opening: Opening = Opening()
+    opening: Opening = field(default_factory=Opening)
 
 
 def read_script(text: str, gold: str, facts: Mapping[str, str], place: str) -> Script:

@@ -142,7 +142,7 @@ def _handler(server: ScriptServer, authorization: str) -> type[BaseHTTPRequestHa
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *_args: Any) -> None:
             """Say nothing: the faults of a transcript are told by `end`."""
 
     return Handler
