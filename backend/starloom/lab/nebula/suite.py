@@ -59,8 +59,9 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
         say(f"ready after {time.monotonic() - began_s:.0f} s")
         began_s = time.monotonic()
         runs = _run_all(world, wanted, say, script)
-        name = f"{began:%Y%m%d-%H%M%S}-{wanted.planner}-{wanted.faults}"
-        report = Report(name, wanted.planner, wanted.faults, wanted.seeds, runs, time.monotonic() - began_s)
+        kind = wanted.kind if script is not None else ""
+        name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), wanted.faults])
+        report = Report(name, wanted.planner, wanted.faults, wanted.seeds, runs, time.monotonic() - began_s, kind)
         write_report(report, wanted.into / name)
         done = all(run.success or not run.constellation for run in runs)
         return report
