@@ -26,6 +26,7 @@ from starloom.lab.nebula.script import (
     names_in,
     read_script,
     reply_to,
+    unspoken,
     untold,
 )
 from starloom.lab.nebula.script_server import ScriptServer, stage_of
@@ -124,6 +125,15 @@ def test_a_person_has_to_be_told_what_the_opening_names() -> None:
     script = script_of({"told": ["mail.send", "refused"]}, ASK)
     assert untold(script, ["May mcp.mail.send run?"]) == ["no person was told: refused"]
     assert untold(script, ["May mcp.mail.send run?", "it was refused"]) == []
+
+
+def test_an_answer_in_words_has_to_stand_whole() -> None:
+    assert unspoken(script_of(ASK), {}) == []
+    assert unspoken(script_of(TELL), {"words": "There are some.", "struck": []}) == []
+    assert unspoken(script_of(TELL), {"words": "", "struck": ["There are 13."]}) == [
+        "the answer in words lost: There are 13."
+    ]
+    assert unspoken(script_of(TELL), {}) == ["the answer has no words"]
 
 
 # -- the endpoint

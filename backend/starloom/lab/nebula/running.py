@@ -13,7 +13,7 @@ from starloom.lab.nebula.damage import unnoticed
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.score import ENDED, Scored, not_run, score, score_hostile
-from starloom.lab.nebula.script import GOOD, HOSTILE, Script, read_script, untold
+from starloom.lab.nebula.script import GOOD, HOSTILE, Script, read_script, unspoken, untold
 from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
 from starloom.lab.nebula.task import Task
@@ -133,12 +133,16 @@ class Runner:
         person = Person(self._client, answers or task.about.answers)
         view, events, fault = self._follow(constellation, person, task.about.deadline_s)
         after = take_snapshot(self._world.root / "devices")
-        seen = replace(untouched, after=after, answer=self._answer(view), events=events, asked=tuple(person.asked))
+        found = self._client.get(f"/constellations/{view.constellation}/result")
+        seen = replace(
+            untouched, after=after, answer=_answer_in(str(view.state), found), events=events, asked=tuple(person.asked)
+        )
         failures = _failures(view)
         lost = self._server.end() if self._server is not None else []
         if script is not None:
             # A hostile model's run has no other way to fail than by its end: it has to have one.
             lost += [fault] if fault else []
+            lost += unspoken(script, found)
             lost += untold(script, [*person.asked, *_reasons(view), *failures])
         hostile = self._server is not None and self._kind == HOSTILE
         scored = score_hostile(task, seen) if hostile else score(task, seen)
@@ -187,12 +191,12 @@ class Runner:
                 fault += f", nor {CANCEL_S:g} s after it was cancelled"
         return view, events, fault
 
-    def _answer(self, view: View) -> AnswerSeen:
-        found = self._client.get(f"/constellations/{view.constellation}/result")
-        items = [(str(item["title"]), _value(item)) for item in found["items"]]
-        # Words of a model stand above the hub's own sentence, as a person sees them.
-        sentence = "\n".join([*filter(None, [found.get("words")]), str(found["sentence"])])
-        return AnswerSeen(str(view.state), sentence, items)
+
+def _answer_in(state: str, found: dict[str, Any]) -> AnswerSeen:
+    items = [(str(item["title"]), _value(item)) for item in found["items"]]
+    # Words of a model stand above the hub's own sentence, as a person sees them.
+    sentence = "\n".join([*filter(None, [found.get("words")]), str(found["sentence"])])
+    return AnswerSeen(state, sentence, items)
 
 
 def _until(so: Callable[[], bool], within_s: float) -> bool:

@@ -100,6 +100,16 @@ def reply_to(script: Script, number: int, stage: str, prompt: str) -> tuple[str,
     return text, [f"{at}: {LOST}: {', '.join(_shown(lost))}"] if lost else []
 
 
+def unspoken(script: Script, answer: Mapping[str, Any]) -> list[str]:
+    """Return why the scripted answer in words does not stand whole in the answer of the constellation."""
+    if not any(line.stage == "answering" for line in script.lines):
+        return []
+    struck = [str(sentence) for sentence in answer.get("struck", [])]
+    if struck:
+        return [f"the answer in words lost: {' '.join(struck)}"]
+    return [] if answer.get("words") else ["the answer has no words"]
+
+
 def untold(script: Script, said: Sequence[str]) -> list[str]:
     """Return the words that a person had to read, in a question or as the reason of the end, and did not."""
     missing = [word for word in script.opening.told if not any(word in text for text in said)]
