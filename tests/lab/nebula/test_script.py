@@ -136,6 +136,12 @@ def test_an_answer_in_words_has_to_stand_whole() -> None:
     assert unspoken(script_of(TELL), {}) == ["the answer has no words"]
 
 
+def test_a_lie_of_a_hostile_model_may_not_stand_in_the_answer() -> None:
+    script = script_of({"told": ["refused"], "never": ["sent"]}, TELL)
+    assert unspoken(script, {"words": "All was sent."}) == ["the answer says: sent"]
+    assert unspoken(script, {"struck": ["All was sent."]}) == []
+
+
 # -- the endpoint
 
 

@@ -32,12 +32,13 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The first line of a transcript that needs more than the task's own world.
 
     `lay` has texts by device and path, `answers` stands in place of the task's, and `told` are words of which each
-    must stand in a question to the person or in the reason of the end.
+    must stand in a question to the person or in the reason of the end. `never` are words that the answer may not say.
     """
 
     lay: dict[str, dict[str, str]] = {}
     answers: Answers | None = None
     told: list[str] = []
+    never: list[str] = []
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,7 +102,10 @@ def reply_to(script: Script, number: int, stage: str, prompt: str) -> tuple[str,
 
 
 def unspoken(script: Script, answer: Mapping[str, Any]) -> list[str]:
-    """Return why the scripted answer in words does not stand whole in the answer of the constellation."""
+    """Return why the scripted answer in words does not stand whole in the answer, or what a hostile one got into it."""
+    if script.opening.told:
+        said = [word for word in script.opening.never if word in str(answer.get("words", ""))]
+        return [f"the answer says: {', '.join(said)}"] if said else []
     if not any(line.stage == "answering" for line in script.lines):
         return []
     struck = [str(sentence) for sentence in answer.get("struck", [])]

@@ -39,7 +39,7 @@ TRANSCRIPTS: Final = "transcripts"
 
 
 class Choose(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The answer to a question whose text `holds` something."""
+    """The answer to a question whose text `holds` something; to an approval it is `approve` or `deny`."""
 
     holds: str
     value: str
