@@ -47,7 +47,12 @@ def nebula_run(
     tasks: Annotated[
         list[str] | None, typer.Argument(metavar="[TASK|CATEGORY]...", help="By number, name or letter; all without.")
     ] = None,
-    planner: Annotated[str, typer.Option("--planner", help="gold: the tasks' own plans; none: recipes.")] = "gold",
+    planner: Annotated[
+        str, typer.Option("--planner", help="gold: the tasks' own plans; script: a scripted model; none: recipes.")
+    ] = "gold",
+    kind: Annotated[
+        str, typer.Option("--kind", help="With script: good, naive (begins wrong) or hostile (obeys a text it reads).")
+    ] = "good",
     faults: Annotated[str, typer.Option("--faults", help="P0: none.")] = "P0",
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=50, help="How many worlds, from --seed on.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=1, help="The first seed.")] = 1,
@@ -59,12 +64,17 @@ def nebula_run(
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
     _own_hub(run)
-    from starloom.lab.nebula.running import PLANNERS
+    from starloom.lab.nebula.running import PLANNERS, SCRIPT
+    from starloom.lab.nebula.script import GOOD, KINDS
     from starloom.lab.nebula.suite import FAULTS, SMOKE, Wanted, run_suite
     from starloom.lab.nebula.task import TaskInvalid, chosen
 
     if planner not in PLANNERS:
         raise usage(f"--planner {planner} is none of {', '.join(PLANNERS)}")
+    if kind not in KINDS:
+        raise usage(f"--kind {kind} is none of {', '.join(KINDS)}")
+    if kind != GOOD and planner != SCRIPT:
+        raise usage(f"--kind {kind} needs --planner script")
     if faults not in FAULTS:
         raise usage(f"--faults {faults} is none of {', '.join(FAULTS)}")
     if smoke and tasks:
@@ -74,7 +84,11 @@ def nebula_run(
     except TaskInvalid as fault:
         raise usage(str(fault)) from fault
     signal.signal(signal.SIGTERM, _interrupted)
-    report = run_suite(Wanted(picked, planner, faults, range(seed, seed + seeds), into, examine), _say)
+    if planner == SCRIPT:
+        picked = tuple(task for task in picked if kind in task.transcripts)
+        if not picked:
+            raise usage(f"none of these tasks has a transcript {kind}")
+    report = run_suite(Wanted(picked, planner, faults, range(seed, seed + seeds), into, examine, kind), _say)
     if run.as_json:
         run.emit(report.document())
     else:

@@ -81,7 +81,7 @@ class Installation:
             Problem: something did not start, with the end of its log.
         """
         argv = [sys.executable, "-m", "starloom.cli", "up", "--lab", "--no-agent", "--home", str(self.home)]
-        self._supervisor = self._spawn([*argv, "--port", str(self.port)], "supervisor")
+        self._supervisor = self._spawn([*argv, "--port", str(self.port)], "supervisor", self.hub_variables())
         self._until(self._ready, "the hub is not ready", READY_S, "supervisor")
         for index, name in enumerate(self.devices):
             proxy = self.proxies[name] = ThreadedProxy(self.port, seed=self._seed + index)
@@ -136,6 +136,10 @@ class Installation:
 
     def agent_home(self, name: str) -> Path:
         return self.home / "agents" / name
+
+    def hub_variables(self) -> dict[str, str]:
+        """Return further variables of the hub and its worker."""
+        return {}
 
     def variables(self, name: str) -> dict[str, str]:  # noqa: ARG002 - all devices of a scenario are alike
         """Return further variables of a device's agent."""

@@ -213,6 +213,19 @@ def test_a_person_thinks_a_second_and_answers_once() -> None:
     assert person.asked == ["Into the trash?", "May trash run?"]
 
 
+def test_a_person_may_allow_a_plan_and_deny_its_change() -> None:
+    client = Asked()
+    person, clock = person_of(client, Answers(questions=[Choose(holds="beyond", value="deny")]))
+    wide = Question(id="q", kind="edit", opened_ms=0, text="It goes beyond that", wider=["mail.send"])
+    view, _ = a_view(question__edit=wide, question__plan=question("May it run?"))
+    for clock[0] in (0.0, 1.0):
+        person.look(view)
+    said = {path.rpartition("/")[2] for path, _ in client.said if ":edit/" in path}
+    assert said == {"deny"}
+    assert {path.rpartition("/")[2] for path, _ in client.said if ":plan/" in path} == {"approve"}
+    assert "It goes beyond that\nmail.send" in person.asked
+
+
 def test_a_question_that_nobody_foresaw_stays_open_and_is_told() -> None:
     client = Asked()
     person, clock = person_of(client, Answers())

@@ -29,12 +29,25 @@ def test_three_tasks_on_a_world_of_their_own_are_met(tmp_path: Path) -> None:
     assert {"request_accepted", "plan_made"} <= kinds
 
 
+@pytest.mark.chaos
+@pytest.mark.parametrize(("kind", "number", "last"), [("naive", "12", "succeeded"), ("hostile", "8", "cancelled")])
+def test_a_scripted_model_mends_its_plan_and_a_hostile_one_does_nothing(
+    tmp_path: Path, kind: str, number: str, last: str
+) -> None:
+    said: list[str] = []
+    report = run_suite(Wanted(chosen([number]), "script", "P0", [1], tmp_path, kind=kind), said.append)
+    assert report.misses == [], said
+    assert [run.state for run in report.runs] == [last]
+    events = [json.loads(line) for line in (tmp_path / report.id / "log.jsonl").read_text().splitlines()]
+    assert "model_used" in {event["kind"] for event in events}
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["run", "99"], "99 is no task and no category"),
-        (["run", "--planner", "magic"], "--planner magic is none of gold, none"),
+        (["run", "--planner", "magic"], "--planner magic is none of gold, none, script"),
         (["run", "--faults", "P9"], "--faults P9 is none of P0"),
         (["run", "18", "--smoke"], "--smoke names its own tasks"),
         (["run", "18", "--hub", "http://127.0.0.1:9"], "never on a hub that is there"),

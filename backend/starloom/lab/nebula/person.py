@@ -16,6 +16,7 @@ from starloom_protocol.entities import Question
 from starloom_protocol.vocabulary import Attention
 
 THINKS_S: Final = 1.0
+VERDICTS: Final = ("approve", "deny")
 CHANGED: Final = frozenset({"conflict", "not_found"})
 """Codes of an answer that came too late: the question is answered, or gone."""
 
@@ -48,7 +49,7 @@ class Person:
         """Answer what has been open long enough."""
         for name, question in view.open_questions.items():
             identity = f"{view.constellation}:{name}"
-            if self._ripe(identity, question.text):
+            if self._ripe(identity, _shown(question)):
                 self._answer(identity, question)
         head = view.head
         if head is not None and Attention.OWNER_ASKED in head.attention:
@@ -69,7 +70,8 @@ class Person:
     def _answer(self, identity: str, question: Question) -> None:
         chosen = next((one.value for one in self._answers.questions if one.holds in question.text), None)
         if question.task is None:
-            word = "approve" if self._answers.approvals == "allow" else "deny"
+            usual = "approve" if self._answers.approvals == "allow" else "deny"
+            word = chosen if chosen in VERDICTS else usual
             self.approvals += 1
             self._say(identity, f"/approvals/{identity}/{word}", {})
         elif chosen is not None:
@@ -85,3 +87,9 @@ class Person:
         except Problem as problem:
             if problem.code not in CHANGED:
                 raise
+
+
+def _shown(question: Question) -> str:
+    """Return all that a person is shown of a question."""
+    calls = [f"{call.task}: {call.tool}" for call in question.calls]
+    return "\n".join([question.text, *calls, *question.wider])

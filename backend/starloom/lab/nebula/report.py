@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, Ran
+from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, SCRIPT, Ran
 from starloom.lab.nebula.task import CATEGORIES
 
 PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
@@ -28,17 +28,21 @@ class Report:
     seeds: Sequence[int]
     runs: Sequence[Ran]
     took_s: float
+    kind: str = ""
+    """The kind of the transcripts, where a scripted model planned."""
 
     @property
     def misses(self) -> list[str]:
         """Return why the gate is not met; nothing if it is."""
         found: list[str] = []
-        if self.planner == GOLD:
+        if self.planner in (GOLD, SCRIPT):
             failed = sorted({one.task.id for one in self.runs if not one.success})
             found += [f"{len(failed)} tasks are not met: {', '.join(failed)}"] if failed else []
         if self.planner == NONE:
             wrong = sorted({one.task.id for one in self.runs if one.fault != NOT_TAKEN and not one.success})
             found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
+        lost = sorted({one.task.id for one in self.runs if one.lost})
+        found += [f"the transcript does not fit: {', '.join(lost)}"] if lost else []
         false = sorted({one.task.id for one in self.runs if one.false_done})
         found += [f"said to be done and not: {', '.join(false)}"] if false else []
         silent = [f"{one.task.id}: {said}" for one in self.runs for said in one.unnoticed]
@@ -54,6 +58,7 @@ class Report:
         return {
             "id": self.id,
             "planner": self.planner,
+            "kind": self.kind,
             "faults": self.faults,
             "seeds": list(self.seeds),
             "took_s": round(self.took_s, 1),
@@ -79,8 +84,9 @@ class Report:
         counts = ("attempts", "retries", "moves", "hedges", "doubled", "approvals")
         paper = f"SSR {PAPER['ssr']:.1%}, TSR {PAPER['tsr']:.1%}, width {PAPER['width']}, gain {PAPER['gain']:.0%}"
         ratios = f"width (N/depth) {total['width']:.2f}, work/path {total['parallelism']:.2f}"
+        planner = f"{self.planner} {self.kind}".rstrip()
         return [
-            f"Nebula: planner {self.planner}, faults {self.faults}, seed {_listed(self.seeds)}, {self.took_s:.0f} s",
+            f"Nebula: planner {planner}, faults {self.faults}, seed {_listed(self.seeds)}, {self.took_s:.0f} s",
             f"{met}, TCR {total['tcr']:.1%}, said done and not: {total['false_done']}",
             f"{ratios}, gain over one at a time {total['gain']:.0%}",
             ", ".join(f"{NAMES_OF_COUNTS.get(name, name)} {total[name]}" for name in counts),
@@ -166,6 +172,7 @@ def _row(one: Ran) -> dict[str, Any]:
         "success": one.success,
         "points": [{"name": name, "met": met, "weight": weight} for name, met, weight in one.scored.points],
         "fault": one.fault,
+        "lost": list(one.lost),
         "needs": one.task.about.needs,
         "asked": list(one.asked),
         "approvals": one.approvals,

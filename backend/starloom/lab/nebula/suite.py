@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from starloom.lab.nebula.report import Report
-from starloom.lab.nebula.running import Ran, Runner
+from starloom.lab.nebula.running import SCRIPT, Ran, Runner
+from starloom.lab.nebula.script import GOOD
+from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world import NebulaWorld
 
@@ -25,7 +27,8 @@ LINE_CHARS: Final = 600
 
 @dataclass(frozen=True)
 class Wanted:
-    """A choice of tasks and conditions. `examine` damages each right end state to see whether its check notices."""
+    """A choice of tasks and conditions. `examine` damages each right end state to see whether its check notices; `kind`
+    is that of the transcripts of a scripted model."""
 
     tasks: Sequence[Task]
     planner: str
@@ -33,6 +36,7 @@ class Wanted:
     seeds: Sequence[int]
     into: Path
     examine: bool = False
+    kind: str = GOOD
 
 
 def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
@@ -44,7 +48,9 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
     began = datetime.now(UTC)
-    world = NebulaWorld(root, wanted.seeds[0], began.date())
+    script = ScriptServer(root) if wanted.planner == SCRIPT else None
+    variables = script.variables() if script is not None else {}
+    world = NebulaWorld(root, wanted.seeds[0], began.date(), variables)
     done = False
     try:
         say("starting a hub, a worker, Redis and five devices")
@@ -52,14 +58,17 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
         world.start()
         say(f"ready after {time.monotonic() - began_s:.0f} s")
         began_s = time.monotonic()
-        runs = _run_all(world, wanted, say)
-        name = f"{began:%Y%m%d-%H%M%S}-{wanted.planner}-{wanted.faults}"
-        report = Report(name, wanted.planner, wanted.faults, wanted.seeds, runs, time.monotonic() - began_s)
+        runs = _run_all(world, wanted, say, script)
+        kind = wanted.kind if script is not None else ""
+        name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), wanted.faults])
+        report = Report(name, wanted.planner, wanted.faults, wanted.seeds, runs, time.monotonic() - began_s, kind)
         write_report(report, wanted.into / name)
         done = all(run.success or not run.constellation for run in runs)
         return report
     finally:
         world.close()
+        if script is not None:
+            script.close()
         left = world.left_over()
         if left:
             say("these outlived the world: " + "; ".join(left))
@@ -69,8 +78,8 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
             say(f"the world with its logs is kept in {root}")
 
 
-def _run_all(world: NebulaWorld, wanted: Wanted, say: Callable[[str], None]) -> list[Ran]:
-    runner = Runner(world, wanted.planner, examine=wanted.examine)
+def _run_all(world: NebulaWorld, wanted: Wanted, say: Callable[[str], None], script: ScriptServer | None) -> list[Ran]:
+    runner = Runner(world, wanted.planner, examine=wanted.examine, server=script, kind=wanted.kind)
     runs: list[Ran] = []
     try:
         for seed in wanted.seeds:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -34,10 +35,11 @@ CATEGORIES: Final = {
     "J": "Incidents",
 }
 DEADLINE_S: Final = 120
+TRANSCRIPTS: Final = "transcripts"
 
 
 class Choose(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The answer to a question whose text `holds` something."""
+    """The answer to a question whose text `holds` something; to an approval it is `approve` or `deny`."""
 
     holds: str
     value: str
@@ -77,7 +79,8 @@ class TaskInvalid(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """One task, as its folder has it. `gold` is the text of its plan, empty where it cannot be said yet."""
+    """One task, as its folder has it. `gold` is the text of its plan, empty where it cannot be said yet;
+    `transcripts` are those of a scripted model by their kind."""
 
     number: int
     name: str
@@ -85,6 +88,7 @@ class Task:
     gold: str
     checks: Callable[[Seen], Iterator[Checkpoint]]
     fixture: Callable[[Ground], dict[str, Any]] | None
+    transcripts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -167,4 +171,10 @@ def _task(folder: str) -> Task:
     fixture = importlib.import_module(f"{package}.fixture").lay if (place / "fixture.py").is_file() else None
     checks = importlib.import_module(f"{package}.check").checks
     name = match[2].replace("_", "-")
-    return Task(int(match[1]), name, about, gold.read_text() if has_gold else "", checks, fixture)
+    said = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}
+    return Task(int(match[1]), name, about, gold.read_text() if has_gold else "", checks, fixture, said)
+
+
+def _transcripts(place: Traversable) -> list[Traversable]:
+    folder = place / TRANSCRIPTS
+    return [path for path in folder.iterdir() if path.name.endswith(".jsonl")] if folder.is_dir() else []

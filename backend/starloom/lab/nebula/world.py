@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -38,10 +38,11 @@ class NebulaWorld(Installation):
 
     time_scale = 1
 
-    def __init__(self, root: Path, seed: int, day: date) -> None:
+    def __init__(self, root: Path, seed: int, day: date, hub_variables: Mapping[str, str] | None = None) -> None:
         super().__init__(root / "hub", NAMES, seed)
         self.root = root
         self.day = day
+        self._hub_variables = dict(hub_variables or {})
         self._of = {device.name: device for device in DEVICES}
         self._sites: dict[str, Site] = {}
         self._certificate: Certificate | None = None
@@ -93,6 +94,13 @@ class NebulaWorld(Installation):
         ground = Ground(self.root / "devices", facts)
         return facts, fixture(ground) if fixture is not None else {}
 
+    def lay(self, texts: Mapping[str, Mapping[str, str]]) -> None:
+        """Write further texts, by device and path, into the files of the devices."""
+        ground = Ground(self.root / "devices", self.facts(self._seed))
+        for device, files in texts.items():
+            for path, text in files.items():
+                ground.write(device, path, text)
+
     def _base(self, facts: Facts) -> Path:
         """Return the base world of a seed, laid out once."""
         folder = self.root / "base" / str(facts.seed)
@@ -110,6 +118,9 @@ class NebulaWorld(Installation):
 
     def agent_home(self, name: str) -> Path:
         return self._device(name) / "agent"
+
+    def hub_variables(self) -> dict[str, str]:
+        return self._hub_variables
 
     def variables(self, name: str) -> dict[str, str]:  # noqa: ARG002 - all devices trust the same certificate
         return {"SSL_CERT_FILE": str(self._certificate.file)} if self._certificate else {}

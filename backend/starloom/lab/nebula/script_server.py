@@ -1,0 +1,148 @@
+"""The scripted model's endpoint: a chat server of OpenAI's form on 127.0.0.1 that says what a transcript says.
+
+Owns the wire alone; `script` decides the replies. It answers who has its key, one transcript at a time.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final, Self
+
+from starloom.lab.nebula.devices import LOOPBACK
+from starloom.lab.nebula.script import Script, reply_to
+from starloom.planner.model.answers import Stage, answer_schema
+
+MODEL: Final = "script"
+PATH: Final = "/v1/chat/completions"
+BODY_BYTES_MOST: Final = 4 * 1024 * 1024
+BYTES_A_TOKEN: Final = 4
+TOKENS_PER_DAY: Final = 100_000_000
+OWN_FILE_MODE: Final = 0o600
+_KINDS: Final = {tuple(answer_schema(stage)["properties"]["kind"]["enum"]): stage for stage in Stage}
+"""The kinds of answers that a call declares, which differ between the stages."""
+
+
+class ScriptServer:
+    """`begin` a transcript, let the hub ask, and `end` it for the faults; `close` ends the server."""
+
+    def __init__(self, folder: Path) -> None:
+        key = secrets.token_urlsafe(24)
+        self._key_file = folder / "model.key"
+        self._key_file.touch(mode=OWN_FILE_MODE)
+        self._key_file.write_text(key)
+        self._lock = threading.Lock()
+        self._script: Script | None = None
+        self._calls = 0
+        self._faults: list[str] = []
+        self._server = ThreadingHTTPServer((LOOPBACK, 0), _handler(self, f"Bearer {key}"))
+        self._thread = threading.Thread(target=self._server.serve_forever, name="scripted model", daemon=True)
+        self._thread.start()
+
+    def variables(self) -> dict[str, str]:
+        """Return the settings by which a hub uses it as its model."""
+        port = self._server.server_address[1]
+        return {
+            "STARLOOM_LLM_URL": f"http://{LOOPBACK}:{port}/v1",
+            "STARLOOM_LLM_MODEL": MODEL,
+            "STARLOOM_LLM_WIRE": "openai",
+            "STARLOOM_LLM_KEY_FILE": str(self._key_file),
+            "STARLOOM_LLM_TOKENS_PER_DAY": str(TOKENS_PER_DAY),
+        }
+
+    def begin(self, script: Script) -> None:
+        with self._lock:
+            self._script, self._calls, self._faults = script, 0, []
+
+    def end(self) -> list[str]:
+        """Return the faults of the transcript that ran, calls that did not come among them."""
+        with self._lock:
+            script, self._script = self._script, None
+            if script is None:
+                return []
+            left = script.lines[self._calls :]
+            missed = f"{len(left)} calls did not come: {', '.join(line.stage for line in left)}"
+            return [*self._faults, *([missed] if left and not self._faults else [])]
+
+    def answer(self, body: dict[str, Any]) -> str | None:
+        """Return the scripted reply to the body of a call, None where there is none."""
+        stage = stage_of(body)
+        prompt = "\n".join(_text_of(message) for message in body.get("messages", []))
+        with self._lock:
+            if self._script is None:
+                return None
+            text, faults = reply_to(self._script, self._calls, stage, prompt)
+            self._calls += 1
+            self._faults += faults
+            return None if faults else text
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def stage_of(body: dict[str, Any]) -> str:
+    """Return the stage of a call by the answers that it declares; empty where it declares none that is known."""
+    for tool in body.get("tools", []):
+        properties = tool.get("function", {}).get("parameters", {}).get("properties", {})
+        kinds = tuple(properties.get("kind", {}).get("enum", ()))
+        if kinds in _KINDS:
+            return str(_KINDS[kinds])
+    return ""
+
+
+def _text_of(message: dict[str, Any]) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part.get("text", "")) for part in content)
+
+
+def _chat(text: str, sent_bytes: int) -> bytes:
+    """Return the body of a chat answer that calls the declared tool."""
+    used = {"prompt_tokens": sent_bytes // BYTES_A_TOKEN + 1, "completion_tokens": len(text) // BYTES_A_TOKEN + 1}
+    call = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}
+    usage = {**used, "total_tokens": sum(used.values())}
+    told = {"id": "chatcmpl-script", "object": "chat.completion", "created": 0, "model": MODEL}
+    return json.dumps({**told, "choices": [choice], "usage": usage}).encode()
+
+
+def _handler(server: ScriptServer, authorization: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            given = self.headers.get("authorization", "")
+            if not hmac.compare_digest(given.encode(), authorization.encode()):
+                return self._send(HTTPStatus.UNAUTHORIZED, b"{}")
+            size = int(self.headers.get("content-length", "0"))
+            if self.path != PATH or not 0 < size <= BODY_BYTES_MOST:
+                return self._send(HTTPStatus.NOT_FOUND, b"{}")
+            text = server.answer(json.loads(self.rfile.read(size)))
+            if text is None:
+                return self._send(HTTPStatus.CONFLICT, b'{"error": {"message": "the transcript has no reply to this"}}')
+            return self._send(HTTPStatus.OK, _chat(text, size))
+
+        def _send(self, status: HTTPStatus, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_args: Any) -> None:
+            """Say nothing: the faults of a transcript are told by `end`."""
+
+    return Handler
