@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, Self
 
+import msgspec
+
 from starloom.lab.nebula.devices import LOOPBACK
 from starloom.lab.nebula.script import Script, reply_to
 from starloom.planner.model.answers import Stage, answer_schema
@@ -26,6 +28,49 @@ TOKENS_PER_DAY: Final = 100_000_000
 OWN_FILE_MODE: Final = 0o600
 _KINDS: Final = {tuple(answer_schema(stage)["properties"]["kind"]["enum"]): stage for stage in Stage}
 """The kinds of answers that a call declares, which differ between the stages."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A part of a message; other parts than text have none."""
+
+    text: str = ""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of a call."""
+
+    content: str | list[Part] | None = None
+
+
+class Property(msgspec.Struct, frozen=True):
+    """One field of the declared answer."""
+
+    enum: tuple[str, ...] = ()
+
+
+class Parameters(msgspec.Struct, frozen=True):
+    """The schema of the declared answer."""
+
+    properties: dict[str, Property] = {}
+
+
+class Function(msgspec.Struct, frozen=True):
+    """The declared answer."""
+
+    parameters: Parameters = Parameters()
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool that a call declares."""
+
+    function: Function = Function()
+
+
+class Call(msgspec.Struct, frozen=True):
+    """The part of a call's body that is read."""
+
+    messages: list[Message] = []
+    tools: list[Tool] = []
 
 
 class ScriptServer:
@@ -69,10 +114,10 @@ class ScriptServer:
             missed = f"{len(left)} calls did not come: {', '.join(line.stage for line in left)}"
             return [*self._faults, *([missed] if left and not self._faults else [])]
 
-    def answer(self, body: dict[str, Any]) -> str | None:
-        """Return the scripted reply to the body of a call, None where there is none."""
-        stage = stage_of(body)
-        prompt = "\n".join(_text_of(message) for message in body.get("messages", []))
+    def answer(self, call: Call) -> str | None:
+        """Return the scripted reply to a call, None where there is none."""
+        stage = stage_of(call)
+        prompt = "\n".join(_text_of(message) for message in call.messages)
         with self._lock:
             if self._script is None:
                 return None
@@ -93,21 +138,18 @@ class ScriptServer:
         self.close()
 
 
-def stage_of(body: dict[str, Any]) -> str:
+def stage_of(call: Call) -> str:
     """Return the stage of a call by the answers that it declares; empty where it declares none that is known."""
-    for tool in body.get("tools", []):
-        properties = tool.get("function", {}).get("parameters", {}).get("properties", {})
-        kinds = tuple(properties.get("kind", {}).get("enum", ()))
-        if kinds in _KINDS:
-            return str(_KINDS[kinds])
+    for tool in call.tools:
+        kind = tool.function.parameters.properties.get("kind")
+        if kind is not None and kind.enum in _KINDS:
+            return str(_KINDS[kind.enum])
     return ""
 
 
-def _text_of(message: dict[str, Any]) -> str:
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(str(part.get("text", "")) for part in content)
+def _text_of(message: Message) -> str:
+    content = message.content or ""
+    return content if isinstance(content, str) else "\n".join(part.text for part in content)
 
 
 def _chat(text: str, sent_bytes: int) -> bytes:
@@ -127,10 +169,17 @@ def _handler(server: ScriptServer, authorization: str) -> type[BaseHTTPRequestHa
             given = self.headers.get("authorization", "")
             if not hmac.compare_digest(given.encode(), authorization.encode()):
                 return self._send(HTTPStatus.UNAUTHORIZED, b"{}")
-            size = int(self.headers.get("content-length", "0"))
-            if self.path != PATH or not 0 < size <= BODY_BYTES_MOST:
+            if self.path != PATH:
                 return self._send(HTTPStatus.NOT_FOUND, b"{}")
-            text = server.answer(json.loads(self.rfile.read(size)))
+            told = self.headers.get("content-length", "")
+            size = int(told) if told.isascii() and told.isdigit() else 0
+            if not 0 < size <= BODY_BYTES_MOST:
+                return self._send(HTTPStatus.BAD_REQUEST, b"{}")
+            try:
+                call = msgspec.json.decode(self.rfile.read(size), type=Call)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return self._send(HTTPStatus.BAD_REQUEST, b"{}")
+            text = server.answer(call)
             if text is None:
                 return self._send(HTTPStatus.CONFLICT, b'{"error": {"message": "the transcript has no reply to this"}}')
             return self._send(HTTPStatus.OK, _chat(text, size))
