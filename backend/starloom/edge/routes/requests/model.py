@@ -25,7 +25,7 @@ from starloom.planner.model.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.kept import FILE as KEPT_FILE
 from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
 from starloom.planner.model.looking import looking_part
-from starloom.planner.model.port import ModelFault, Reply, Turn
+from starloom.planner.model.port import ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
 from starloom.planner.model.sharing import sharing_from
@@ -177,4 +177,4 @@ class ModelRoutes:
     async def _ask(self, endpoint: Endpoint) -> Reply:
         # Loading the libraries takes seconds, which no other caller should wait for.
         model = await asyncio.to_thread(connect, endpoint)
-        return await model.ask("You answer with one JSON object and nothing else.", [_TEST])
+        return await reply_of(model, "You answer with one JSON object and nothing else.", [_TEST])
