@@ -19,6 +19,10 @@ class ModelFault(Exception):
         self.fault = Fault(code=code, hint=CODES[code].hint, place="model", reason=reason)
 
 
+class ModelAway(ModelFault):
+    """The endpoint cannot be reached or gives no sign: another one may stand in. A bad answer is no such fault."""
+
+
 class ToolsRefused(ModelFault):
     """The endpoint takes no call that offers a tool or its schema; the model asks without them from now on."""
 

@@ -41,7 +41,7 @@ from pydantic_ai.usage import RequestUsage
 
 from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.endpoint import Endpoint, Wire
-from starloom.planner.model.port import ModelFault, Reply, ToolsRefused, Turn
+from starloom.planner.model.port import ModelAway, ModelFault, Reply, ToolsRefused, Turn
 from starloom_protocol.vocabulary import Code
 
 Resolve = Callable[[str, int], Awaitable[str]]
@@ -55,6 +55,9 @@ _MISREAD = (AttributeError, KeyError, TypeError, ValueError)
 _REFUSES_A_TOOL: Final = frozenset({400, 404, 422, 500, 501})
 _OF_TOOLS: Final = ("tool", "function", "jinja", "schema", "grammar")
 """The words by which servers refuse a tool or its schema: Ollama, vLLM, llama-server, OpenRouter and others."""
+
+_NOBODY_BEHIND: Final = frozenset({502, 503, 504, 529})
+"""The statuses of a gateway that has no model behind it now."""
 
 _IN_PLAIN_TEXT: Final = "No tool is offered here: write the JSON object as the text of your answer, without a fence."
 _ENDPOINTS_MOST: Final = 64
@@ -194,14 +197,16 @@ class WiredModel:
                     ),
                 )
         except TimeoutError as error:
-            raise self._away(f"it did not answer within {limits.call_s:g} s") from error
+            raise self._absent(f"it did not answer within {limits.call_s:g} s") from error
         except ModelHTTPError as error:
             if not plain and _refuses_tools(error):
                 self._plain = True
                 raise self._refusal(error.status_code) from error
-            raise self._away(_status_words(error.status_code)) from error
+            absent = error.status_code in _NOBODY_BEHIND
+            raise (self._absent if absent else self._away)(_status_words(error.status_code)) from error
         except (AgentRunError, UserError, httpx2.HTTPError, _TooMuch, *_MISREAD) as error:
-            raise self._away(_cause_words(error)) from error
+            words, absent = _cause_words(error)
+            raise (self._absent if absent else self._away)(words) from error
         if plain:
             _remember(self._identity)
         sent = len(instructions.encode()) + sum(len(turn.text.encode()) for turn in turns)
@@ -209,6 +214,9 @@ class WiredModel:
 
     def _away(self, why: str) -> ModelFault:
         return ModelFault(Code.MODEL_UNREACHABLE, self._told(why))
+
+    def _absent(self, why: str) -> ModelAway:
+        return ModelAway(Code.MODEL_UNREACHABLE, self._told(why))
 
     def _refusal(self, status: int) -> ToolsRefused:
         why = self._told(f"it takes no tools ({status}), so it is asked in plain text")
@@ -323,15 +331,17 @@ def _status_words(status: int) -> str:
     return f"it answered with the status {status}"
 
 
-def _cause_words(error: BaseException) -> str:
-    """Return a sentence without anything that an endpoint or a library wrote about the request."""
+def _cause_words(error: BaseException) -> tuple[str, bool]:
+    """Return a sentence without anything that an endpoint or a library wrote, and whether nobody was there."""
     seen: Any = error
     while seen is not None:
         if isinstance(seen, _TooMuch):
-            return str(seen)
+            return str(seen), False
         if isinstance(seen, httpx2.TimeoutException):
-            return "it did not answer in time"
+            return "it did not answer in time", True
         if isinstance(seen, httpx2.ConnectError):
-            return "it cannot be reached"
+            return "it cannot be reached", True
+        if isinstance(seen, httpx2.NetworkError | httpx2.RemoteProtocolError):
+            return "it hung up before its answer was whole", True
         seen = seen.__cause__ or seen.__context__
-    return "its answer does not have the form of a chat answer"
+    return "its answer does not have the form of a chat answer", False
