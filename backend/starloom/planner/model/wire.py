@@ -313,6 +313,18 @@ def _tokens(size_bytes: int) -> int:
     return size_bytes // BYTES_A_TOKEN + 1
 
 
+def listed_price(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int | None:
+    """Return the millionths of a dollar that so many tokens would cost, None where the list has no such model."""
+    response = ModelResponse(
+        parts=[],
+        usage=RequestUsage(input_tokens=input_tokens, output_tokens=output_tokens),
+        model_name=endpoint.model,
+        provider_name=str(endpoint.wire),
+        provider_url=endpoint.url,
+    )
+    return _price(response) or None
+
+
 def _price(response: ModelResponse) -> int:
     """Return millionths of a dollar by the price list that comes with the library; 0 where it has no such model."""
     try:
