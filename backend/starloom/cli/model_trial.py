@@ -16,7 +16,7 @@ from typing import Any, Final
 from starloom.cli.doctor import Finding
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.connecting import connect, price_of
-from starloom.planner.model.endpoint import Endpoint, Role, endpoint_from
+from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoint_from
 from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
 from starloom.planner.model.spending import MICROS
@@ -24,7 +24,11 @@ from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, al
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom_protocol.vocabulary import CODES, Code
 
-ROLES: Final = {Stage.PLANNING: Role.PLANNER, Stage.REVIEWING: Role.REVIEWER, Stage.ANSWERING: Role.WRITER}
+ROLES: Final = {
+    Stage.PLANNING: ModelRole.PLANNER,
+    Stage.REVIEWING: ModelRole.REVIEWER,
+    Stage.ANSWERING: ModelRole.WRITER,
+}
 BYTES_A_TOKEN: Final = 3
 _FIX: Final = "Use a larger model for this, or a recipe, rows or a plan of your own, which need none."
 
@@ -83,8 +87,8 @@ class Report:
             return []
         used = self.used
         told = (
-            f"Together: {used.calls} calls, {used.input_tokens:,} tokens read ({used.cached_tokens:,} of them kept from "
-            f"earlier calls) and {used.output_tokens:,} written, {used.micros / MICROS:.4f} dollars, "
+            f"Together: {used.calls} calls, {used.input_tokens:,} tokens read ({used.cached_tokens:,} of them kept "
+            f"from before) and {used.output_tokens:,} written, {used.micros / MICROS:.4f} dollars, "
             f"{used.seconds / used.calls:.1f} s a call."
         )
         return ["It can be used for", *(f"  {use}" for use in self.uses), told]

@@ -22,7 +22,7 @@ from starloom.jobs.claiming import NotOurs, ask
 from starloom.planner.context import BEFORE_MOST
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.connecting import connect
-from starloom.planner.model.endpoint import Endpoint, Role, endpoints_from
+from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoints_from
 from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
 from starloom.planner.model.recorded import prompt_text, reply_text
@@ -73,7 +73,7 @@ class ModelJobs:
         self.now_s = now_s
         self.artifacts = artifacts or HubArtifacts(None)
 
-    def owned(self, role: Role = Role.PLANNER) -> Owned | None:
+    def owned(self, role: ModelRole = ModelRole.PLANNER) -> Owned | None:
         """Return the model of a role, or None if none is set; imports its libraries, so call it in a thread.
 
         Raises:

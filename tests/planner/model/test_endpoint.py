@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from starloom.planner.model.endpoint import OTHER_ROLES, Endpoint, Limits, Role, Wire, endpoint_from, endpoints_from
+from starloom.planner.model.endpoint import (
+    OTHER_ROLES,
+    Endpoint,
+    Limits,
+    ModelRole,
+    Wire,
+    endpoint_from,
+    endpoints_from,
+)
 from starloom.planner.model.kept import Kept, in_force, keep
 from starloom.planner.model.port import ModelFault, Turn
 from starloom.planner.model.sharing import sharing_from
@@ -176,21 +184,23 @@ def test_a_role_is_the_planners_model_unless_it_has_its_own(tmp_path: Path) -> N
         STARLOOM_LLM_REVIEWER_MODEL="large",
         STARLOOM_LLM_WRITER_MODEL="small",
     )
-    planner, reviewer, writer = [endpoint_from(given, role) for role in (Role.PLANNER, Role.REVIEWER, Role.WRITER)]
+    planner, reviewer, writer = [
+        endpoint_from(given, role) for role in (ModelRole.PLANNER, ModelRole.REVIEWER, ModelRole.WRITER)
+    ]
     assert planner is not None
     assert reviewer is not None
     assert (reviewer.host, reviewer.model, reviewer.key, reviewer.limits.call_s) == ("others.test", "large", "", 600)
     assert writer == dataclasses.replace(planner, model="small")
-    assert endpoint_from(variables(), Role.WRITER) == endpoint_from(variables())
-    assert endpoint_from({"STARLOOM_LLM_REVIEWER_URL": "https://others.test/v1"}, Role.REVIEWER) is None
+    assert endpoint_from(variables(), ModelRole.WRITER) == endpoint_from(variables())
+    assert endpoint_from({"STARLOOM_LLM_REVIEWER_URL": "https://others.test/v1"}, ModelRole.REVIEWER) is None
 
 
 def test_a_fallback_is_one_of_its_own_and_never_the_same_again() -> None:
-    assert len(endpoints_from(variables(), Role.WRITER)) == 1
+    assert len(endpoints_from(variables(), ModelRole.WRITER)) == 1
     near = variables(STARLOOM_LLM_FALLBACK_URL="http://127.0.0.1:11434/v1", STARLOOM_LLM_FALLBACK_MODEL="tiny")
-    assert [endpoint.model for endpoint in endpoints_from(near, Role.REVIEWER)] == ["m", "tiny"]
-    assert len(endpoints_from(variables(STARLOOM_LLM_FALLBACK_MODEL="m"), Role.PLANNER)) == 1
-    assert endpoints_from({}, Role.PLANNER) == ()
+    assert [endpoint.model for endpoint in endpoints_from(near, ModelRole.REVIEWER)] == ["m", "tiny"]
+    assert len(endpoints_from(variables(STARLOOM_LLM_FALLBACK_MODEL="m"), ModelRole.PLANNER)) == 1
+    assert endpoints_from({}, ModelRole.PLANNER) == ()
 
 
 @pytest.mark.parametrize(
@@ -204,14 +214,14 @@ def test_a_fallback_is_one_of_its_own_and_never_the_same_again() -> None:
 )
 def test_a_role_that_is_set_wrongly_says_how(given: dict[str, str], why: str) -> None:
     with pytest.raises(ModelFault, match=why):
-        endpoints_from(variables(**given), Role.REVIEWER)
+        endpoints_from(variables(**given), ModelRole.REVIEWER)
 
 
 def test_roles_of_the_settings_stand_beside_the_model_of_the_page(tmp_path: Path) -> None:
     keep(tmp_path, Kept(url="http://127.0.0.1:11434/v1", model="page"))
     given = {"STARLOOM_LLM_WRITER_URL": "https://others.test/v1", "STARLOOM_LLM_WRITER_MODEL": "large"}
     told = in_force(given, tmp_path)
-    found = [endpoint_from(told, role) for role in (Role.PLANNER, Role.REVIEWER, Role.WRITER)]
+    found = [endpoint_from(told, role) for role in (ModelRole.PLANNER, ModelRole.REVIEWER, ModelRole.WRITER)]
     assert [endpoint.model for endpoint in found if endpoint is not None] == ["page", "page", "large"]
 
 

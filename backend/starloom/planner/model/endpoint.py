@@ -32,7 +32,7 @@ class Wire(StrEnum):
     ANTHROPIC = "anthropic"
 
 
-class Role(StrEnum):
+class ModelRole(StrEnum):
     """The part of a model. Each may have an endpoint of its own, else it is the planner's.
 
     `fallback` stands in for any other whose endpoint cannot be reached.
@@ -44,7 +44,7 @@ class Role(StrEnum):
     FALLBACK = "fallback"
 
 
-OTHER_ROLES: Final = tuple(role for role in Role if role is not Role.PLANNER)
+OTHER_ROLES: Final = tuple(role for role in ModelRole if role is not ModelRole.PLANNER)
 PREFIX: Final = "STARLOOM_LLM_"
 _FIELDS: Final = ("URL", "MODEL", "WIRE", "KEY_FILE")
 
@@ -82,7 +82,7 @@ class Endpoint:
         return self.recording is not None or _is_near(urlsplit(self.url).hostname or "")
 
 
-def endpoint_from(environment: Mapping[str, str], role: Role = Role.PLANNER) -> Endpoint | None:
+def endpoint_from(environment: Mapping[str, str], role: ModelRole = ModelRole.PLANNER) -> Endpoint | None:
     """Return the endpoint that the owner has set for a role by `STARLOOM_LLM_*`, or None where none is set.
 
     A role with an address of its own has its own key, too. One with a model alone is another model at the planner's
@@ -92,7 +92,7 @@ def endpoint_from(environment: Mapping[str, str], role: Role = Role.PLANNER) -> 
         ModelFault: it is set wrongly, or its key file is missing or readable by others.
     """
     planner = _endpoint(environment, PREFIX)
-    if role is Role.PLANNER or planner is None:
+    if role is ModelRole.PLANNER or planner is None:
         return planner
     start = f"{PREFIX}{role.upper()}_"
     own = _endpoint(environment, start)
@@ -104,10 +104,10 @@ def endpoint_from(environment: Mapping[str, str], role: Role = Role.PLANNER) -> 
     model = environment.get(f"{start}MODEL", "").strip()
     if model:
         return replace(planner, model=model)
-    return None if role is Role.FALLBACK else planner
+    return None if role is ModelRole.FALLBACK else planner
 
 
-def endpoints_from(environment: Mapping[str, str], role: Role) -> tuple[Endpoint, ...]:
+def endpoints_from(environment: Mapping[str, str], role: ModelRole) -> tuple[Endpoint, ...]:
     """Return the endpoints that a role asks: its own, and the fallback if there is another one; none if none is set.
 
     Raises:
@@ -116,8 +116,19 @@ def endpoints_from(environment: Mapping[str, str], role: Role) -> tuple[Endpoint
     first = endpoint_from(environment, role)
     if first is None:
         return ()
-    second = endpoint_from(environment, Role.FALLBACK)
+    second = endpoint_from(environment, ModelRole.FALLBACK)
     return (first,) if second is None or second == first else (first, second)
+
+
+def others_from(environment: Mapping[str, str]) -> dict[ModelRole, Endpoint]:
+    """Return the endpoints of the roles that have another than the planner's.
+
+    Raises:
+        ModelFault: one of them is set wrongly.
+    """
+    planner = endpoint_from(environment)
+    found = {role: endpoint_from(environment, role) for role in OTHER_ROLES}
+    return {role: endpoint for role, endpoint in found.items() if endpoint is not None and endpoint != planner}
 
 
 def role_variables(environment: Mapping[str, str]) -> dict[str, str]:

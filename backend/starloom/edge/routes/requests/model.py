@@ -21,7 +21,7 @@ from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.context import date_words
 from starloom.planner.model.connecting import connect
-from starloom.planner.model.endpoint import Endpoint, endpoint_from
+from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoint_from, others_from
 from starloom.planner.model.kept import FILE as KEPT_FILE
 from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
 from starloom.planner.model.looking import looking_part
@@ -94,7 +94,9 @@ class ModelRoutes:
             kept = None if given else await asyncio.to_thread(kept_in, hub.settings.model_folder)
             told = in_force(hub.settings.llm_variables, hub.settings.model_folder)
             endpoint, budget = endpoint_from(told), budget_from(told)
-            share = sharing_from(told, endpoint) if endpoint is not None else Sharing.CARDS
+            others = others_from(told)
+            fallback = [others[ModelRole.FALLBACK]] if ModelRole.FALLBACK in others else []
+            share = sharing_from(told, endpoint, *fallback) if endpoint is not None else Sharing.CARDS
         except ModelFault as error:
             return json_reply({**shape, "fault": {"reason": error.fault.reason, "hint": error.fault.hint}})
         if endpoint is None:
@@ -108,6 +110,9 @@ class ModelRoutes:
                 "host": endpoint.host,
                 "key": bool(endpoint.key),
                 "model": endpoint.model,
+                "others": [
+                    {"host": other.host, "model": other.model, "role": str(role)} for role, other in others.items()
+                ],
                 "set": True,
                 "share": share,
                 "url": kept.url if kept is not None else None,
