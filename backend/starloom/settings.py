@@ -26,6 +26,7 @@ FILE_NAME = "starloom.toml"
 OTHER_VARIABLES = frozenset({"AGENT_HOME", "CONFIG", "FENCE", "TOKEN", "URL"})
 """Variables of clients and tools that share the prefix and are not settings of the hub."""
 
+WireName = Literal["openai", "anthropic"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -67,9 +68,7 @@ class Settings(BaseSettings):
     tls_key: Path | None = Field(None, description="private key in PEM")
     llm_url: str | None = Field(None, description="model endpoint; unset: no model")
     llm_model: str | None = Field(None, description="model name")
-    llm_wire: Literal["openai", "anthropic"] | None = Field(
-        None, description="wire format of the endpoint; unset: by its host"
-    )
+    llm_wire: WireName | None = Field(None, description="wire format of the endpoint; unset: by its host")
     llm_key_file: Path | None = Field(None, description="file with the endpoint's key, readable by its owner only")
     llm_budget_per_day: float | None = Field(None, ge=0, description="money a day for the model")
     llm_tokens_per_day: int | None = Field(None, ge=0, description="tokens a day for the model; unset: a million")
@@ -82,6 +81,24 @@ class Settings(BaseSettings):
     llm_output_tokens: int | None = Field(
         None, gt=0, le=1_000_000, description="tokens that one answer of the model may have; unset: 8192"
     )
+    llm_reviewer_url: str | None = Field(None, description="endpoint of the model that reviews plans while they run")
+    llm_reviewer_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
+    llm_reviewer_wire: Literal["openai", "anthropic"] | None = Field(
+        None, description="its wire format; unset: by its host"
+    )
+    llm_reviewer_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
+    llm_writer_url: str | None = Field(None, description="endpoint of the model that writes answers in words")
+    llm_writer_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
+    llm_writer_wire: Literal["openai", "anthropic"] | None = Field(
+        None, description="its wire format; unset: by its host"
+    )
+    llm_writer_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
+    llm_fallback_url: str | None = Field(None, description="endpoint of the model that stands in for one that is away")
+    llm_fallback_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
+    llm_fallback_wire: Literal["openai", "anthropic"] | None = Field(
+        None, description="its wire format; unset: by its host"
+    )
+    llm_fallback_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
     secrets_key_file: Path | None = Field(
         None, description="file with the key of secrets, readable by its owner only; unset: HOME/keys/secrets.key"
     )
@@ -171,7 +188,19 @@ class Settings(BaseSettings):
             raise ValueError("lan_host must name one address; a wildcard is never bound")
         return value
 
-    @field_validator("home", "shared", "tls_cert", "tls_key", "llm_key_file", "secrets_key_file", "wheels", "web")
+    @field_validator(
+        "home",
+        "shared",
+        "tls_cert",
+        "tls_key",
+        "llm_key_file",
+        "llm_reviewer_key_file",
+        "llm_writer_key_file",
+        "llm_fallback_key_file",
+        "secrets_key_file",
+        "wheels",
+        "web",
+    )
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()

@@ -86,3 +86,17 @@ def test_nobody_listening_is_quick_and_quiet() -> None:
     with serving(b"") as port:
         pass
     assert models.look({"x": port}) == []
+
+
+def test_the_models_of_all_roles_are_told_and_a_wrong_one_is_a_fault() -> None:
+    given = {
+        "STARLOOM_LLM_URL": "http://127.0.0.1:9/v1",
+        "STARLOOM_LLM_MODEL": "near",
+        "STARLOOM_LLM_WRITER_MODEL": "w",
+    }
+    found = doctor._model(load(environment=given).settings)
+    assert found.good
+    assert "near at http://127.0.0.1:9/v1; writer: w at 127.0.0.1:9" in found.told
+    wrong = doctor._model(load(environment={**given, "STARLOOM_LLM_WRITER_URL": "ftp://x"}).settings)
+    assert not wrong.good
+    assert "STARLOOM_LLM_WRITER_URL" in wrong.told

@@ -27,7 +27,8 @@ from starloom_protocol.feed import FLEET
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, TaskState
 from tests.builders import Driver
-from tests.models.server import FakeModel, Say, fake_model
+from tests.models.modes import REFUSES_TOOLS
+from tests.models.server import FakeModel, Say, fake_model, without_tools
 
 READING = {"id": "look", "tool": "t.pure", "device": {"name": "one"}}
 ECHO = {
@@ -127,6 +128,18 @@ async def test_words_without_a_recipe_become_a_running_plan() -> None:
     assert (job.calls, job.tokens) == (1, 120)
     day = hub.driver.shard.fleet.tables["model_day"][str(hub.driver.now_ms // DAY_MS)]
     assert (day.calls, day.tokens) == (1, 120)
+
+
+async def test_a_call_without_the_refused_tool_is_counted_and_recorded_too() -> None:
+    hub = Hub()
+    constellation: Any = hub.ask("look around on one")
+    plain = Say(text=msgspec.json.encode(says(READING).tool).decode())
+    async with fake_model(without_tools(REFUSES_TOOLS["ollama"], plain)) as fake:
+        await plan(hub, models(fake, hub, STARLOOM_LLM_MODEL="no-tools"))
+    assert constellation.head.state is ConstellationState.ACTIVE
+    assert (constellation.jobs["plan-1"].calls, constellation.jobs["plan-1"].tokens) == (2, 120)
+    faults = [call.fault for call in constellation.tables["call"].values()]
+    assert ["takes no tools" in fault for fault in faults] == [True, False]
 
 
 async def test_near_words_reach_the_model_with_their_recipes() -> None:

@@ -20,7 +20,8 @@ Json = dict[str, Any]
 @dataclass(frozen=True)
 class Say:
     """One HTTP answer. `body` may be bytes as they are; `drip` sends so many single bytes and no more; `stall` never
-    answers. `counts` False leaves out how many tokens were used."""
+    answers. `counts` False leaves out how many tokens were used; `cached` of those read were kept from an earlier call.
+    `reasoning` is what the model thought, in a field beside its answer; `message` overrides fields of the message."""
 
     tool: Any = None
     text: str | None = None
@@ -35,11 +36,19 @@ class Say:
     close_after: int | None = None
     calls: int = 1
     counts: bool = True
+    cached: int = 0
+    reasoning: str | None = None
+    message: tuple[tuple[str, Any], ...] = ()
     model: str = "fake-1"
 
 
 Reading = Callable[[Json], Say]
 """A model that reads what it is asked before it answers."""
+
+
+def without_tools(refusal: Say, then: Say) -> Reading:
+    """Return a server that refuses each call that offers a tool, and answers the others."""
+    return lambda asked: refusal if asked.get("tools") else then
 
 
 def openai_body(say: Say) -> Json:
@@ -51,6 +60,10 @@ def openai_body(say: Say) -> Json:
         text = say.tool if isinstance(say.tool, str) else json.dumps(say.tool)
         call = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
         message["tool_calls"] = [{**call, "id": f"call_{number}"} for number in range(say.calls)]
+    if say.reasoning is not None:
+        message["reasoning_content"] = say.reasoning
+    message.update(say.message)
+    kept = {"prompt_tokens_details": {"cached_tokens": say.cached}} if say.cached else {}
     stop = say.stop or ("tool_calls" if say.tool is not None else "stop")
     return {
         "id": "chatcmpl-1",
@@ -58,7 +71,11 @@ def openai_body(say: Say) -> Json:
         "created": 1_700_000_000,
         "model": say.model,
         "choices": [{"index": 0, "message": message, "finish_reason": stop, "logprobs": None}],
-        **({"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}} if say.counts else {}),
+        **(
+            {"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, **kept}}
+            if say.counts
+            else {}
+        ),
     }
 
 
@@ -68,6 +85,8 @@ _STOPS = {"length": "max_tokens", "content_filter": "refusal"}
 def anthropic_body(say: Say) -> Json:
     """Return a message."""
     content: list[Json] = []
+    if say.reasoning is not None:
+        content.append({"type": "thinking", "thinking": say.reasoning, "signature": "s"})
     if say.text is not None or say.refusal is not None:
         content.append({"type": "text", "text": say.text or say.refusal})
     if say.tool is not None:
@@ -84,7 +103,11 @@ def anthropic_body(say: Say) -> Json:
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,
-        "usage": {"input_tokens": 100, "output_tokens": 20} if say.counts else {"input_tokens": 0, "output_tokens": 0},
+        "usage": {
+            "input_tokens": 100 - say.cached if say.counts else 0,
+            "output_tokens": 20 if say.counts else 0,
+            **({"cache_read_input_tokens": say.cached} if say.cached else {}),
+        },
     }
 
 

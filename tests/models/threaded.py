@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.models.server import FakeModel, Say, fake_model
+from tests.models.server import FakeModel, Reading, Say, fake_model
 from tests.waiting import SLOWER
 
 
 @contextmanager
-def a_model(*says: Say) -> Iterator[FakeModel]:
+def a_model(*says: Say | Reading) -> Iterator[FakeModel]:
     """Serve in a thread until the block ends."""
     up, over = threading.Event(), asyncio.Event()
     held: list[FakeModel] = []

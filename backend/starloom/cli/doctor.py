@@ -20,6 +20,8 @@ from starloom.cli.local import home_of
 from starloom.cli.problems import Problem
 from starloom.cli.style import size
 from starloom.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
+from starloom.planner.model.endpoint import others_from
+from starloom.planner.model.port import ModelFault
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom.store.database import Database, newest_revision, open_database, schema_of
 from starloom.store.embedded import find_server
@@ -186,7 +188,7 @@ def _page(settings: Settings) -> Finding:
 
 def _model(settings: Settings) -> Finding:
     if settings.llm_url is not None:
-        return Finding("model", True, f"{settings.llm_model or 'no model named'} at {settings.llm_url}")
+        return _set_model(settings)
     found = models.look()
     if not found:
         return Finding("model", True, "none is set; recipes, rows and `starloom brief` need none")
@@ -195,6 +197,16 @@ def _model(settings: Settings) -> Finding:
     if lines:
         told += f"\n    to use it, in {settings.home / FILE_NAME}: " + "".join(f"\n      {line}" for line in lines)
     return Finding("model", True, told)
+
+
+def _set_model(settings: Settings) -> Finding:
+    told = f"{settings.llm_model or 'no model named'} at {settings.llm_url}"
+    try:
+        others = others_from(settings.llm_variables)
+    except ModelFault as error:
+        return Finding("model", False, f"{told}: {error.fault.reason}", error.fault.hint or "")
+    told += "".join(f"; {role}: {other.model} at {other.host}" for role, other in others.items())
+    return Finding("model", True, f"{told} (`starloom doctor model` says what it can be used for)")
 
 
 def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:

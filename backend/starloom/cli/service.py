@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +73,10 @@ def up(
 
 def doctor(
     run: Invocation,
+    subject: Annotated[
+        str | None,
+        typer.Argument(metavar="[model]", help="`model` asks the set model seven known requests, which costs tokens."),
+    ] = None,
     home: HomeOption = None,
     from_outside: Annotated[
         bool, typer.Option("--from-outside", help="Also try the public address, as another machine would.")
@@ -83,6 +88,9 @@ def doctor(
     """Check this machine and the hub, and list each fault with its fix."""
     from starloom.cli.doctor import examine
 
+    if subject is not None:
+        _doctor_of(run, subject, home, other_checks=from_outside or whole)
+        return
     findings = examine(run.hub, home, whole=whole)
     if from_outside:
         from starloom.cli.outside import examine_outside
@@ -94,6 +102,25 @@ def doctor(
         for finding in findings:
             say(finding.line())
     finish(Exit.SUCCEEDED if all(finding.good for finding in findings) else Exit.FAILED)
+
+
+def _doctor_of(run: Invocation, subject: str, home: Path | None, *, other_checks: bool) -> None:
+    """Try the models that are set."""
+    from starloom.cli.model_trial import examine_model
+
+    if subject != "model":
+        raise usage(f"the doctor has no subject {subject}", "Type `starloom doctor`, or `starloom doctor model`.")
+    if other_checks:
+        raise usage("--from-outside and --whole do not belong to a model", "Leave them out.")
+    report = examine_model(
+        home, lambda line: say(line, file=sys.stderr), lambda line: None if run.as_json else say(line)
+    )
+    if run.as_json:
+        run.emit(report.document())
+    else:
+        for line in report.lines():
+            say(line)
+    finish(Exit.SUCCEEDED if report.good else Exit.FAILED)
 
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]

@@ -16,6 +16,7 @@ from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse
 from starloom.planner.cards import card_of
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
+from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.port import ModelFault
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Answer, Attempt, Device, GroupRecord, Head, TaskRecord, TaskSpec, decode_entity
@@ -60,7 +61,7 @@ class AnswerJobs:
 
     async def _written(self, reads: ReadPort, inbox: InboxPort, seen: _Ended, job: str) -> Words:
         try:
-            owned = await asyncio.to_thread(self._models.owned)
+            owned = await asyncio.to_thread(self._models.owned, ModelRole.WRITER)
         except ModelFault as error:
             return Words(reason=error.fault.reason)
         if owned is None:

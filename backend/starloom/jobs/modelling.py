@@ -22,9 +22,9 @@ from starloom.jobs.claiming import NotOurs, ask
 from starloom.planner.context import BEFORE_MOST
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.connecting import connect
-from starloom.planner.model.endpoint import Endpoint, endpoint_from
+from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoints_from
 from starloom.planner.model.kept import in_force
-from starloom.planner.model.port import Model, ModelFault, Reply, Turn
+from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
 from starloom.planner.model.recorded import prompt_text, reply_text
 from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import Budget, Spent, budget_from
@@ -41,12 +41,16 @@ _EARLIER_LOOKED_AT = 20
 
 @dataclass(frozen=True)
 class Owned:
-    """The owner's model with its name and its budget; `sharing` says which part of a result it may be shown."""
+    """The owner's model for a role with its name and its budget; `sharing` says which part of a result it may be shown.
+
+    `fallback` is the model, with its name, that is asked where this one cannot be reached.
+    """
 
     model: Model
     name: str
     budget: Budget
     sharing: Sharing = Sharing.CARDS
+    fallback: tuple[Model, str] | None = None
 
 
 class ModelJobs:
@@ -69,18 +73,26 @@ class ModelJobs:
         self.now_s = now_s
         self.artifacts = artifacts or HubArtifacts(None)
 
-    def owned(self) -> Owned | None:
-        """Return the model, or None if none is set; imports its libraries, so call it in a thread.
+    def owned(self, role: ModelRole = ModelRole.PLANNER) -> Owned | None:
+        """Return the model of a role, or None if none is set; imports its libraries, so call it in a thread.
 
         Raises:
             ModelFault: its settings are wrong.
         """
         told = in_force(self._environment, self._folder)
-        endpoint = endpoint_from(told)
-        if endpoint is None:
+        endpoints = endpoints_from(told, role)
+        if not endpoints:
             return None
-        _log.info("the model %s at %s is asked", endpoint.model, endpoint.host)
-        return Owned(self._connect(endpoint), endpoint.model, budget_from(told), sharing_from(told, endpoint))
+        first = endpoints[0]
+        _log.info("the %s %s at %s is asked", role, first.model, first.host)
+        others = [(self._connect(endpoint), endpoint.model) for endpoint in endpoints[1:]]
+        return Owned(
+            self._connect(first),
+            first.model,
+            budget_from(told),
+            sharing_from(told, *endpoints),
+            others[0] if others else None,
+        )
 
     def recorded(self, owned: Owned, purse: Purse) -> Model:
         """Return the model for one job: each call is paid for by `purse`, and its texts are kept."""
@@ -88,10 +100,14 @@ class ModelJobs:
 
 
 class _RecordedModel:
-    """A model whose calls are refused without a budget, counted, and recorded with both texts."""
+    """A model whose calls are refused without a budget, counted, and recorded with both texts.
+
+    Once its endpoint was away, its fallback answers the rest of the job.
+    """
 
     def __init__(self, owned: Owned, purse: Purse, artifacts: HubArtifacts, now_s: Callable[[], float]) -> None:
-        self._owned = owned
+        self._asked = (owned.model, owned.name)
+        self._fallback = owned.fallback
         self._purse = purse
         self._artifacts = artifacts
         self._now_s = now_s
@@ -104,17 +120,28 @@ class _RecordedModel:
             NotOurs: the claim was lost.
             Unavailable: the engine does not answer.
         """
+        try:
+            return await self._ask(instructions, turns, stage)
+        except ModelAway as error:
+            if self._fallback is None:
+                raise
+            self._asked, self._fallback = self._fallback, None
+            _log.warning("%s; %s is asked instead", error.fault.reason, self._asked[1])
+            return await self._ask(instructions, turns, stage)
+
+    async def _ask(self, instructions: str, turns: Sequence[Turn], stage: Stage) -> Reply:
+        model, name = self._asked
         await self._purse.before_call()
         asked_ms = round(self._now_s() * 1000)
         call = ModelCall(
             asked_ms=asked_ms,
             job="",
-            model=self._owned.name,
+            model=name,
             prompt=await self._artifacts.keep(prompt_text(instructions, turns, stage)),
             stage=str(stage),
         )
         try:
-            reply = await self._owned.model.ask(instructions, turns, stage)
+            reply = await model.ask(instructions, turns, stage)
         except ModelFault as error:
             took_ms = round(self._now_s() * 1000) - asked_ms
             await self._purse.after_call(replace(call, fault=error.fault.reason, took_ms=took_ms))

@@ -17,6 +17,7 @@ from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse
 from starloom.jobs.planning import fleet_of
 from starloom.planner.fleet import FleetView
+from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reviewed_plan import ReviewedPlan
@@ -46,7 +47,7 @@ class ReviewJobs:
         seen = await asyncio.to_thread(seen_by, found[1], job, view, now_ms=int(self._models.now_s() * 1000))
         talk: ReviewTalk | None = None
         try:
-            owned = await asyncio.to_thread(self._models.owned)
+            owned = await asyncio.to_thread(self._models.owned, ModelRole.REVIEWER)
             if owned is None:
                 review = Review(reason="no model is set")
             else:

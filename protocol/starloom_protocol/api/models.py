@@ -36,8 +36,19 @@ class ModelFaultRow(TypedDict):
     hint: str
 
 
+class ModelOfRole(TypedDict):
+    """The model that a role has beside the planner's: reviewer, writer or fallback."""
+
+    role: str
+    model: str
+    host: str
+
+
 class ModelState(TypedDict):
-    """The model of this hub, without its key. `given`: the hub's own settings name it."""
+    """The model of this hub, without its key. `given`: the hub's own settings name it.
+
+    `others` are the models of roles that have one of their own.
+    """
 
     parts: list[PromptRow]
     set: bool
@@ -48,6 +59,7 @@ class ModelState(TypedDict):
     host: NotRequired[str]
     key: NotRequired[bool]
     model: NotRequired[str]
+    others: NotRequired[list[ModelOfRole]]
     share: NotRequired[Sharing]
     url: NotRequired[str | None]
     wire: NotRequired[str]

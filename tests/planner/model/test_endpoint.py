@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from starloom.planner.model.endpoint import Endpoint, Limits, Wire, endpoint_from
+from starloom.planner.model.endpoint import (
+    OTHER_ROLES,
+    Endpoint,
+    Limits,
+    ModelRole,
+    Wire,
+    endpoint_from,
+    endpoints_from,
+)
 from starloom.planner.model.kept import Kept, in_force, keep
 from starloom.planner.model.port import ModelFault, Turn
+from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import Budget, Spent, budget_from
 from starloom.planner.model.wire import WiredModel
+from starloom_protocol.vocabulary import Sharing
 from tests.models.server import Say, fake_model
 
 
@@ -163,3 +174,71 @@ async def test_a_model_on_this_machine_costs_no_money() -> None:
         ]
     assert near.micros == 0
     assert far.micros > 0
+
+
+def test_a_role_is_the_planners_model_unless_it_has_its_own(tmp_path: Path) -> None:
+    given = variables(
+        STARLOOM_LLM_KEY_FILE=key_file(tmp_path),
+        STARLOOM_LLM_TIMEOUT_S="600",
+        STARLOOM_LLM_REVIEWER_URL="https://others.test/v1",
+        STARLOOM_LLM_REVIEWER_MODEL="large",
+        STARLOOM_LLM_WRITER_MODEL="small",
+    )
+    planner, reviewer, writer = [
+        endpoint_from(given, role) for role in (ModelRole.PLANNER, ModelRole.REVIEWER, ModelRole.WRITER)
+    ]
+    assert planner is not None
+    assert reviewer is not None
+    assert (reviewer.host, reviewer.model, reviewer.key, reviewer.limits.call_s) == ("others.test", "large", "", 600)
+    assert writer == dataclasses.replace(planner, model="small")
+    assert endpoint_from(variables(), ModelRole.WRITER) == endpoint_from(variables())
+    assert endpoint_from({"STARLOOM_LLM_REVIEWER_URL": "https://others.test/v1"}, ModelRole.REVIEWER) is None
+
+
+def test_a_fallback_is_one_of_its_own_and_never_the_same_again() -> None:
+    assert len(endpoints_from(variables(), ModelRole.WRITER)) == 1
+    near = variables(STARLOOM_LLM_FALLBACK_URL="http://127.0.0.1:11434/v1", STARLOOM_LLM_FALLBACK_MODEL="tiny")
+    assert [endpoint.model for endpoint in endpoints_from(near, ModelRole.REVIEWER)] == ["m", "tiny"]
+    assert len(endpoints_from(variables(STARLOOM_LLM_FALLBACK_MODEL="m"), ModelRole.PLANNER)) == 1
+    assert endpoints_from({}, ModelRole.PLANNER) == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"STARLOOM_LLM_REVIEWER_URL": "https://others.test"}, "STARLOOM_LLM_REVIEWER_MODEL"),
+        ({"STARLOOM_LLM_REVIEWER_KEY_FILE": "/some/key"}, "without STARLOOM_LLM_REVIEWER_URL"),
+        ({"STARLOOM_LLM_REVIEWER_WIRE": "openai"}, "without STARLOOM_LLM_REVIEWER_URL"),
+        ({"STARLOOM_LLM_FALLBACK_URL": "ftp://others.test"}, "STARLOOM_LLM_FALLBACK_URL must be"),
+    ],
+)
+def test_a_role_that_is_set_wrongly_says_how(given: dict[str, str], why: str) -> None:
+    with pytest.raises(ModelFault, match=why):
+        endpoints_from(variables(**given), ModelRole.REVIEWER)
+
+
+def test_roles_of_the_settings_stand_beside_the_model_of_the_page(tmp_path: Path) -> None:
+    keep(tmp_path, Kept(url="http://127.0.0.1:11434/v1", model="page"))
+    given = {"STARLOOM_LLM_WRITER_URL": "https://others.test/v1", "STARLOOM_LLM_WRITER_MODEL": "large"}
+    told = in_force(given, tmp_path)
+    found = [endpoint_from(told, role) for role in (ModelRole.PLANNER, ModelRole.REVIEWER, ModelRole.WRITER)]
+    assert [endpoint.model for endpoint in found if endpoint is not None] == ["page", "page", "large"]
+
+
+def test_the_key_of_the_page_goes_to_no_other_address(tmp_path: Path) -> None:
+    file = key_file(tmp_path, "sk-page")
+    keep(tmp_path, Kept(url="https://models.test/v1", model="page", key_file=Path(file).name))
+    given = {
+        f"STARLOOM_LLM_{role}_{name}": text
+        for role in ("REVIEWER", "WRITER", "FALLBACK")
+        for name, text in (("URL", "https://others.test/v1"), ("MODEL", "large"))
+    }
+    told = in_force(given, tmp_path)
+    assert [endpoint.key for role in OTHER_ROLES if (endpoint := endpoint_from(told, role)) is not None] == ["", "", ""]
+
+
+def test_content_of_files_goes_unasked_only_where_every_endpoint_is_on_this_machine() -> None:
+    near, far = Endpoint("http://127.0.0.1:11434/v1", "tiny"), Endpoint("https://models.test/v1", "m")
+    assert sharing_from({}, near) is Sharing.HEADS
+    assert sharing_from({}, near, far) is Sharing.CARDS
+    assert sharing_from({"STARLOOM_LLM_SHARE": "cards_and_file_heads"}, near, far) is Sharing.HEADS

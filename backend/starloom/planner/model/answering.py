@@ -13,7 +13,7 @@ from typing import Any, Final
 from starloom.planner.cards import Card
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.evidence import Checked, Evidence, checked
-from starloom.planner.model.port import Model, ModelFault, Turn
+from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Declined, Worded, read_reply
 from starloom_protocol.entities import Cite, Fault
@@ -80,7 +80,7 @@ class AnswerTalk:
         """Ask the model; every failure of it becomes an answer without words, with its reason."""
         while True:
             try:
-                reply = await self._model.ask(self.parts[0].text, self._turns, Stage.ANSWERING)
+                reply = await reply_of(self._model, self.parts[0].text, self._turns, Stage.ANSWERING)
             except ModelFault as error:
                 return Words(reason=error.fault.reason)
             read = read_reply(reply)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import cast
 
 from starloom.planner.model.endpoint import Endpoint
@@ -22,12 +23,26 @@ def connect(endpoint: Endpoint) -> Model:
     """
     if endpoint.recording is not None:
         return _recorded(endpoint.recording)
+    return cast(Model, _wire().WiredModel(endpoint))
+
+
+def price_of(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int | None:
+    """Return the millionths of a dollar that so many tokens would cost there, None where that is not known.
+
+    Raises:
+        ModelFault: the extra `model` is not installed.
+    """
+    if endpoint.local:
+        return 0
+    return cast("int | None", _wire().listed_price(endpoint, input_tokens, output_tokens))
+
+
+def _wire() -> ModuleType:
     try:
-        wire = import_module(_WIRE)
+        return import_module(_WIRE)
     except ImportError as error:
         reason = f"the libraries for a model are not installed ({error.name} is missing)"
         raise ModelFault(Code.MODEL_NOT_SET, reason) from error
-    return cast(Model, wire.WiredModel(endpoint))
 
 
 def _recorded(file: Path) -> Model:

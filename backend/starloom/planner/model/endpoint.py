@@ -1,4 +1,4 @@
-"""The endpoint of the owner's model: address, name, wire format, key, limits. Opens no socket.
+"""The endpoints of the owner's models by role: address, name, wire format, key, limits. Opens no socket.
 
 Only the owner sets it, in the hub's settings; no message of a model, a device or a page changes the address.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from starloom.planner.model.port import ModelFault
@@ -29,6 +30,23 @@ class Wire(StrEnum):
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
+
+
+class ModelRole(StrEnum):
+    """The part of a model. Each may have an endpoint of its own, else it is the planner's.
+
+    `fallback` stands in for any other whose endpoint cannot be reached.
+    """
+
+    PLANNER = "planner"
+    REVIEWER = "reviewer"
+    WRITER = "writer"
+    FALLBACK = "fallback"
+
+
+OTHER_ROLES: Final = tuple(role for role in ModelRole if role is not ModelRole.PLANNER)
+PREFIX: Final = "STARLOOM_LLM_"
+_FIELDS: Final = ("URL", "MODEL", "WIRE", "KEY_FILE")
 
 
 @dataclass(frozen=True)
@@ -64,29 +82,80 @@ class Endpoint:
         return self.recording is not None or _is_near(urlsplit(self.url).hostname or "")
 
 
-def endpoint_from(environment: Mapping[str, str]) -> Endpoint | None:
-    """Return the endpoint that the owner has set by `STARLOOM_LLM_*`, or None where none is set.
+def endpoint_from(environment: Mapping[str, str], role: ModelRole = ModelRole.PLANNER) -> Endpoint | None:
+    """Return the endpoint that the owner has set for a role by `STARLOOM_LLM_*`, or None where none is set.
+
+    A role with an address of its own has its own key, too. One with a model alone is another model at the planner's
+    address. Where nothing is set for it, it is the planner's; there is no such fallback.
 
     Raises:
         ModelFault: it is set wrongly, or its key file is missing or readable by others.
     """
-    url = environment.get("STARLOOM_LLM_URL", "").strip().rstrip("/")
+    planner = _endpoint(environment, PREFIX)
+    if role is ModelRole.PLANNER or planner is None:
+        return planner
+    start = f"{PREFIX}{role.upper()}_"
+    own = _endpoint(environment, start)
+    if own is not None:
+        return own
+    lone = [start + name for name in ("WIRE", "KEY_FILE") if environment.get(start + name, "").strip()]
+    if lone:
+        raise _wrong(f"{lone[0]} is set without {start}URL")
+    model = environment.get(f"{start}MODEL", "").strip()
+    if model:
+        return replace(planner, model=model)
+    return None if role is ModelRole.FALLBACK else planner
+
+
+def endpoints_from(environment: Mapping[str, str], role: ModelRole) -> tuple[Endpoint, ...]:
+    """Return the endpoints that a role asks: its own, and the fallback if there is another one; none if none is set.
+
+    Raises:
+        ModelFault: one of them is set wrongly.
+    """
+    first = endpoint_from(environment, role)
+    if first is None:
+        return ()
+    second = endpoint_from(environment, ModelRole.FALLBACK)
+    return (first,) if second is None or second == first else (first, second)
+
+
+def others_from(environment: Mapping[str, str]) -> dict[ModelRole, Endpoint]:
+    """Return the endpoints of the roles that have another than the planner's.
+
+    Raises:
+        ModelFault: one of them is set wrongly.
+    """
+    planner = endpoint_from(environment)
+    found = {role: endpoint_from(environment, role) for role in OTHER_ROLES}
+    return {role: endpoint for role, endpoint in found.items() if endpoint is not None and endpoint != planner}
+
+
+def role_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of the roles beside the planner's own."""
+    names = [f"{PREFIX}{role.upper()}_{name}" for role in OTHER_ROLES for name in _FIELDS]
+    return {name: environment[name] for name in names if environment.get(name)}
+
+
+def _endpoint(environment: Mapping[str, str], start: str) -> Endpoint | None:
+    """Return the endpoint of the variables that begin so, or None where they name no address."""
+    url = environment.get(f"{start}URL", "").strip().rstrip("/")
     if not url:
         return None
     if url.startswith(RECORDED_SCHEME):
         return Endpoint(url=url, model="recorded", recording=Path(url.removeprefix(RECORDED_SCHEME)))
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise _wrong("STARLOOM_LLM_URL must be http(s)://HOST[:PORT][/PATH], without a name, a query or a fragment")
-    model = environment.get("STARLOOM_LLM_MODEL", "").strip()
+        raise _wrong(f"{start}URL must be http(s)://HOST[:PORT][/PATH], without a name, a query or a fragment")
+    model = environment.get(f"{start}MODEL", "").strip()
     if not model:
-        raise _wrong("STARLOOM_LLM_MODEL is not set; it names the model at the endpoint")
-    told = environment.get("STARLOOM_LLM_WIRE", "").strip() or (
+        raise _wrong(f"{start}MODEL is not set; it names the model at the endpoint")
+    told = environment.get(f"{start}WIRE", "").strip() or (
         Wire.ANTHROPIC if parts.hostname == _ANTHROPIC_HOST else Wire.OPENAI
     )
     if told not in tuple(Wire):
-        raise _wrong(f"STARLOOM_LLM_WIRE is {quoted(told)}; it is one of {', '.join(Wire)}")
-    file = environment.get("STARLOOM_LLM_KEY_FILE", "").strip()
+        raise _wrong(f"{start}WIRE is {quoted(told)}; it is one of {', '.join(Wire)}")
+    file = environment.get(f"{start}KEY_FILE", "").strip()
     key = read_key(Path(file)) if file else ""
     if key and parts.scheme == "http" and not _is_near(parts.hostname):
         raise _wrong("the key would travel unencrypted; use an https address, or no key file")

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from starloom.planner.model.endpoint import role_variables
 from starloom.planner.model.port import ModelFault
 from starloom_protocol.vocabulary import Code, Sharing
 
@@ -58,7 +59,7 @@ def kept_in(folder: Path) -> Kept | None:
 def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str, str]:
     """Return the variables in force: the given ones if they name an endpoint, else those of the page.
 
-    A given budget and given limits of a call apply to the page's model too.
+    A given budget, given limits of a call and given other roles apply beside the page's model, too.
 
     Raises:
         ModelFault: the kept settings cannot be read.
@@ -66,7 +67,11 @@ def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str
     if environment.get(URL, "").strip() or folder is None:
         return environment
     kept = kept_in(folder)
-    return environment if kept is None else {**variables(kept, folder), **_limits(environment)}
+    return (
+        environment
+        if kept is None
+        else {**variables(kept, folder), **_limits(environment), **role_variables(environment)}
+    )
 
 
 def variables(kept: Kept, folder: Path) -> dict[str, str]:

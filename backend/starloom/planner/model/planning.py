@@ -16,7 +16,7 @@ from starloom.planner.context_tools import more, ways
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
 from starloom.planner.model.looking import Round, faults_in, looking_part, turns_of
-from starloom.planner.model.port import Model, ModelFault, Reply, Turn
+from starloom.planner.model.port import Model, ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, planning_context
 from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, Picked, Wished, read_reply
 from starloom.planner.planning import plan_recipe
@@ -81,7 +81,7 @@ class Conversation:
         found: LoweredPlan | Looked | list[Fault]
         while True:
             try:
-                reply = await self._model.ask(self.parts[0].text, self._turns)
+                reply = await reply_of(self._model, self.parts[0].text, self._turns)
             except ModelFault as error:
                 return error.fault
             read = read_reply(reply)

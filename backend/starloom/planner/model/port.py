@@ -19,6 +19,14 @@ class ModelFault(Exception):
         self.fault = Fault(code=code, hint=CODES[code].hint, place="model", reason=reason)
 
 
+class ModelAway(ModelFault):
+    """The endpoint cannot be reached or gives no sign: another one may stand in. A bad answer is no such fault."""
+
+
+class ToolsRefused(ModelFault):
+    """The endpoint takes no call that offers a tool or its schema; the model asks without them from now on."""
+
+
 @dataclass(frozen=True)
 class Turn:
     """One turn of the conversation, as plain text.
@@ -59,3 +67,17 @@ class Model(Protocol):
             ModelFault: no reply came, in time, size and form.
         """
         ...
+
+
+async def reply_of(model: Model, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
+    """Return a model's reply, asked for once more in plain text where its endpoint refuses tools.
+
+    Each call goes through `model`, so that a model that counts its calls counts both.
+
+    Raises:
+        ModelFault: no reply came, in time, size and form.
+    """
+    try:
+        return await model.ask(instructions, turns, stage)
+    except ToolsRefused:
+        return await model.ask(instructions, turns, stage)

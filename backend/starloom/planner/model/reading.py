@@ -6,6 +6,7 @@ Lenient about the text around the JSON (prose, fences), strict about its content
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ from starloom_protocol.vocabulary import CODES, Code
 TEXT_MOST = 500
 STARTS_MOST = 50
 NEEDS_MOST = 8
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+"""The end of the thinking that some models write into their text; its beginning may stand in the server's template."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def read_reply(reply: Reply) -> Answered:
         return _unreadable("your answer was cut off at its length limit; write a shorter plan")
     if not reply.text.strip():
         return _unreadable("your answer was empty")
-    found = _object_in(reply.text)
+    found = _object_in(_said(reply.text))
     if isinstance(found, Fault):
         return found
     if "starloom" in found or "tasks" in found:
@@ -185,6 +188,14 @@ def _look_in(found: dict[str, Any]) -> Looked | Fault:
             reason = f"calls[{at}] needs `device`, `tool` and `args`, or `read` with `task`: {error}"
             return _unreadable(reason)
     return Looked(calls, reads, short(why))
+
+
+def _said(text: str) -> str:
+    """Return a text without the thinking before it, whose drafts are no answer."""
+    if text.lstrip().startswith("{"):
+        return text
+    end = _THOUGHT.search(text)
+    return text[end.end() :] if end is not None else text
 
 
 def _object_in(text: str) -> dict[str, Any] | Fault:

@@ -13,7 +13,7 @@ from starloom.planner.brief_words import LANGUAGE
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.planning import first_turn, told_fault
-from starloom.planner.model.port import Model, ModelFault, Turn
+from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, reviewing_context
 from starloom.planner.model.reading import Asked, Changed, Declined, GaveUp, Unchanged, read_reply
 from starloom.planner.model.reviewed_plan import ReviewedPlan, plan_lines
@@ -89,7 +89,7 @@ class ReviewTalk:
         """Ask the model; every failure of it becomes no change, with its reason."""
         while True:
             try:
-                reply = await self._model.ask(self.parts[0].text, self._turns, Stage.REVIEWING)
+                reply = await reply_of(self._model, self.parts[0].text, self._turns, Stage.REVIEWING)
             except ModelFault as error:
                 return Review(reason=error.fault.reason)
             read = read_reply(reply)

@@ -13,15 +13,17 @@ from starloom_protocol.wording import quoted
 SHARE: Final = "STARLOOM_LLM_SHARE"
 
 
-def sharing_from(environment: Mapping[str, str], endpoint: Endpoint) -> Sharing:
-    """Return the owner's setting. Unset, a model elsewhere gets no content of files; one on this machine gets it all.
+def sharing_from(environment: Mapping[str, str], *endpoints: Endpoint) -> Sharing:
+    """Return the owner's setting for what any of these endpoints may get.
+
+    Unset, a model elsewhere gets no content of files; where all are on this machine they get it all.
 
     Raises:
         ModelFault: it names none of the three.
     """
     text = environment.get(SHARE, "").strip()
     try:
-        unset = Sharing.HEADS if endpoint.local else Sharing.CARDS
+        unset = Sharing.HEADS if all(endpoint.local for endpoint in endpoints) else Sharing.CARDS
         return Sharing(text) if text else unset
     except ValueError as error:
         known = ", ".join(Sharing)

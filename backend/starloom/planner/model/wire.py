@@ -12,7 +12,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import httpx2
 from anthropic import AsyncAnthropic
@@ -25,6 +25,7 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     UserPromptPart,
 )
@@ -40,7 +41,7 @@ from pydantic_ai.usage import RequestUsage
 
 from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.endpoint import Endpoint, Wire
-from starloom.planner.model.port import ModelFault, Reply, Turn
+from starloom.planner.model.port import ModelAway, ModelFault, Reply, ToolsRefused, Turn
 from starloom_protocol.vocabulary import Code
 
 Resolve = Callable[[str, int], Awaitable[str]]
@@ -50,6 +51,18 @@ BYTES_A_TOKEN = 3
 
 _MISREAD = (AttributeError, KeyError, TypeError, ValueError)
 """The exceptions of the libraries for JSON of another shape than the wire format promises."""
+
+_REFUSES_A_TOOL: Final = frozenset({400, 404, 422, 500, 501})
+_OF_TOOLS: Final = ("tool", "function", "jinja", "schema", "grammar")
+"""The words by which servers refuse a tool or its schema: Ollama, vLLM, llama-server, OpenRouter and others."""
+
+_NOBODY_BEHIND: Final = frozenset({502, 503, 504, 529})
+"""The statuses of a gateway that has no model behind it now."""
+
+_IN_PLAIN_TEXT: Final = "No tool is offered here: write the JSON object as the text of your answer, without a fence."
+_ENDPOINTS_MOST: Final = 64
+_without_tools: dict[tuple[str, str, Wire], None] = {}
+"""The endpoints that this process found to refuse tools, the oldest first."""
 
 _ASKED_FOR = {
     Stage.PLANNING: "Give the plan, a recipe with its values, one question, or why it cannot be done.",
@@ -152,14 +165,20 @@ class WiredModel:
     def __init__(self, endpoint: Endpoint, resolve: Resolve = resolve_once) -> None:
         self._endpoint = endpoint
         self._resolve = resolve
+        self._identity = (endpoint.url, endpoint.model, endpoint.wire)
+        self._plain = self._identity in _without_tools
 
     async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
         """Return the model's reply to the last turn.
 
         Raises:
+            ToolsRefused: the endpoint takes no tools; the next call offers none.
             ModelFault: no reply came, in time, size and form.
         """
         limits = self._endpoint.limits
+        plain = self._plain
+        if plain:
+            instructions = f"{instructions}\n{_IN_PLAIN_TEXT}"
         client = httpx2.AsyncClient(
             transport=_Guarded(self._endpoint, self._resolve),
             headers={"accept-encoding": "identity"},
@@ -174,20 +193,49 @@ class WiredModel:
                     _messages(instructions, turns, marked=self._endpoint.wire is Wire.ANTHROPIC),
                     model_settings=_settings(self._endpoint),
                     model_request_parameters=ModelRequestParameters(
-                        function_tools=[_answer_tool(stage)], allow_text_output=True
+                        function_tools=[] if plain else [_answer_tool(stage)], allow_text_output=True
                     ),
                 )
         except TimeoutError as error:
-            raise self._away(f"it did not answer within {limits.call_s:g} s") from error
+            raise self._absent(f"it did not answer within {limits.call_s:g} s") from error
         except ModelHTTPError as error:
-            raise self._away(_status_words(error.status_code)) from error
+            if not plain and _refuses_tools(error):
+                self._plain = True
+                raise self._refusal(error.status_code) from error
+            absent = error.status_code in _NOBODY_BEHIND
+            raise (self._absent if absent else self._away)(_status_words(error.status_code)) from error
         except (AgentRunError, UserError, httpx2.HTTPError, _TooMuch, *_MISREAD) as error:
-            raise self._away(_cause_words(error)) from error
+            words, absent = _cause_words(error)
+            raise (self._absent if absent else self._away)(words) from error
+        if plain:
+            _remember(self._identity)
         sent = len(instructions.encode()) + sum(len(turn.text.encode()) for turn in turns)
         return _reply(response, sent, priced=not self._endpoint.local)
 
     def _away(self, why: str) -> ModelFault:
-        return ModelFault(Code.MODEL_UNREACHABLE, f"the model {self._endpoint.model} at {self._endpoint.host}: {why}")
+        return ModelFault(Code.MODEL_UNREACHABLE, self._told(why))
+
+    def _absent(self, why: str) -> ModelAway:
+        return ModelAway(Code.MODEL_UNREACHABLE, self._told(why))
+
+    def _refusal(self, status: int) -> ToolsRefused:
+        why = self._told(f"it takes no tools ({status}), so it is asked in plain text")
+        return ToolsRefused(Code.MODEL_UNREACHABLE, why)
+
+    def _told(self, why: str) -> str:
+        return f"the model {self._endpoint.model} at {self._endpoint.host}: {why}"
+
+
+def _refuses_tools(error: ModelHTTPError) -> bool:
+    """Whether an error is about the tool that was offered; its words are only searched, never shown."""
+    said = str(error.body).casefold()
+    return error.status_code in _REFUSES_A_TOOL and any(word in said for word in _OF_TOOLS)
+
+
+def _remember(identity: tuple[str, str, Wire]) -> None:
+    _without_tools[identity] = None
+    while len(_without_tools) > _ENDPOINTS_MOST:
+        del _without_tools[next(iter(_without_tools))]
 
 
 def _model(endpoint: Endpoint, client: httpx2.AsyncClient) -> WireModel:
@@ -239,10 +287,13 @@ def _reply(response: ModelResponse, sent_bytes: int, *, priced: bool) -> Reply:
     # Declared a text, yet None where an endpoint sends an empty block.
     texts = [part.content or "" for part in response.parts if isinstance(part, TextPart)]
     text = "\n".join(calls or texts)
+    thought = sum(len(part.content.encode()) for part in response.parts if isinstance(part, ThinkingPart))
     # An endpoint that does not count, or says that nothing was used, must not keep the budget from filling.
     usage = RequestUsage(
         input_tokens=response.usage.input_tokens if response.usage.input_tokens > 0 else _tokens(sent_bytes),
-        output_tokens=response.usage.output_tokens if response.usage.output_tokens > 0 else _tokens(len(text.encode())),
+        output_tokens=response.usage.output_tokens
+        if response.usage.output_tokens > 0
+        else _tokens(len(text.encode()) + thought),
     )
     cached = max(response.usage.cache_read_tokens, 0)
     response = replace(response, usage=usage)
@@ -260,6 +311,18 @@ def _reply(response: ModelResponse, sent_bytes: int, *, priced: bool) -> Reply:
 def _tokens(size_bytes: int) -> int:
     """Return about how many tokens a text has; rather too many than too few, at least one."""
     return size_bytes // BYTES_A_TOKEN + 1
+
+
+def listed_price(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int | None:
+    """Return the millionths of a dollar that so many tokens would cost, None where the list has no such model."""
+    response = ModelResponse(
+        parts=[],
+        usage=RequestUsage(input_tokens=input_tokens, output_tokens=output_tokens),
+        model_name=endpoint.model,
+        provider_name=str(endpoint.wire),
+        provider_url=endpoint.url,
+    )
+    return _price(response) or None
 
 
 def _price(response: ModelResponse) -> int:
@@ -280,15 +343,17 @@ def _status_words(status: int) -> str:
     return f"it answered with the status {status}"
 
 
-def _cause_words(error: BaseException) -> str:
-    """Return a sentence without anything that an endpoint or a library wrote about the request."""
+def _cause_words(error: BaseException) -> tuple[str, bool]:
+    """Return a sentence without anything that an endpoint or a library wrote, and whether nobody was there."""
     seen: Any = error
     while seen is not None:
         if isinstance(seen, _TooMuch):
-            return str(seen)
+            return str(seen), False
         if isinstance(seen, httpx2.TimeoutException):
-            return "it did not answer in time"
+            return "it did not answer in time", True
         if isinstance(seen, httpx2.ConnectError):
-            return "it cannot be reached"
+            return "it cannot be reached", True
+        if isinstance(seen, httpx2.NetworkError | httpx2.RemoteProtocolError):
+            return "it hung up before its answer was whole", True
         seen = seen.__cause__ or seen.__context__
-    return "its answer does not have the form of a chat answer"
+    return "its answer does not have the form of a chat answer", False

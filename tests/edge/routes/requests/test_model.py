@@ -45,6 +45,35 @@ async def test_a_model_is_shown_without_its_key_tested_once_and_gets_what_no_rec
     assert (made.status_code, made.json()["state"]) == (202, "planning")
 
 
+async def test_every_host_that_a_role_sends_to_is_shown_without_its_key(tmp_path: Path) -> None:
+    file = tmp_path / "critic.key"
+    file.write_text("sk-critic")
+    file.chmod(0o600)
+    set_up: dict[str, Any] = {
+        "llm_url": "http://127.0.0.1:9/v1",
+        "llm_model": "near",
+        "llm_reviewer_url": "https://critics.test/v1",
+        "llm_reviewer_model": "large",
+        "llm_reviewer_key_file": file,
+        "llm_fallback_model": "small",
+    }
+    async with a_world(tmp_path, **set_up) as world, world.client() as http:
+        shown = await http.get(MODEL)
+    assert shown.json()["others"] == [
+        {"host": "critics.test", "model": "large", "role": "reviewer"},
+        {"host": "127.0.0.1:9", "model": "small", "role": "fallback"},
+    ]
+    assert shown.json()["share"] == "cards_and_file_heads"
+    assert "sk-critic" not in shown.text
+
+
+async def test_a_role_that_is_set_wrongly_is_told(tmp_path: Path) -> None:
+    set_up: dict[str, Any] = {"llm_url": "http://127.0.0.1:9/v1", "llm_model": "m", "llm_writer_url": "ftp://x"}
+    async with a_world(tmp_path, **set_up) as world, world.client() as http:
+        shown = (await http.get(MODEL)).json()
+    assert "STARLOOM_LLM_WRITER_URL must be" in shown["fault"]["reason"]
+
+
 async def test_near_words_go_to_the_model_and_never_on_the_clock(tmp_path: Path) -> None:
     near = Matched(Match.NEAR, (Candidate("photo-backup", "Back up pictures", 900),))
     async with fake_model(Say(tool={"kind": "cannot", "text": "no"})) as fake:

@@ -21,11 +21,11 @@ from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.context import date_words
 from starloom.planner.model.connecting import connect
-from starloom.planner.model.endpoint import Endpoint, endpoint_from
+from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoint_from, others_from
 from starloom.planner.model.kept import FILE as KEPT_FILE
 from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
 from starloom.planner.model.looking import looking_part
-from starloom.planner.model.port import ModelFault, Reply, Turn
+from starloom.planner.model.port import ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
 from starloom.planner.model.sharing import sharing_from
@@ -94,7 +94,9 @@ class ModelRoutes:
             kept = None if given else await asyncio.to_thread(kept_in, hub.settings.model_folder)
             told = in_force(hub.settings.llm_variables, hub.settings.model_folder)
             endpoint, budget = endpoint_from(told), budget_from(told)
-            share = sharing_from(told, endpoint) if endpoint is not None else Sharing.CARDS
+            others = others_from(told)
+            fallback = [others[ModelRole.FALLBACK]] if ModelRole.FALLBACK in others else []
+            share = sharing_from(told, endpoint, *fallback) if endpoint is not None else Sharing.CARDS
         except ModelFault as error:
             return json_reply({**shape, "fault": {"reason": error.fault.reason, "hint": error.fault.hint}})
         if endpoint is None:
@@ -108,6 +110,9 @@ class ModelRoutes:
                 "host": endpoint.host,
                 "key": bool(endpoint.key),
                 "model": endpoint.model,
+                "others": [
+                    {"host": other.host, "model": other.model, "role": str(role)} for role, other in others.items()
+                ],
                 "set": True,
                 "share": share,
                 "url": kept.url if kept is not None else None,
@@ -177,4 +182,4 @@ class ModelRoutes:
     async def _ask(self, endpoint: Endpoint) -> Reply:
         # Loading the libraries takes seconds, which no other caller should wait for.
         model = await asyncio.to_thread(connect, endpoint)
-        return await model.ask("You answer with one JSON object and nothing else.", [_TEST])
+        return await reply_of(model, "You answer with one JSON object and nothing else.", [_TEST])

@@ -1,0 +1,164 @@
+"""The imaginary world of a model's trial: three devices with their tools, one failed plan, and two results.
+
+Pure and fixed: a trial tells a model nothing about the devices, files and requests of its owner.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starloom.planner.cards import card_of
+from starloom.planner.fleet import FleetView
+from starloom.planner.model.answering import ResultSeen
+from starloom.planner.model.reviewed_plan import ReviewedPlan
+from starloom_protocol.entities import Attempt, Device, Head, Job, Offer, Selector, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.tool_results import built_in, name_of
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import (
+    Code,
+    ConstellationState,
+    DeviceLink,
+    Effect,
+    Profile,
+    Repeatability,
+    Sharing,
+    TaskState,
+)
+
+DESK: Final = "desk"
+STORE: Final = "attic"
+BOARD: Final = "garden"
+_LABELS: Final = {DESK: ["office"], STORE: ["storage", "server"], BOARD: ["garden"]}
+_NOW_MS: Final = 1_000_000
+_WRONG_FOLDER: Final = "/srv/phtos"
+RIGHT_FOLDER: Final = "/srv/photos"
+FAILED: Final = "pack"
+BUSIEST: Final = "thyme-api"
+ERRORS: Final = 1412
+
+_TEXT: Final = {"type": "string"}
+_COUNT: Final = {"type": "integer"}
+_PURE: Final = ((Effect.READ,), Repeatability.PURE)
+_REPEATS: Final = ((Effect.READ,), Repeatability.IDEMPOTENT)
+_WRITES: Final = ((Effect.WRITE,), Repeatability.IDEMPOTENT)
+_CHANGES: Final = ((Effect.CHANGE,), Repeatability.NEVER)
+_TOOLS: Final[dict[str, tuple[str, tuple[tuple[Effect, ...], Repeatability], dict[str, Any], tuple[str, ...]]]] = {
+    "archive.pack": ("Pack a folder into one file", _REPEATS, {"path": _TEXT}, ("path",)),
+    "disk.usage": ("Free room on a disk and the biggest folders", _PURE, {"path": _TEXT}, ()),
+    "fs.find": ("Find files by kind, name, words, size or age", _PURE, {"root": _TEXT, "what": _TEXT}, ()),
+    "log.search": ("Search the system's log", _PURE, {"contains": _TEXT, "since": _TEXT}, ()),
+    "notify": ("Show a notice on the screen", _WRITES, {"text": _TEXT}, ("text",)),
+    "process.list": (
+        "Running processes",
+        _PURE,
+        {"by": {"type": "string", "enum": ["cpu", "memory"]}, "limit": _COUNT},
+        (),
+    ),
+    "service.restart": ("Restart a service and see it run again", _CHANGES, {"name": _TEXT}, ("name",)),
+}
+
+
+def _offer() -> Offer:
+    results = built_in()
+    tools = [
+        ToolOffer(
+            args=canonical(
+                {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
+            ),
+            effects=list(effects),
+            name=name,
+            repeatability=repeatability,
+            returns=name_of(results[name]),
+            title=title,
+        )
+        for name, (title, (effects, repeatability), fields, required) in _TOOLS.items()
+    ]
+    return Offer(digest="trial", grants=["files:read", "service:restart"], slots=2, tools=tools)
+
+
+def trial_fleet() -> FleetView:
+    """Return the three imaginary devices with their tools."""
+    devices = {
+        f"d-{name}": Device(
+            id=f"d-{name}",
+            joined_ms=1,
+            key="trial",
+            labels=labels,
+            link=DeviceLink.ONLINE,
+            name=name,
+            os="linux",
+            profile=Profile.WORK,
+        )
+        for name, labels in _LABELS.items()
+    }
+    offer = _offer()
+    return FleetView.of(devices, dict.fromkeys(devices, offer))
+
+
+def failed_plan() -> ReviewedPlan:
+    """Return a plan whose first task failed for a mistyped folder; the message has the right one."""
+    store = Selector(id=f"d-{STORE}")
+    specs = {
+        FAILED: TaskSpec(
+            args=canonical({"path": _WRONG_FOLDER}), changed_in=1, device=store, id=FAILED, tool="archive.pack"
+        ),
+    }
+    said = f"{_WRONG_FOLDER} does not exist; there is {RIGHT_FOLDER}"
+    attempt = Attempt(
+        code=Code.TOOL_FAILED,
+        detail=said,
+        device=f"d-{STORE}",
+        ended_ms=_NOW_MS,
+        incarnation=1,
+        leased_ms=1,
+        repeatability=Repeatability.IDEMPOTENT,
+    )
+    record = TaskRecord(
+        attempt=1, code=Code.TOOL_FAILED, device=f"d-{STORE}", since_ms=_NOW_MS, started=1, state=TaskState.FAILED
+    )
+    head = Head(
+        author="model",
+        created_ms=1,
+        id="trial",
+        name="Pack the photos",
+        request=f"Pack the folder of photos of {STORE}",
+        state=ConstellationState.ACTIVE,
+        version=1,
+    )
+    return ReviewedPlan(
+        head=head,
+        job=Job(id="review-1", kind="review", opened_ms=_NOW_MS, tasks=[f"{FAILED}/1"]),
+        specs=specs,
+        tasks={FAILED: record},
+        groups={},
+        attempts={f"{FAILED}/1": attempt},
+        items={},
+        deps=(),
+        rules=(),
+        devices={f"d-{name}": name for name in _LABELS},
+        now_ms=_NOW_MS,
+        sharing=Sharing.HEADS,
+    )
+
+
+def two_results() -> list[ResultSeen]:
+    """Return the results of two searches, of which one found far more errors."""
+    found = {DESK: {"service": "print-room", "errors": 37}, STORE: {"service": BUSIEST, "errors": ERRORS}}
+    return [_result(name, value) for name, value in found.items()]
+
+
+def _result(device: str, value: dict[str, Any]) -> ResultSeen:
+    name = f"errors-{device}"
+    spec = TaskSpec(changed_in=1, device=Selector(id=f"d-{device}"), id=name, tool="log.search")
+    record = TaskRecord(attempt=1, device=f"d-{device}", since_ms=_NOW_MS, started=1, state=TaskState.SUCCEEDED)
+    text = canonical(value)
+    attempt = Attempt(
+        device=f"d-{device}",
+        ended_ms=_NOW_MS,
+        incarnation=1,
+        leased_ms=1,
+        repeatability=Repeatability.PURE,
+        value=text,
+    )
+    card = card_of(spec, record, attempt, device=device, now_ms=_NOW_MS, sharing=Sharing.HEADS)
+    return ResultSeen(card, parse(text), f"Errors on {device}")

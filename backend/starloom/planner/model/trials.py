@@ -1,0 +1,249 @@
+"""The trial of a model: five plans, one review and one answer about an imaginary fleet, each judged by code.
+
+Owns the requests, what is expected of each answer, and what the outcome says about the model. A plan passes the check
+that any plan passes, and an expectation beside it. Nothing of a trial is run, and no model judges another. Has no clock
+and no wire: the caller gives the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from starloom.core.placement.selection import selects
+from starloom.planner.fleet import FleetView
+from starloom.planner.model.answering import AnswerTalk, answer_parts
+from starloom.planner.model.answers import Stage
+from starloom.planner.model.planning import Conversation, Planned
+from starloom.planner.model.port import Model, ModelFault, Reply, Turn
+from starloom.planner.model.prompt import PromptPart
+from starloom.planner.model.reading import Asked, Looked
+from starloom.planner.model.reviewing import Review, ReviewTalk, review_parts
+from starloom.planner.model.trial_world import (
+    BUSIEST,
+    DESK,
+    ERRORS,
+    FAILED,
+    RIGHT_FOLDER,
+    STORE,
+    failed_plan,
+    trial_fleet,
+    two_results,
+)
+from starloom_protocol.edits import AddTask, LoweredPlan, Supersede
+from starloom_protocol.entities import Fault, TaskSpec
+from starloom_protocol.spec_records import Condition
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Code, Gate, Op, Sharing
+
+CALLS_MOST: Final = 40
+"""Seven requests with all their repairs stay below it."""
+ANSWER_TOKENS: Final = 400
+"""The estimate for one answer; a model that thinks writes more."""
+SIMPLE_PLANS: Final = 3
+_ANSWER_REQUEST: Final = "Which service has the most errors, and how many?"
+_SENTENCE: Final = "2 tasks are done."
+
+Check = Callable[[LoweredPlan], str]
+"""Returns what is missing in a plan, empty if nothing is."""
+
+
+@dataclass(frozen=True)
+class PlanTrial:
+    """One request for a plan; `check` None: the right answer is a question."""
+
+    name: str
+    words: str
+    check: Check | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one trial; `missing` is empty if the model passed it."""
+
+    name: str
+    stage: Stage
+    missing: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the model did what was expected."""
+        return not self.missing
+
+
+def _tool(plan: LoweredPlan) -> str:
+    found = _calls(plan, "process.list")
+    return "" if found and _only_on(found, DESK) else f"process.list on {DESK} and nowhere else"
+
+
+def _device(plan: LoweredPlan) -> str:
+    found = _calls(plan, "disk.usage")
+    return "" if found and _only_on(found, STORE) else f"disk.usage on {STORE}, the machine with the label storage"
+
+
+def _order(plan: LoweredPlan) -> str:
+    first, then = _calls(plan, "fs.find"), _calls(plan, "archive.pack")
+    if first and then and any(_waits(plan, first, then, gate) for gate in (Gate.SUCCESS, Gate.DATA, Gate.OUTPUT)):
+        return ""
+    return "archive.pack that waits for the success of fs.find"
+
+
+def _condition(plan: LoweredPlan) -> str:
+    first, then = _calls(plan, "disk.usage"), _calls(plan, "notify")
+    gated = any(
+        _is_full(gate.condition) and gate.source in _ids(first) and gate.target in _ids(then)
+        for gate in plan.dependencies
+    )
+    ruled = not then and any(_is_full(rule.condition) and rule.task in _ids(first) for rule in plan.rules)
+    return "" if gated or ruled else "notify only if /used_percent of disk.usage is above 90"
+
+
+def _is_full(condition: Condition | None) -> bool:
+    return condition is not None and condition.output == "/used_percent" and condition.op in (Op.GT, Op.GE)
+
+
+PLANS: Final = (
+    PlanTrial("the right tool", f"Which programs use the most memory on {DESK}?", _tool),
+    PlanTrial("the right device", "How full is the disk of the machine for storage?", _device),
+    PlanTrial(
+        "a dependency",
+        f"Find all CSV files in the folder reports of {DESK}. If that has succeeded, pack the folder reports there.",
+        _order,
+    ),
+    PlanTrial(
+        "a condition",
+        f"Look how full the disk of {STORE} is. Only if more than 90 percent is used, show me a notice on {DESK}.",
+        _condition,
+    ),
+    PlanTrial("a question where one is needed", "Restart it.", None),
+)
+
+
+async def try_plan(model: Model, trial: PlanTrial) -> Outcome:
+    """Have one plan made and judged."""
+    made = await _conversation(model, trial.words).plan()
+    return Outcome(trial.name, Stage.PLANNING, _judged(trial, made))
+
+
+async def try_review(model: Model) -> Outcome:
+    """Have one failed plan reviewed; the message of its task has the right folder."""
+    review = await ReviewTalk(model, failed_plan(), trial_fleet()).look()
+    return Outcome("mending a failed task", Stage.REVIEWING, _mended(review))
+
+
+async def try_answer(model: Model) -> Outcome:
+    """Have one answer in words written and held against its results."""
+    words = await AnswerTalk(model, _ANSWER_REQUEST, _SENTENCE, two_results()).write()
+    missing = words.reason
+    if not missing and words.struck:
+        missing = f"a sentence that its results show, in place of: {words.struck[0]}"
+    figures = words.words.replace(",", "").replace(".", "").replace(" ", "")
+    if not missing and (BUSIEST not in words.words or str(ERRORS) not in figures):
+        missing = f"{BUSIEST} with its {ERRORS} errors"
+    return Outcome("an answer in words", Stage.ANSWERING, missing)
+
+
+def all_trials() -> list[tuple[Stage, Callable[[Model], Awaitable[Outcome]]]]:
+    """Return the seven trials with their stage, in order."""
+    plans = [(Stage.PLANNING, _bound(trial)) for trial in PLANS]
+    return [*plans, (Stage.REVIEWING, try_review), (Stage.ANSWERING, try_answer)]
+
+
+def expected_bytes() -> dict[Stage, list[int]]:
+    """Return the size of the first prompt of each trial, by stage."""
+    planning = [_size(_conversation(_Silent(), trial.words).parts) for trial in PLANS]
+    return {
+        Stage.PLANNING: planning,
+        Stage.REVIEWING: [_size(review_parts(failed_plan(), trial_fleet()))],
+        Stage.ANSWERING: [_size(answer_parts(_ANSWER_REQUEST, _SENTENCE, two_results()))],
+    }
+
+
+def uses(outcomes: list[Outcome]) -> dict[Stage, str]:
+    """Return in words what the model can be used for, by stage."""
+    by_stage = {stage: [item for item in outcomes if item.stage is stage] for stage in Stage}
+    return {stage: _use(stage, found) for stage, found in by_stage.items() if found}
+
+
+_NAMES: Final = {Stage.PLANNING: "plans", Stage.REVIEWING: "reviews", Stage.ANSWERING: "answers in words"}
+
+
+def _use(stage: Stage, outcomes: list[Outcome]) -> str:
+    right, name = sum(item.passed for item in outcomes), _NAMES[stage]
+    if right == len(outcomes):
+        return f"{name}: yes ({right} of {len(outcomes)})"
+    if right >= SIMPLE_PLANS:
+        return f"{name}: simple ones, read each before you allow it ({right} of {len(outcomes)})"
+    return f"{name}: no ({right} of {len(outcomes)})"
+
+
+class _Silent:
+    """Stands for a model where only the size of a prompt is wanted."""
+
+    async def ask(self, _instructions: str, _turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
+        raise ModelFault(Code.MODEL_NOT_SET, f"no model is asked at this stage ({stage})")
+
+
+def _bound(trial: PlanTrial) -> Callable[[Model], Awaitable[Outcome]]:
+    return lambda model: try_plan(model, trial)
+
+
+def _conversation(model: Model, words: str) -> Conversation:
+    # No looks: there is no device that could answer them.
+    return Conversation(model, words, {}, trial_fleet(), sharing=Sharing.NAMES)
+
+
+def _judged(trial: PlanTrial, made: Planned) -> str:
+    if isinstance(made, Fault):
+        return made.reason
+    if trial.check is None:
+        return "" if isinstance(made, Asked) else "a question: the request names neither a service nor a device"
+    if isinstance(made, Asked):
+        return f"a plan, in place of the question: {made.text}"
+    if isinstance(made, Looked):
+        return "a plan, in place of a look"
+    missing = trial.check(made)
+    return f"the plan is valid and lacks {missing}" if missing else ""
+
+
+def _mended(review: Review) -> str:
+    if not review.operations:
+        return review.wish or review.reason
+    specs = {item.spec.id: item.spec for item in review.operations if isinstance(item, AddTask)}
+    for item in review.operations:
+        if isinstance(item, Supersede) and item.task == FAILED and item.by in specs:
+            spec = specs[item.by]
+            if spec.tool == "archive.pack" and parse(spec.args).get("path") == RIGHT_FOLDER:
+                return ""
+    return f"the edit is valid and lacks archive.pack of {RIGHT_FOLDER} that supersedes {FAILED}"
+
+
+def _calls(plan: LoweredPlan, tool: str) -> list[TaskSpec]:
+    return [spec for spec in plan.specs if spec.tool == tool]
+
+
+def _ids(specs: list[TaskSpec]) -> set[str]:
+    return {spec.id for spec in specs}
+
+
+def _waits(plan: LoweredPlan, first: list[TaskSpec], then: list[TaskSpec], gate: Gate) -> bool:
+    return any(
+        item.source in _ids(first) and item.target in _ids(then) and item.gate is gate for item in plan.dependencies
+    )
+
+
+def _only_on(specs: list[TaskSpec], name: str) -> bool:
+    fleet = trial_fleet()
+    return all(_chosen(spec, fleet) == {name} for spec in specs)
+
+
+def _chosen(spec: TaskSpec, fleet: FleetView) -> set[str]:
+    """Return the devices that a task may run on; a group over devices runs on each that fits."""
+    selector = spec.device or (spec.for_each.devices if spec.for_each is not None else None)
+    devices = [(device.name, fleet.records[device.id], device.tools) for device in fleet.devices]
+    return {name for name, record, tools in devices if selector is None or selects(selector, record, tools)}
+
+
+def _size(parts: list[PromptPart]) -> int:
+    return sum(len(part.text.encode()) for part in parts)

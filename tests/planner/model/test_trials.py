@@ -1,0 +1,110 @@
+"""The trial of a model: what passes, what each failure says, and that nothing of the owner is in its prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from starloom.planner.model.answers import Stage
+from starloom.planner.model.port import Reply, Turn
+from starloom.planner.model.trial_world import DESK, STORE, trial_fleet
+from starloom.planner.model.trials import CALLS_MOST, Outcome, all_trials, expected_bytes, uses
+from tests.models import tried
+from tests.models.server import Json
+from tests.models.tried import RIGHT, answered
+
+
+class Answering:
+    """A model without a wire."""
+
+    def __init__(self, answers: Json) -> None:
+        self._answers = {**RIGHT, **answers}
+        self.asked: list[str] = []
+
+    async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
+        self.asked.append("\n".join((instructions, *(turn.text for turn in turns))))
+        return Reply(answered(self.asked[-1], self._answers))
+
+
+async def outcomes(answers: Json) -> tuple[list[Outcome], Answering]:
+    model = Answering(answers)
+    return [await trial(model) for _, trial in all_trials()], model
+
+
+async def test_a_good_model_passes_all_seven_with_one_call_each() -> None:
+    found, model = await outcomes({})
+    assert [item.missing for item in found] == [""] * 7
+    assert len(model.asked) == 7
+    assert list(uses(found).values()) == [
+        "plans: yes (5 of 5)",
+        "reviews: yes (1 of 1)",
+        "answers in words: yes (1 of 1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "told"),
+    [
+        (tried.TOOL_WORDS, tried.plan(tried.task("a", "disk.usage", DESK)), "lacks process.list on desk"),
+        (tried.TOOL_WORDS, tried.plan({"id": "a", "tool": "process.list"}), "lacks process.list on desk and nowhere"),
+        (tried.DEVICE_WORDS, tried.plan(tried.task("a", "disk.usage", DESK)), "the machine with the label storage"),
+        (tried.ORDER_WORDS, tried.plan(tried.FIND, tried.PACK), "waits for the success of fs.find"),
+        (tried.CONDITION_WORDS, tried.plan(tried.USAGE, tried.TELL), "only if /used_percent"),
+        (
+            tried.CONDITION_WORDS,
+            tried.plan(
+                tried.USAGE,
+                tried.TELL,
+                dependencies=[{"from": "look", "to": "tell", "when": {**tried.FULL, "op": "lt"}}],
+            ),
+            "is above 90",
+        ),
+        (tried.QUESTION_WORDS, tried.plan(tried.USAGE), "a question"),
+        (tried.TOOL_WORDS, {"kind": "question", "text": "Which programs?"}, "in place of the question: Which programs"),
+        (tried.TOOL_WORDS, tried.plan(tried.task("a", "ps.list", DESK)), "after 2 repairs"),
+        (tried.REVIEW_WORDS, {"kind": "no_change"}, "no change"),
+        (
+            tried.REVIEW_WORDS,
+            {"kind": "edit", "text": "again", "operations": [{"add_task": tried.MENDED}]},
+            "that supersedes pack",
+        ),
+        (tried.ANSWER_WORDS, {"kind": "answer", "text": "thyme-api has 99 errors [1].", "cites": []}, "99"),
+        (tried.ANSWER_WORDS, {"kind": "cannot", "text": "no idea"}, "no idea"),
+    ],
+)
+async def test_each_failure_is_named(words: str, answer: Json, told: str) -> None:
+    found, model = await outcomes({words: answer})
+    (failed,) = [item for item in found if not item.passed]
+    assert told in failed.missing
+    assert len(model.asked) <= CALLS_MOST
+
+
+async def test_a_rule_that_tells_under_the_condition_is_right_too() -> None:
+    rule = {
+        "name": "full",
+        "reason": "the disk is nearly full",
+        "when": {"task": "look", "event": "succeeded", **tried.FULL},
+        "edit": [{"add_task": tried.TELL}],
+    }
+    found, _ = await outcomes({tried.CONDITION_WORDS: tried.plan(tried.USAGE, rules=[rule])})
+    assert all(item.passed for item in found), found
+
+
+async def test_a_model_that_fails_two_plans_is_for_simple_ones() -> None:
+    wrong = tried.plan(tried.task("a", "log.search", DESK))
+    found, _ = await outcomes({tried.TOOL_WORDS: wrong, tried.ORDER_WORDS: wrong})
+    assert uses(found)[Stage.PLANNING].startswith("plans: simple ones")
+    found, _ = await outcomes(dict.fromkeys(RIGHT, wrong))
+    assert [told.partition(" (")[0] for told in uses(found).values()] == [
+        "plans: no",
+        "reviews: no",
+        "answers in words: no",
+    ]
+
+
+async def test_the_whole_prompt_is_known_before_and_names_only_the_imaginary_devices() -> None:
+    _, model = await outcomes({})
+    sizes = [size for stage in expected_bytes().values() for size in stage]
+    assert all(abs(len(asked.encode()) - size) < 100 for asked, size in zip(model.asked, sizes, strict=True))
+    assert {device.name for device in trial_fleet().devices} == {DESK, STORE, "garden"}
