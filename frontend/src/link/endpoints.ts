@@ -340,6 +340,8 @@ export interface ModelDocument {
   fault?: { reason: string; hint: string };
   host?: string;
   model?: string;
+  /** Models of a reviewer, a writer or a fallback of their own; the hub's settings name them. */
+  others?: { role: string; model: string; host: string }[];
   wire?: string;
   key?: boolean;
   share?: Sharing;

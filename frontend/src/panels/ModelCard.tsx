@@ -50,6 +50,9 @@ export function ModelCard() {
               )}
             </span>
             <span className="sub small">{found.set ? used(found) : missing(found)}</span>
+            {found.others?.map(({ role, model, host }) => (
+              <span key={role} className="sub small">{`As ${role}: ${model} at ${host}`}</span>
+            ))}
           </div>
           {editing && (
             <ModelForm
@@ -72,10 +75,10 @@ export function ModelCard() {
             <details className="wide">
               <summary>What leaves this machine</summary>
               <p className="small">
-                {found.set ? `Only to ${found.host}, and only` : "Nothing while no model is set. Then only"} for words
-                that no recipe fits, with up to five of your earlier requests. A model that looks first gets a card of
-                each look. A review gets the plan with its arguments, the messages of tasks and cards of their results,
-                and the answer in words is written from such cards. The parts, for an example:
+                {found.set ? `Only to ${hostsOf(found)}, and only` : "Nothing while no model is set. Then only"} for
+                words that no recipe fits, with up to five of your earlier requests. A model that looks first gets a
+                card of each look. A review gets the plan with its arguments, the messages of tasks and cards of their
+                results, and the answer in words is written from such cards. The parts, for an example:
               </p>
               {found.parts.map((part) => (
                 <details key={part.title}>
@@ -89,6 +92,11 @@ export function ModelCard() {
       )}
     </section>
   );
+}
+
+/** Every host that a call may go to, each once. */
+export function hostsOf({ host = "", others = [] }: Pick<ModelDocument, "host" | "others">): string {
+  return [...new Set([host, ...others.map((other) => other.host)])].join(", ");
 }
 
 function used({ budget, given, key, share, spent_today: spent }: ModelDocument): string {
