@@ -24,10 +24,10 @@ from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, al
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom_protocol.vocabulary import CODES, Code
 
-ROLES: Final = {
-    Stage.PLANNING: ModelRole.PLANNER,
-    Stage.REVIEWING: ModelRole.REVIEWER,
-    Stage.ANSWERING: ModelRole.WRITER,
+STAGES: Final = {
+    ModelRole.PLANNER: Stage.PLANNING,
+    ModelRole.REVIEWER: Stage.REVIEWING,
+    ModelRole.WRITER: Stage.ANSWERING,
 }
 BYTES_A_TOKEN: Final = 3
 _FIX: Final = "Use a larger model for this, or a recipe, rows or a plan of your own, which need none."
@@ -147,7 +147,7 @@ def endpoints_of(settings: Settings) -> dict[Stage, Endpoint]:
         ModelFault: the settings of one are wrong.
     """
     told = in_force(settings.llm_variables, settings.model_folder)
-    found = {stage: endpoint_from(told, role) for stage, role in ROLES.items()}
+    found = {stage: endpoint_from(told, role) for role, stage in STAGES.items()}
     return {stage: endpoint for stage, endpoint in found.items() if endpoint is not None}
 
 
@@ -164,7 +164,7 @@ def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:
         prompts = [size // BYTES_A_TOKEN for stage in stages for size in sizes[stage]]
         written = ANSWER_TOKENS * len(prompts)
         price = price_of(endpoint, sum(prompts), written)
-        roles = ", ".join(ROLES[stage] for stage in stages)
+        roles = ", ".join(role for role, stage in STAGES.items() if stage in stages)
         lines.append(
             f"{endpoint.model} at {endpoint.host} ({roles}): about {sum(prompts) + written:,} tokens in {len(prompts)} "
             f"calls, {_price_words(endpoint, price)}"
