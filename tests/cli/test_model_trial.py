@@ -10,6 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from starloom.cli.commands import build
+from starloom.cli.model_trial import Report, Used, announced
+from starloom.planner.model.answers import Stage
+from starloom.planner.model.endpoint import Endpoint
 from starloom.planner.model.trials import CALLS_MOST
 from tests.models.modes import REFUSES_TOOLS
 from tests.models.server import FakeModel, Json, Say, without_tools
@@ -131,3 +134,14 @@ def test_without_a_model_it_says_how_to_set_one() -> None:
 def test_other_subjects_and_options_are_refused() -> None:
     assert CliRunner().invoke(build(), ["doctor", "fleet"]).exit_code == 2
     assert doctor("--whole").exit_code == 2
+
+
+def test_a_price_that_is_not_known_is_never_told_as_nothing() -> None:
+    used = Used(calls=7, input_tokens=700, output_tokens=140, seconds=7.0)
+    told = Report(used=used, price_known=False)
+    assert "140 written, at a price that is not known here, 1.0 s a call" in told.lines()[-1]
+    assert told.document()["used"]["price_known"] is False
+    far = {stage: Endpoint("https://models.test/v1", "strange") for stage in Stage}
+    assert "at a price that is not known here" in announced(far)[1]
+    known = {stage: Endpoint("https://api.openai.com/v1", "gpt-4o") for stage in Stage}
+    assert "dollars" in announced(known)[1]

@@ -68,6 +68,7 @@ class Report:
     uses: list[str] = field(default_factory=list)
     costs: list[Used] = field(default_factory=list)
     used: Used = field(default_factory=Used)
+    price_known: bool = True
 
     @property
     def good(self) -> bool:
@@ -79,16 +80,17 @@ class Report:
         costs = [cost.document() for cost in self.costs] + [{}] * (len(self.findings) - len(self.costs))
         rows = zip(self.findings, costs, strict=True)
         items = [{**finding.document(), **cost} for finding, cost in rows]
-        return {"items": items, "uses": self.uses, "used": self.used.document()}
+        return {"items": items, "uses": self.uses, "used": {**self.used.document(), "price_known": self.price_known}}
 
     def lines(self) -> list[str]:
         """Return what it comes to, in words."""
         if not self.used.calls:
             return []
         used = self.used
+        money = f"{used.micros / MICROS:.4f} dollars" if self.price_known else "at a price that is not known here"
         told = (
             f"Together: {used.calls} calls, {used.input_tokens:,} tokens read ({used.cached_tokens:,} of them kept "
-            f"from before) and {used.output_tokens:,} written, {used.micros / MICROS:.4f} dollars, "
+            f"from before) and {used.output_tokens:,} written, {money}, "
             f"{used.seconds / used.calls:.1f} s a call."
         )
         return ["It can be used for", *(f"  {use}" for use in self.uses), told]
@@ -198,6 +200,7 @@ async def _tried(
     gone = [endpoint for endpoint, model in counted.items() if model.away]
     tried = [item for item in outcomes if endpoints[item.stage] not in gone]
     report.uses = list(uses(tried).values())
+    report.price_known = all(price_of(endpoint, 1000, 1000) is not None for endpoint in models)
     return report
 
 
