@@ -51,7 +51,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 @dataclass(frozen=True)
 class Script:
-    """What a scripted model says in one task."""
+    """The lines of a scripted model in one task, with the gold plan that a line may say."""
 
     lines: tuple[Line, ...]
     gold: Mapping[str, Any] = field(default_factory=dict)

@@ -192,6 +192,6 @@ def _handler(server: ScriptServer, authorization: str) -> type[BaseHTTPRequestHa
             self.wfile.write(body)
 
         def log_message(self, *_args: Any) -> None:
-            """Say nothing: the faults of a transcript are told by `end`."""
+            """Write nothing: `end` tells the faults of a transcript."""
 
     return Handler
