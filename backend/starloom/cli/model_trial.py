@@ -1,7 +1,7 @@
 """`starloom doctor model`: asks the set models seven known requests, and reports what they can be used for.
 
-The requests are about imaginary devices, so nothing of this fleet leaves. The costs are named before the first call. Nothing
-is counted in the hub's budget, and nothing here decides what a model may do.
+The requests are about imaginary devices, so nothing of this fleet leaves. The costs are named before the first call.
+Nothing is counted in the hub's budget, and nothing here decides what a model may do.
 """
 
 from __future__ import annotations
