@@ -22,7 +22,7 @@ from starloom.lab.ports import free_port
 from tests.recipes.fleet import Fleet
 from tests.waiting import PATIENCE_S, until
 
-TOOLS = ["devices", "recipes", "preview", "submit", "watch", "result", "why", "propose_edit"]
+TOOLS = ["devices", "recipes", "preview", "submit", "watch", "result", "why", "report", "propose_edit"]
 
 
 def plan(**more: Any) -> dict[str, Any]:
