@@ -13,7 +13,7 @@ from tests.models.server import FakeModel, Json, Reading, Say, fake_model
 from tests.recipes.fleet import Fleet, Running
 
 WORDS = "Make one report of sales per region from the CSVs on my two machines"
-NORTH = "region,sales\nnorth,120\nsouth,30\n"
+NORTH = "region,sales\nnorth,48213\nsouth,30\n"
 SOUTH = "Gebiet;Umsatz\nnorth;7\nsouth;5\n"
 LOOK = {
     "kind": "look",
@@ -90,10 +90,10 @@ async def test_one_report_of_two_files_with_other_headers_is_right_at_once(fleet
         assert len(fake.asked) == 3
     assert answer.state == "succeeded", answer.told()
     found = {row["region"]: row["sales"] for row in answer.rows("Sales")}
-    assert found == {"north": 127.0, "south": 35.0}
+    assert found == {"north": 48220.0, "south": 35.0}
     told = json.dumps([asked["messages"][1:] for asked in fake.asked])
     assert "Umsatz" in told
-    assert "120" not in told
+    assert "48213" not in told
     looks = [name for name, spec in answer.view.specs.items() if spec.look]
     assert looks == ["look-1-1", "look-1-2"]
     assert "Sales is done: 5 tasks" in answer.sentence
@@ -115,7 +115,7 @@ async def test_a_worker_killed_while_devices_are_looked_at_is_replaced_and_nothi
     assert answer.state == "succeeded", answer.told()
     jobs = answer.view.each("job", Job)
     assert [job.calls for job in jobs.values() if job.kind == "plan"] == [1, 1]
-    assert {row["region"]: row["sales"] for row in answer.rows("Sales")} == {"north": 127, "south": 35}
+    assert {row["region"]: row["sales"] for row in answer.rows("Sales")} == {"north": 48220, "south": 35}
 
 
 def _begun_with_a_device_off(fleet: Fleet) -> Running:
