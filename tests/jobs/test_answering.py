@@ -15,7 +15,7 @@ from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.recorded import RecordedModel, replies_in
-from starloom_protocol.vocabulary import Code, ConstellationState, Outcome
+from starloom_protocol.vocabulary import Code, ConstellationState, Outcome, Sharing
 from tests import builders
 from tests.jobs.test_modelling import READING, Hub, answer, models, plan, review, says
 from tests.models.server import FakeModel, Say, fake_model
@@ -140,6 +140,45 @@ async def test_recipe_without_a_model_waits_for_no_words() -> None:
     hub.driver.run(value=VALUE)
     assert constellation.head.state is ConstellationState.SUCCEEDED
     assert not constellation.jobs
+
+
+async def test_request_that_shares_names_alone_is_answered_by_the_engine() -> None:
+    hub = Hub()
+    request = i.RequestReceived(
+        id="r", by="person:ann", constellation="c1", request="which service fails?", sharing=Sharing.NAMES
+    )
+    assert not hub.driver.do(request).faults
+    constellation: Any = hub.driver.shard.constellations["c1"]
+    async with fake_model(ONE, words("db has 1412 errors [1].", ("look", ""))) as fake:
+        await plan(hub, models(fake, hub))
+        (dispatch,) = hub.driver.take()
+        hub.driver.result(dispatch, VALUE)
+        await answer(hub, models(fake, hub))
+        assert len(fake.asked) == 1
+    assert constellation.head.state is ConstellationState.SUCCEEDED
+    assert not constellation.tables["answer"][""].words
+
+
+async def test_request_that_shares_cards_keeps_the_content_of_a_local_model_out() -> None:
+    hub = Hub()
+    request = i.RequestReceived(
+        id="r", by="person:ann", constellation="c1", request="which service fails?", sharing=Sharing.CARDS
+    )
+    assert not hub.driver.do(request).faults
+    async with fake_model(ONE, Say(tool={"kind": "cannot", "text": "no content"})) as fake:
+        await plan(hub, models(fake, hub))
+        (dispatch,) = hub.driver.take()
+        hub.driver.result(dispatch, VALUE)
+        await answer(hub, models(fake, hub))
+        assert "1412" not in str(fake.asked[-1])
+
+
+async def test_words_hold_no_signs_that_steer_a_terminal() -> None:
+    hub = Hub()
+    async with fake_model(ONE, words("The service \x1b[2Jdb fails.", ("look", "/rows/0"))) as fake:
+        constellation = await ended(hub, fake)
+        await answer(hub, models(fake, hub))
+    assert "\x1b" not in constellation.tables["answer"][""].words
 
 
 async def test_each_call_is_recorded_with_both_texts(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse
-from starloom.planner.cards import card_of
+from starloom.planner.cards import card_of, scrubbed
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.endpoint import ModelRole
+from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Answer, Attempt, Device, GroupRecord, Head, TaskRecord, TaskSpec, decode_entity
@@ -66,6 +67,9 @@ class AnswerJobs:
             return Words(reason=error.fault.reason)
         if owned is None:
             return Words(reason="no model is set")
+        sharing = narrower(owned.sharing, seen.head.sharing)
+        if sharing is Sharing.NAMES:
+            return Words(reason="no result is shared with a model, so it has nothing to tell")
         purse = Purse(
             reads,
             inbox,
@@ -75,9 +79,9 @@ class AnswerJobs:
             now_s=self._models.now_s,
             worker=self._worker,
         )
-        results = [await self._result(seen, task, owned.sharing) for task in seen.tasks()]
+        results = [await self._result(seen, task, sharing) for task in seen.tasks()]
         model = self._models.recorded(owned, purse)
-        return await AnswerTalk(model, seen.head.request, seen.sentence, results).write()
+        return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
 
     async def _result(self, seen: _Ended, task: str, sharing: Sharing) -> ResultSeen:
         attempt = seen.attempt(task)
