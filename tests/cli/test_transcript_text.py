@@ -55,3 +55,10 @@ async def test_recording_is_what_a_recorded_model_reads() -> None:
     model = RecordedModel(replies_in(raw.splitlines()), "it")
     reply = await model.ask("how", [Turn("starloom", "first\nsecond")], Stage.ANSWERING)
     assert reply.text == "It is db."
+
+
+def test_signs_that_steer_a_terminal_are_written_out() -> None:
+    prompt = prompt_text("how", [Turn("starloom", "a\x1b[2Jb\tc")], Stage.PLANNING)
+    call: Any = {"call": {"asked_ms": 1, "job": "plan-1", "stage": "planning"}, "prompt_text": prompt}
+    shown = list(lines("c-1", {"calls": [{**call, "reply_text": reply_text(Reply("\x1b]0;x\x07"))}]}))
+    assert shown[1:] == ["   told: a\\x1b[2Jb\\tc", "   said: \\x1b]0;x\\x07"]

@@ -152,8 +152,9 @@ def transcript(
     if run.as_json:
         run.emit(found)
         return
+    # Not by `say`: these are texts of others, and commands in them stay as they were sent.
     for line in lines(chosen, found):
-        say(line)
+        print(line)
 
 
 def report(run: Invocation, identity: IdArgument = None) -> None:

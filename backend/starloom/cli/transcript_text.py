@@ -22,7 +22,7 @@ def lines(constellation: str, found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{number}. {_STAGES.get(call['stage'], call['stage'])}: {_head(call)}"
         yield from _indented(_asked(item.get("prompt_text")), "told")
         if call.get("fault"):
-            yield f"   no reply: {call['fault']}"
+            yield f"   no reply: {_shown(call['fault'])}"
         else:
             yield from _indented(_replied(item.get("reply_text")), "said")
 
@@ -47,9 +47,14 @@ def _replied(text: str | None) -> str:
 
 
 def _indented(text: str, who: str) -> Iterator[str]:
-    first, *rest = text.splitlines() or [""]
+    first, *rest = map(_shown, text.splitlines() or [""])
     yield f"   {who}: {first}"
     yield from (f"         {line}" for line in rest)
+
+
+def _shown(line: str) -> str:
+    """Return a line whose signs that steer a terminal are written out: a file or a model may have put them there."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
 
 
 def recording(found: Mapping[str, Any]) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
-from starloom.jobs.modelling import ModelJobs, Purse
+from starloom.jobs.modelling import ModelJobs
 from starloom.planner.cards import card_of, scrubbed
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.endpoint import ModelRole
@@ -70,17 +70,8 @@ class AnswerJobs:
         sharing = narrower(owned.sharing, seen.head.sharing)
         if sharing is Sharing.NAMES:
             return Words(reason="no result is shared with a model, so it has nothing to tell")
-        purse = Purse(
-            reads,
-            inbox,
-            owned.budget,
-            constellation=seen.head.id,
-            job=job,
-            now_s=self._models.now_s,
-            worker=self._worker,
-        )
         results = [await self._result(seen, task, sharing) for task in seen.tasks()]
-        model = self._models.recorded(owned, purse)
+        model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job, worker=self._worker)
         return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
 
     async def _result(self, seen: _Ended, task: str, sharing: Sharing) -> ResultSeen:

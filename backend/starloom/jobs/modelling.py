@@ -94,8 +94,11 @@ class ModelJobs:
             others[0] if others else None,
         )
 
-    def recorded(self, owned: Owned, purse: Purse) -> Model:
-        """Return the model for one job: each call is paid for by `purse`, and its texts are kept."""
+    def for_job(
+        self, owned: Owned, reads: ReadPort, inbox: InboxPort, *, constellation: str, job: str, worker: str
+    ) -> Model:
+        """Return the model for one claimed job: each call is paid for in the log, and its texts are kept."""
+        purse = Purse(reads, inbox, owned.budget, constellation=constellation, job=job, now_s=self.now_s, worker=worker)
         return _RecordedModel(owned, purse, self.artifacts, self.now_s)
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
 from starloom.jobs.claiming import NotOurs, ask
-from starloom.jobs.modelling import ModelJobs, Purse, asked_before, questions_in
+from starloom.jobs.modelling import ModelJobs, asked_before, questions_in
 from starloom.planner.catalogue import Catalogue, load_catalogue
 from starloom.planner.context import date_words
 from starloom.planner.fleet import FleetView
@@ -151,18 +151,9 @@ class PlanJobs:
             return _Made(error.fault)
         if owned is None:
             return None
-        purse = Purse(
-            reads,
-            inbox,
-            owned.budget,
-            constellation=head.id,
-            job=job,
-            now_s=self._models.now_s,
-            worker=self._worker,
-        )
         sharing = narrower(owned.sharing, head.sharing)
         talk = Conversation(
-            self._models.recorded(owned, purse),
+            self._models.for_job(owned, reads, inbox, constellation=head.id, job=job, worker=self._worker),
             head.request,
             parse(head.params),
             fleet,

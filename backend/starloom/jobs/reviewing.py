@@ -14,7 +14,7 @@ from typing import Any
 
 from starloom.core.state.inputs import ReviewProposed
 from starloom.jobs.claiming import NotOurs, ask
-from starloom.jobs.modelling import ModelJobs, Purse
+from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import fleet_of
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.endpoint import ModelRole
@@ -51,18 +51,14 @@ class ReviewJobs:
             if owned is None:
                 review = Review(reason="no model is set")
             else:
-                purse = Purse(
-                    reads,
-                    inbox,
-                    owned.budget,
-                    constellation=constellation,
-                    job=job,
-                    now_s=self._models.now_s,
-                    worker=self._worker,
-                )
                 seen = replace(seen, sharing=narrower(owned.sharing, seen.head.sharing))
-                view = fleet_of(fleet[1] if fleet else {})
-                talk = ReviewTalk(self._models.recorded(owned, purse), seen, view)
+                talk = ReviewTalk(
+                    self._models.for_job(
+                        owned, reads, inbox, constellation=constellation, job=job, worker=self._worker
+                    ),
+                    seen,
+                    view,
+                )
                 review = await talk.look()
         except ModelFault as error:
             review = Review(reason=error.fault.reason)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
+from starloom.planner.tool_lines import within_a_line
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Sharing, TaskState
@@ -30,7 +31,6 @@ _TEXT_STEPS: Final = (1600, 800, 400, 200, 80)
 _ITEM_STEPS: Final = (100, 50, 25, 12, 6, 3, 1)
 _SEPARATORS: Final = (";", "\t", ",", "|")
 _MASK: Final = "***"
-_BREAKS: Final = {code: f"\\u{code:04x}" for code in (0x7F, 0x85, 0x2028, 0x2029)}
 
 TELLING_TOOLS: Final = frozenset(
     {
@@ -167,8 +167,8 @@ def card_of(
 
 
 def one_line(value: Any) -> str:
-    """Return a JSON value as text without any line break, those of Unicode included."""
-    return canonical(value).translate(_BREAKS)
+    """Return a JSON value as text that can end neither its line nor a fence."""
+    return within_a_line(canonical(value))
 
 
 def scrubbed(value: Any) -> Any:
