@@ -81,6 +81,15 @@ def test_a_risky_plan_asks_bound_to_its_hash_and_starts_nothing_before() -> None
     assert (told.answer, told.answered_by, told.answered_ms) == ("allow", "person:ann", driver.now_ms)
 
 
+def test_question_names_the_tools_that_it_is_about() -> None:
+    driver = fleet("one")
+    constellation = driver.submit(risky(task("look")), request="tidy up")
+    asked = constellation.questions["approve-plan"]
+    assert asked.text.startswith("Run Restart? It may change")
+    assert ", by t.restart." in asked.text
+    assert "t.pure" not in asked.text
+
+
 def test_a_denial_ends_it_with_the_reason_and_who_said_it() -> None:
     driver = fleet("one")
     found = driver.submit(risky())

@@ -39,17 +39,22 @@ TIMER = "approval"
 ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
 ARGS_BYTES_MOST = 4096
+TOOLS_NAMED_MOST = 5
 _FIRST = "approve-plan"
 _STATE = ConstellationState
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered."""
+    """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered.
+
+    `tools` are those for whose calls a person is asked, in the order of the plan.
+    """
 
     asks: bool
     calls: list[Call] = field(default_factory=list)
     once_because: str = ""
+    tools: tuple[str, ...] = ()
 
 
 def action_of(tool: str, args: str) -> str:
@@ -138,7 +143,8 @@ def judge(
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
     elif len(calls) > CALLS_MOST:
         because = f"it makes {len(calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
-    return Verdict(asks=True, calls=[] if because else calls, once_because=because)
+    tools = tuple(dict.fromkeys(call.tool for call in calls if call.tool))
+    return Verdict(asks=True, calls=[] if because else calls, once_because=because, tools=tools)
 
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool, by: str) -> bool:
@@ -252,7 +258,7 @@ def _ask(
         kind=KIND,
         once_because=verdict.once_because,
         opened_ms=work.at_ms,
-        text=f"Run {head.name}? It may {', '.join(effects) or 'do nothing to the world'}.{note}",
+        text=f"Run {head.name}? It may {', '.join(effects) or 'do nothing to the world'}{_by(verdict)}.{note}",
         version=head.version,
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
@@ -260,6 +266,15 @@ def _ask(
     work.emit(constellation, EventKind.APPROVAL_ASKED, question.id, puts, by="engine")
     attend(work, constellation, Attention.QUESTION_OPEN)
     work.order(due_moment(constellation, question))
+
+
+def _by(verdict: Verdict) -> str:
+    """Return the tools that the question is about: the name of a plan may say anything."""
+    if not verdict.tools:
+        return ""
+    more = len(verdict.tools) - TOOLS_NAMED_MOST
+    named = ", ".join(verdict.tools[:TOOLS_NAMED_MOST])
+    return f", by {named}{f' and {more} more tools' if more > 0 else ''}"
 
 
 def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan, effects: list[Effect]) -> list[str]:
