@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from starloom.planner.model.endpoint import role_variables
+from starloom.planner.model.endpoint import RECORDED_SCHEME, role_variables
 from starloom.planner.model.port import ModelFault
 from starloom_protocol.vocabulary import Code, Sharing
 
@@ -75,7 +75,16 @@ def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str
 
 
 def variables(kept: Kept, folder: Path) -> dict[str, str]:
-    """Return the kept settings as the variables that `endpoint` and `spending` read."""
+    """Return the kept settings as the variables that `endpoint` and `spending` read.
+
+    Raises:
+        ModelFault: they name a file of the hub's machine; only the hub's own settings may.
+    """
+    if kept.url.strip().lower().startswith(RECORDED_SCHEME):
+        reason = (
+            f"a recording is a file of the hub's machine and is set by {URL} alone; the page takes http(s) addresses"
+        )
+        raise ModelFault(Code.MODEL_NOT_SET, reason)
     told = {
         "URL": kept.url,
         "MODEL": kept.model,

@@ -160,6 +160,7 @@ async def test_what_is_wrong_is_not_kept(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world, world.client() as http:
         for wrong in (
             {"url": "ftp://x", "model": "m"},
+            {"url": "recorded:/etc/passwd", "model": "m"},
             {"url": "http://example.org/v1", "model": "m", "key": "sk-of-the-page"},
             {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "sk-of-the-page two"},
             {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "sk-of-the-page", "wire": "smoke"},
@@ -167,6 +168,8 @@ async def test_what_is_wrong_is_not_kept(tmp_path: Path) -> None:
             refused = await http.put(MODEL, json=wrong)
             assert refused.status_code == 422, refused.text
             assert "sk-of-the-page" not in refused.text
+            tried = await http.post(f"{MODEL}/test", json=wrong)
+            assert tried.status_code == 422, tried.text
         assert (await http.get(MODEL)).json()["set"] is False
         folder = world.hub.settings.model_folder
         assert not folder.exists() or list(folder.iterdir()) == []
