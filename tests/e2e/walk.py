@@ -156,14 +156,14 @@ class Walk:
         yield
         page.unroute("**/api/**", hold)
 
-    def over(self, page: Page, hand: Hand, path: str, ready: str, only: str = "") -> None:
-        """Press each control of this screen that no screen before it had; `only` those with this in their name."""
+    def over(self, page: Page, hand: Hand, path: str, ready: str) -> None:
+        """Press each control of this screen that no screen before it had."""
         self._open(page, path, ready)
         for name in page.evaluate(_CONTROLS):
             kind = name.rpartition("#")[0]
             if not self.each_task and kind.partition(" ")[0] in OF_A_TASK:
                 kind = kind.partition(" ")[0]
-            if kind in self.pressed or only not in name:
+            if kind in self.pressed:
                 continue
             if self._press(page, hand, path, ready, name):
                 self.pressed.add(kind)
