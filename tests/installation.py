@@ -19,9 +19,9 @@ from types import MappingProxyType
 
 import psutil
 
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, read_local
-from starloom.cli.problems import Problem
+from starloom.client.discovery import HubAddress, read_local
+from starloom.client.problems import Problem
+from starloom.client.rest import Client
 from starloom.lab.demo_check import left_over
 from starloom.lab.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent

@@ -370,7 +370,7 @@ def _make_hub(
 
 def _end_tunnels(home: Path, fleet: FleetView, device: Device) -> None:
     """Stop keeping the tunnels of a removed device; they are found by the name under which it joined."""
-    from starloom.cli import tunnels  # here, because a start does not need it
+    from starloom.host.servers import tunnels
 
     for enrollment in list(fleet.enrollments.values()):
         if enrollment.device == device.id and enrollment.state == "approved":

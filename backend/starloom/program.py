@@ -14,6 +14,7 @@ from pathlib import Path
 
 NAME = "starloom"
 AGENT = "starloom-agent"
+UPGRADE = f"{AGENT} upgrade"
 
 _COMMAND = re.compile(rf"(?<![\w./~-]){NAME}(?= (?:[a-z]|--[a-z]))")
 """A command: `starloom` before a word or an option. `Starloom`, `starloom-agent`, paths and files do not match."""

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from starloom.cli.client import Client
-from starloom.cli.discovery import read_local
-from starloom.cli.problems import Problem
+from starloom.client.discovery import read_local
+from starloom.client.problems import Problem
+from starloom.client.rest import Client
 from starloom.lab.ports import free_port
 from tests.arch.checkout import ROOT
 from tests.waiting import SLOWER

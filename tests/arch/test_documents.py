@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from starloom.cli.client import Client
 from starloom.cli.commands import build
-from starloom.cli.discovery import read_local
+from starloom.client.discovery import read_local
+from starloom.client.rest import Client
 from starloom_protocol.plan.check import check_plan
 from starloom_protocol.plan.document import read_document
 from starloom_protocol.vocabulary import CODES

@@ -21,7 +21,7 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from starloom.cli.agents import computer_name
+from starloom.host.agents import computer_name
 from starloom.lab.ports import free_port
 from tests.arch.checkout import ROOT
 from tests.arch.clone import PAGES, Clone, make_clone, until_said
@@ -29,7 +29,7 @@ from tests.e2e.elsewhere import elsewhere
 from tests.guard.drivers.answers import browsing
 from tests.waiting import SLOWER, until
 
-pytestmark = pytest.mark.proof(shown_by="tests/cli/test_installed_wheels.py")
+pytestmark = pytest.mark.proof(shown_by="tests/host/test_installed_wheels.py")
 
 INSTALLED_S = 600 * SLOWER
 ASKED_S = 120 * SLOWER

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from starloom.cli.agents import LocalAgent, computer_name, join
-from starloom.cli.client import Client
-from starloom.cli.discovery import read_local
+from starloom.client.discovery import read_local
+from starloom.client.rest import Client
+from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.lab.demo_check import left_over
 from starloom_protocol.vocabulary import Profile
 from tests.arch.checkout import ROOT

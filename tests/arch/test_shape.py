@@ -1,4 +1,4 @@
-"""The figures of the shape that are bounds: rooms of core and edge, private doors. `make shape` prints all of them."""
+"""The figures of the shape that are bounds: rooms of the core, the edge, the command line and the host, private doors. `make shape` prints all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.arch.shape import CHILDREN_MOST, FLOORS_MOST, Rooms, accents, package
 
 CORE_ARROWS_MOST = 40
 ROOMS = {one.name: one for one in packages()}
-BOUNDED = ("starloom.core", "starloom.edge")
+BOUNDED = ("starloom.core", "starloom.edge", "starloom.cli", "starloom.host", "starloom.client", "starloom.terminal")
 BOUNDED_ROOMS = [one for name, one in ROOMS.items() if f"{name}.".startswith(tuple(f"{each}." for each in BOUNDED))]
 
 

@@ -10,7 +10,7 @@ import gc
 import time
 from pathlib import Path
 
-from starloom.cli.client import Client
+from starloom.client.rest import Client
 from starloom_agent import joining
 from starloom_agent.connection import Address, Connection, ConnectionEnded
 from starloom_agent.dialling import Route

@@ -15,9 +15,9 @@ from types import TracebackType
 import httpx
 import psutil
 
-from starloom.cli.agents import LocalAgent, join, until_online
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, read_local
+from starloom.client.discovery import HubAddress, read_local
+from starloom.client.rest import Client
+from starloom.host.agents import LocalAgent, join, until_online
 from starloom.lab.ports import free_port
 from starloom.store.projector import GATHER_S
 from starloom_protocol.vocabulary import Profile

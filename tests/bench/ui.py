@@ -27,7 +27,7 @@ from typing import Any
 from playwright.sync_api import Page, Response, sync_playwright
 from playwright.sync_api import TimeoutError as TooLate
 
-from starloom.cli.problems import Problem
+from starloom.client.problems import Problem
 from tests.e2e.conftest import FLAGS
 from tests.e2e.large import grouped, layered
 from tests.e2e.pointer import Hand

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress
-from starloom.cli.problems import Problem, unreachable
-from starloom.cli.view import View
+from starloom.client.discovery import HubAddress
+from starloom.client.problems import Problem, unreachable
+from starloom.client.rest import Client
+from starloom.client.view import View
 from starloom.store.port import Unavailable
 from starloom_protocol.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, TaskState

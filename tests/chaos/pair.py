@@ -27,9 +27,9 @@ from redis import Redis
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, read_local
-from starloom.cli.problems import Problem
+from starloom.client.discovery import HubAddress, read_local
+from starloom.client.problems import Problem
+from starloom.client.rest import Client
 from starloom.lab.ports import free_port
 from starloom.store.embedded import EmbeddedRedis
 from starloom_protocol.feed import Event, decode_event

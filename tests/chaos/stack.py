@@ -23,9 +23,9 @@ from typing import Any
 import psutil
 from redis import Redis
 
-from starloom.cli.agents import LocalAgent, computer_name, join
-from starloom.cli.problems import Problem
-from starloom.cli.view import View
+from starloom.client.problems import Problem
+from starloom.client.view import View
+from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.jobs import broker
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.threaded_proxy import ThreadedProxy

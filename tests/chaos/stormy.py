@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from starloom.cli.discovery import HubAddress, read_local
+from starloom.client.discovery import HubAddress, read_local
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.threaded_proxy import ThreadedProxy
 from starloom_protocol.plan.scenario import Kind

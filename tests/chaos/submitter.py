@@ -6,9 +6,9 @@ import threading
 import uuid
 from typing import Any
 
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress
-from starloom.cli.problems import Problem
+from starloom.client.discovery import HubAddress
+from starloom.client.problems import Problem
+from starloom.client.rest import Client
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import echoes
 from tests.waiting import PATIENCE_S, until

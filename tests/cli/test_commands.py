@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
-from starloom.cli.typed import typed
+from starloom.terminal.typed import typed
 from starloom_protocol.run_report import RunReport
-from tests.cli.test_report_text import FULL
+from tests.cli.text.test_report_text import FULL
 
 Answer = tuple[int, Any]
 
@@ -191,7 +191,7 @@ def test_saving_never_leaves_the_folder(hub: StubHub, tmp_path: Path) -> None:
 
 
 def test_a_hub_that_stays_away_is_exit_5(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("starloom.cli.client.PATIENCE_S", 0.3)
+    monkeypatch.setattr("starloom.client.rest.PATIENCE_S", 0.3)
     hub.answers[NEWEST] = (503, {"title": "Busy", "code": "overloaded", "reason": "the store is away"})
     code, said = starloom(hub, "ls")
     assert code == 5

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
-from starloom.cli.discovery import HubAddress
 from starloom.cli.mcp import server
 from starloom.cli.mcp.command import describe
 from starloom.cli.mcp.http import Bearer, token_in
 from starloom.cli.mcp.tools import Tools, told
-from starloom.cli.problems import Problem, problem_of
+from starloom.client.discovery import HubAddress
+from starloom.client.problems import Problem, problem_of
 
 
 def test_a_refusal_tells_every_fault_with_its_place() -> None:

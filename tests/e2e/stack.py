@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starloom.cli.agents import LocalAgent, computer_name, join
+from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.lab.ports import free_port
 from starloom.lab.sample import Places, words_for
 from starloom_protocol.vocabulary import Profile

@@ -12,7 +12,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from starloom.cli.client import Client
+from starloom.client.rest import Client
 from starloom.edge.agents import hub_keys
 from starloom_protocol import frames as f
 from starloom_protocol.frames import LeaseRef

@@ -306,10 +306,11 @@ def test_e1_hostile_words_stay_one_argument() -> None:
 
 DIALS = {
     "backend/starloom/app.py",
-    "backend/starloom/cli/",
+    "backend/starloom/client/",
     "backend/starloom/edge/peers/relay.py",
     "backend/starloom/edge/listeners/serving.py",
     "backend/starloom/edge/listeners/websocket_server.py",
+    "backend/starloom/host/",
     "backend/starloom/jobs/",
     "backend/starloom/lab/",
     "backend/starloom/planner/model/",

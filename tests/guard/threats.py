@@ -271,8 +271,8 @@ THREATS = (
         "the owner's token goes to a stranger's listener; a server's other users stand in for a tunnel",
         "Unix sockets with the peer's user checked by both sides; TLS with the pinned key inside tunnels",
         (
-            "tests/cli/test_own_socket.py::test_a_socket_of_another_user_is_told_nothing",
-            "tests/cli/test_tunnels.py::test_a_tunnel_ends_in_tls_with_the_hubs_key",
+            "tests/client/test_own_socket.py::test_a_socket_of_another_user_is_told_nothing",
+            "tests/host/servers/test_tunnels.py::test_a_tunnel_ends_in_tls_with_the_hubs_key",
             "tests/device_agents/test_dialling.py::test_a_socket_of_another_user_is_not_spoken_to",
             "tests/edge/listeners/test_own_sockets.py::test_another_user_is_cut_off_before_it_is_heard",
         ),

@@ -12,8 +12,8 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from starloom.cli.agents import LocalAgent
-from starloom.cli.processes import Child, Program
+from starloom.host.agents import LocalAgent
+from starloom.host.processes import Child, Program
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice
 from starloom.lab.proxy import FaultProxy

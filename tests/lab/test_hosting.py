@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from starloom.cli.client import Client
-from starloom.cli.problems import Problem, problem_of, unreachable
+from starloom.client.problems import Problem, problem_of, unreachable
+from starloom.client.rest import Client
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice, Wound
 from starloom.lab.hosting import Host

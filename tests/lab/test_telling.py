@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.cli.view import View
+from starloom.client.view import View
 from starloom.lab.effects import Effects, count, read_ledger
 from starloom.lab.story import FAULT, LINES_MAX, Story
 from starloom.lab.verdict import misses

@@ -29,9 +29,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from starloom.cli.agents import LocalAgent, join
-from starloom.cli.problems import Problem
-from starloom.cli.view import View
+from starloom.client.problems import Problem
+from starloom.client.view import View
+from starloom.host.agents import LocalAgent, join
 from starloom_protocol.entities import Attempt, TaskRecord
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process

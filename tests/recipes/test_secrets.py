@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import websockets
 
-from starloom.cli.view import View
+from starloom.client.view import View
 from starloom_protocol.vocabulary import Attention, Code, TaskState
 from tests.recipes.fleet import Fleet, Running
 from tests.waiting import PATIENCE_S, SLOWER, until

@@ -61,7 +61,7 @@ SHOWN_BY = {
     "seeded-bugs": "tests/seeded_bugs/test_verdicts.py",
     "soak": "tests/device_agents/test_ledger.py",
     "storm": "tests/chaos/test_storm.py",
-    "wheels": "tests/cli/test_installed_wheels.py",
+    "wheels": "tests/host/test_installed_wheels.py",
 }
 """Targets whose smallest form takes long, with what shows their kind in `make test`."""
 BOUND_S = 400 * SLOWER

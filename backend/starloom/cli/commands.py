@@ -7,26 +7,11 @@ from typing import Annotated
 
 import typer
 
-from starloom.cli import (
-    approving,
-    asking,
-    bench,
-    brief,
-    chaos,
-    clocks,
-    controls,
-    fleet,
-    history,
-    library,
-    pairing,
-    people,
-    reading,
-    secrets,
-    service,
-    stopping,
-    tools,
-)
+from starloom.cli.constellations import approving, asking, brief, controls, history, reading, stopping
+from starloom.cli.devices import fleet, pairing, tools
+from starloom.cli.machine import bench, chaos, service
 from starloom.cli.mcp import command as mcp
+from starloom.cli.owner import library, schedules, secrets, tokens
 
 
 def build() -> typer.Typer:
@@ -40,7 +25,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_about)
     joining = (service, asking, reading, controls, fleet, tools, pairing)
-    keeping = (history, approving, people, secrets, stopping, library, clocks, brief, chaos, bench, mcp)
+    keeping = (history, approving, tokens, secrets, stopping, library, schedules, brief, chaos, bench, mcp)
     for module in (*joining, *keeping):
         module.register(app)
     return app

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from starloom.cli.candidates import candidate_lines
-from starloom.cli.discovery import find
-from starloom.cli.exits import Exit
-from starloom.cli.problems import Problem, usage
-from starloom.cli.typed import say
+from starloom.cli.text.candidates import candidate_lines
+from starloom.client.discovery import find
+from starloom.client.exits import Exit
+from starloom.client.problems import Problem, usage
+from starloom.terminal.typed import say
 
 if TYPE_CHECKING:
-    from starloom.cli.client import Client
+    from starloom.client.rest import Client
 
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -45,7 +45,7 @@ class Invocation:
             Problem: no hub is found.
         """
         if self._client is None:
-            from starloom.cli.client import PATIENCE_S, Client  # HTTP costs a quarter of a second to import
+            from starloom.client.rest import PATIENCE_S, Client  # HTTP costs a quarter of a second to import
 
             self._client = Client(find(self.hub), patience_s=PATIENCE_S)
         return self._client

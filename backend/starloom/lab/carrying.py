@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from starloom.cli.view import View
+from starloom.client.view import View
 from starloom.lab.breaking import Breaker, Broken, Impossible, told
 from starloom.lab.effects import Effects, count, read_ledger
 from starloom.lab.following import Follower

@@ -19,15 +19,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from starloom.cli.agents import LocalAgent, OwnDevice, device_missing, join, until_online
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, hub_option, read_local
-from starloom.cli.exits import Exit
 from starloom.cli.invocation import show_problem
-from starloom.cli.problems import Problem, here, unreachable
-from starloom.cli.sample_start import SampleStart
-from starloom.cli.view import View
-from starloom.cli.watching import outcome
+from starloom.client.discovery import HubAddress, hub_option, read_local
+from starloom.client.exits import Exit
+from starloom.client.problems import Problem, here, unreachable
+from starloom.client.rest import Client
+from starloom.client.view import View
+from starloom.client.watching import outcome
+from starloom.host.agents import LocalAgent, OwnDevice, device_missing, join, until_online
+from starloom.host.sample_start import SampleStart
 from starloom.lab import sample_files
 from starloom.lab.demo_device import DemoDevice
 from starloom.lab.demo_screen import DemoScreen

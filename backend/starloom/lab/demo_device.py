@@ -17,8 +17,8 @@ from typing import Final
 
 import psutil
 
-from starloom.cli.agents import LocalAgent
-from starloom.cli.processes import Child, Program
+from starloom.host.agents import LocalAgent
+from starloom.host.processes import Child, Program
 from starloom.lab.breaking import Impossible, sentence, strike
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.shifted import set_clock

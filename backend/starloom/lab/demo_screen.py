@@ -11,13 +11,13 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from starloom.cli import style
-from starloom.cli.constellation_text import Changes, answer_text, progress, task_table, title
-from starloom.cli.matrix import family_members, family_table
-from starloom.cli.style import seconds
-from starloom.cli.typed import in_this_folder, typed
-from starloom.cli.view import View
+from starloom.cli.text.constellation_text import Changes, answer_text, progress, task_table, title
+from starloom.cli.text.matrix import family_members, family_table
+from starloom.client.view import View
 from starloom.lab.sample import Figures
+from starloom.terminal import style
+from starloom.terminal.style import seconds
+from starloom.terminal.typed import in_this_folder, typed
 from starloom_protocol.feed import Event
 
 

@@ -11,9 +11,9 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from starloom.cli.client import Client
-from starloom.cli.exits import Exit
-from starloom.cli.problems import Problem
+from starloom.client.exits import Exit
+from starloom.client.problems import Problem
+from starloom.client.rest import Client
 from starloom_protocol.feed import Event
 
 WAIT_S = 0.5

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from starloom.cli.client import Client
-from starloom.cli.problems import Problem
+from starloom.client.problems import Problem
+from starloom.client.rest import Client
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice, Wound
 from starloom.lab.following import may_pass

@@ -23,10 +23,10 @@ from typing import Final
 
 import psutil
 
-from starloom.cli.agents import LocalAgent, join
-from starloom.cli.client import Client
-from starloom.cli.discovery import read_local
-from starloom.cli.problems import Problem, unreachable
+from starloom.client.discovery import read_local
+from starloom.client.problems import Problem, unreachable
+from starloom.client.rest import Client
+from starloom.host.agents import LocalAgent, join
 from starloom.lab.demo_check import left_over
 from starloom.lab.ports import free_port
 from starloom.lab.shifted import set_clock

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from starloom.cli.sample_start import own_folder
-from starloom.cli.view import View
+from starloom.client.view import View
+from starloom.host.sample_start import own_folder
 from starloom_protocol.entities import Attempt, Item
 from starloom_protocol.feed import Event
 from starloom_protocol.values import parse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom.cli.view import View
+from starloom.client.view import View
 from starloom.lab.effects import Effects
 from starloom_protocol.entities import Attempt
 from starloom_protocol.plan.scenario import WAITING, ExpectDoc

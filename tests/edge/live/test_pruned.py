@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from starloom.cli import audit_copy
+from starloom.cli.constellations import audit_copy
 from tests.edge.routes.people.test_activity import A, durable
 from tests.edge.routes.work.test_forks import C, done, get
 from tests.edge.world import World, settle

@@ -8,7 +8,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from starloom.cli.client import Client
+from starloom.client.rest import Client
 from starloom_protocol import frames as f
 from starloom_protocol.frames import LeaseRef
 from tests.edge.world import an_offer

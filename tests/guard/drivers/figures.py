@@ -9,7 +9,7 @@ from typing import Any
 
 from websockets.exceptions import ConnectionClosed
 
-from starloom.cli.client import Client
+from starloom.client.rest import Client
 from starloom_protocol import frames as f
 from tests.guard.drivers.tally import AttackTally, Stopwatch, differences, state_of
 from tests.guard.lying_figures import broken, flood, impossible

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from starloom.cli.view import View
+from starloom.client.view import View
 from starloom_protocol.entities import Attempt
 from tests.guard.drivers.hostile import DEVICE, GRANTED, SECRET, VALUE
 from tests.guard.drivers.tally import AttackTally

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from starloom.cli.agents import LocalAgent, join
+from starloom.host.agents import LocalAgent, join
 from starloom_agent.home import AgentHome
 from starloom_protocol.vocabulary import Profile
 from tests.guard.drivers.tally import AttackTally, Stopwatch

@@ -6,8 +6,8 @@ import asyncio
 import random
 from pathlib import Path
 
-from starloom.cli.client import Client
-from starloom.cli.view import View
+from starloom.client.rest import Client
+from starloom.client.view import View
 from starloom_protocol.feed import Event
 from tests.guard.drivers.ground import Ground, standing
 from tests.guard.drivers.hostile import REFUSED, plans

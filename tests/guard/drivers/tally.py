@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from starloom.cli.client import Client
+from starloom.client.rest import Client
 from tests.waiting import SLOWER, until
 
 WATCHED = ("/constellations", "/tokens", "/secrets", "/enrollments", "/schedules", "/recipes", "/standing-approvals")

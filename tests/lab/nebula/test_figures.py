@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from starloom.cli.problems import Problem, usage
-from starloom.cli.view import View
+from starloom.client.problems import Problem, usage
+from starloom.client.view import View
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.report import Report, interval, totals_of

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from starloom.cli import ports
-from starloom.cli.discovery import find
 from starloom.cli.invocation import Invocation, hub_command
-from starloom.cli.problems import usage
+from starloom.client.discovery import find
+from starloom.client.problems import usage
+from starloom.host import ports
 from starloom_protocol.feed import Event
 
 PORT = 8475
@@ -62,7 +62,7 @@ def mcp(
 
 def describe(events: list[Event], devices: Mapping[str, str]) -> list[str]:
     """Return events as lines, like `starloom watch`."""
-    from starloom.cli.constellation_text import Changes
+    from starloom.cli.text.constellation_text import Changes
 
     changes = Changes(dict(devices))
     return [line for event in events for line in changes.lines(event)]

@@ -17,7 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from starloom.cli.problems import usage
+from starloom.client.problems import usage
 
 HOST = "127.0.0.1"
 PATH = "/mcp"

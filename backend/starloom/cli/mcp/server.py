@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from starloom.cli.mcp.tools import Tools, told
-from starloom.cli.problems import Problem
+from starloom.client.problems import Problem
 from starloom_protocol.values import canonical
 
 INSTRUCTIONS = """\

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress
-from starloom.cli.problems import Problem, usage
+from starloom.client.discovery import HubAddress
+from starloom.client.problems import Problem, usage
+from starloom.client.rest import Client
 from starloom_protocol.feed import Event
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Effect, PrincipalKind

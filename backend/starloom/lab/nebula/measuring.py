@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from starloom.cli.view import View
+from starloom.client.view import View
 from starloom_protocol.entities import Attempt, Dependency
 from starloom_protocol.feed import Event
 from starloom_protocol.vocabulary import Code

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from starloom.cli.problems import Problem
-from starloom.cli.view import View
+from starloom.client.problems import Problem
+from starloom.client.view import View
 from starloom.lab.nebula.task import Answers
 from starloom_protocol.entities import Question
 from starloom_protocol.vocabulary import Attention

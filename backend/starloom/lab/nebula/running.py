@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from starloom.cli.problems import Problem
-from starloom.cli.view import View
+from starloom.client.problems import Problem
+from starloom.client.view import View
 from starloom.lab.nebula.damage import unnoticed
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person

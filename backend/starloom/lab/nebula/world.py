@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from starloom.cli.agents import LocalAgent
+from starloom.host.agents import LocalAgent
 from starloom.lab.demo_check import left_over
 from starloom.lab.installation import Installation
 from starloom.lab.nebula import world_program

@@ -1,0 +1,1 @@
+"""Commands about constellations: they are asked for, read, controlled, approved and kept."""

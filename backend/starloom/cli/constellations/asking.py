@@ -1,0 +1,303 @@
+"""Commands that submit a request and read a whole constellation: `submit ls show watch result`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import Exit
+from starloom.client.problems import usage
+from starloom.terminal.typed import say
+from starloom.terminal.values import duration_s, parameters
+from starloom_protocol.vocabulary import Priority, Sharing
+
+IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
+ParamOption = Annotated[
+    list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
+]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the exit code is the result.")]
+PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "submit")(submit)
+    hub_command(app, "ls")(list_constellations)
+    hub_command(app, "show")(show)
+    hub_command(app, "watch")(watch)
+    hub_command(app, "result")(result)
+
+
+def read_plan(path: str) -> str:
+    """Return the text of a plan file; `-` is standard input.
+
+    Raises:
+        Problem: it cannot be read.
+    """
+    if path == "-":
+        return sys.stdin.read()
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise usage(
+            f"the plan {path} cannot be read: {error}", "Check the path; a plan is YAML or JSON in UTF-8."
+        ) from error
+
+
+def what_runs(request: str, file: str | None, recipe: str | None, param: list[str] | None) -> dict[str, Any]:
+    """Return the members of a body that name the work: words, plan or recipe, with its parameters.
+
+    Raises:
+        Problem: the file cannot be read, or a parameter is invalid.
+    """
+    body: dict[str, Any] = {}
+    if request:
+        body["request"] = request
+    if file:
+        body["plan"] = read_plan(file)
+    if recipe:
+        body["recipe"] = recipe
+    if param:
+        body["params"] = parameters(param)
+    return body
+
+
+def submit(
+    run: Invocation,
+    words: Annotated[list[str] | None, typer.Argument(help="The request in words.")] = None,
+    file: Annotated[str | None, typer.Option("--file", "-f", help="A plan (YAML or JSON); - for stdin.")] = None,
+    recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")] = None,
+    param: ParamOption = None,
+    wait: WaitOption = False,
+    preview: PreviewOption = False,
+    hold: Annotated[bool, typer.Option("--hold", help="Stop before the first task, for an approval.")] = False,
+    approve: Annotated[
+        str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
+    ] = None,
+    deadline: Annotated[str | None, typer.Option("--deadline", help="Give up after, for example 30m.")] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="N", help="At most N dollars for the model; then it pauses.")
+    ] = None,
+    attempts: Annotated[
+        int | None, typer.Option("--attempts", metavar="N", min=1, help="At most N attempts; then it pauses.")
+    ] = None,
+    priority: Annotated[
+        Priority | None, typer.Option("--priority", help="Before or after your other constellations.")
+    ] = None,
+    share: Annotated[
+        Sharing | None, typer.Option("--share", help="Show a model no more of results than this, for this request.")
+    ] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
+) -> None:
+    """Submit a request: words, a plan, or a recipe."""
+    request = " ".join(words or [])
+    if sum(1 for given in (request, file, recipe) if given) != 1:
+        raise usage(
+            "a request is words, or -f plan.yaml, or -r recipe: exactly one",
+            'For example: starloom submit "how are my machines"',
+        )
+    body = what_runs(request, file, recipe, param)
+    if preview:
+        from starloom.cli.text.preview_text import preview_text
+        from starloom.client.exits import exit_of_preview
+
+        found = run.client.post("/constellations/preview", body)
+        if run.as_json:
+            run.emit(found)
+        else:
+            _print(preview_text(found))
+        finish(exit_of_preview(found, approved=approve or ""))
+        return
+    if approve:
+        body["plan_hash"] = approve
+    if hold:
+        body["hold"] = True
+    if deadline:
+        body["deadline_s"] = duration_s(deadline)
+    if budget is not None:
+        body["budget"] = budget
+    if attempts is not None:
+        body["attempts"] = attempts
+    if priority is not None:
+        body["priority"] = priority.value
+    if share is not None:
+        body["sharing"] = share.value
+    if label:
+        body["labels"] = {name: str(value) for name, value in parameters(label).items()}
+    made = run.client.create("/constellations", body)
+    identity = str(made["id"])
+    if wait:
+        if not run.as_json:
+            sys.stderr.write(f"{identity} accepted\n")
+        _watch(run, identity, answer=True)
+        return
+    if run.as_json:
+        run.emit(made)
+        return
+    print(f"{identity} accepted: {run.client.address.url}/constellations/{identity}")
+    say("Follow it: starloom watch - its answer: starloom result")
+
+
+def list_constellations(
+    run: Invocation,
+    state: Annotated[str | None, typer.Option("--state", help="Only those in this state.")] = None,
+    text: Annotated[str | None, typer.Option("--q", help="Only those whose name or words contain this.")] = None,
+    device: Annotated[str | None, typer.Option("--device", help="Only those that used this device.")] = None,
+    most: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many.")] = 20,
+) -> None:
+    """List constellations, newest first."""
+    items = list(run.client.pages("/constellations", most=most, state=state, q=text, device=device))
+    if run.as_json:
+        run.emit({"items": items})
+        return
+    if not items:
+        print("No constellation yet.")
+        return
+    from rich.table import Table
+
+    from starloom.terminal.style import clock, state_text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("id", "state", "version", "begun", "name"):
+        table.add_column(name, no_wrap=name == "id")
+    for item in items:
+        begun = clock(item.get("created_at") or item.get("created_ms"))
+        table.add_row(
+            item["id"], state_text(item["state"]), str(item["version"]), begun, item["name"] or item["request"]
+        )
+    _print(table)
+
+
+def show(
+    run: Invocation,
+    identity: IdArgument = None,
+    version: Annotated[int | None, typer.Option("--version", help="The plan as of this version.")] = None,
+) -> None:
+    """Show a constellation: its tasks, its open questions, its answer."""
+    chosen = run.newest(identity)
+    if run.as_json or version is not None:
+        run.emit(run.client.get(f"/constellations/{chosen}", version=version))
+        return
+    from starloom.cli.text.constellation_text import page
+    from starloom.client.watching import PAGE
+
+    view = _empty_view(chosen)
+    while view.apply(events := run.client.events(chosen, view.seq, limit=PAGE)) and len(events) == PAGE:
+        pass
+    if view.seq == 0:
+        run.client.get(f"/constellations/{chosen}")
+    _print(page(view, run.client.names()))
+
+
+def watch(run: Invocation, identity: IdArgument = None) -> None:
+    """Follow a constellation to its end; the exit code is its result."""
+    _watch(run, run.newest(identity), answer=True)
+
+
+def result(
+    run: Invocation,
+    identity: IdArgument = None,
+    save: Annotated[Path | None, typer.Option("--save", help="Also save its files into this folder.")] = None,
+) -> None:
+    """Print the answer; the exit code is the constellation's result, 4 while there is none."""
+    chosen = run.newest(identity)
+    answer = run.client.get(f"/constellations/{chosen}/result")
+    saved: list[str] = []
+    if save is not None:
+        from starloom.cli.constellations.saving import save_items
+
+        saved = save_items(run.client, answer.get("items", []), save)
+    if run.as_json:
+        run.emit({**answer, "saved": saved} if save is not None else answer)
+    else:
+        from starloom.cli.text.answer_text import answer_lines
+
+        _print(answer_lines(answer, run.client.names()))
+        for path in saved:
+            print(f"saved {path}")
+    state = answer.get("constellation_state") or run.client.get(f"/constellations/{chosen}")["state"]
+    from starloom.client.exits import exit_of_state
+
+    code = exit_of_state(state)
+    finish(Exit.ATTENTION if code is None else code)
+
+
+def _empty_view(identity: str) -> Any:
+    from starloom.client.view import View
+
+    return View(identity)
+
+
+def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
+    from starloom.cli.text.constellation_text import Changes, answer_text, why_line
+    from starloom.cli.text.screen import Screen
+    from starloom.client.watching import follow, outcome
+
+    view = _empty_view(identity)
+    if run.as_json:
+        for batch in follow(run.client, view):
+            for event in batch.events:
+                sys.stdout.write(_event_json(event) + "\n")
+            sys.stdout.flush()
+        finish(outcome(view))
+        return
+    names = run.client.names()
+    if sys.stdout.isatty():
+        with Screen(view, names) as screen:
+            for _ in follow(run.client, view, say=screen.say, quiet=_teller(run, identity, screen.say)):
+                screen.draw()
+    else:
+        changes = Changes(names)
+        for batch in follow(run.client, view, quiet=_teller(run, identity, say)):
+            for event in batch.events:
+                for line in changes.lines(event):
+                    print(line, flush=True)
+    if answer and view.answer is not None and view.answer.state != "none":
+        _print(answer_text(view.answer, names))
+    if view.final and (asked := why_line(view)):
+        say(asked)
+    code = outcome(view)
+    if code is Exit.ATTENTION:
+        _tell_attention(view)
+    finish(code)
+
+
+def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Callable[[], None]:
+    """Return the function that prints why ready tasks do not start, each sentence once."""
+    told: set[str] = set()
+
+    def ask() -> None:
+        for item in run.client.get(f"/constellations/{identity}/why").get("items", []):
+            if item["state"] == "ready" and item["sentence"] not in told:
+                told.add(item["sentence"])
+                tell(item["sentence"])
+
+    return ask
+
+
+def _tell_attention(view: Any) -> None:
+    say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
+    for name, question in view.open_questions.items():
+        say(f"  {question.text}  (starloom approve {view.constellation}:{name}, or deny)", sys.stderr)
+    head = view.head
+    for reason in head.attention if head is not None else []:
+        say(f"  {reason.value.replace('_', ' ')}  (starloom why)", sys.stderr)
+    if view.state.value == "paused":
+        say("  paused  (starloom resume)", sys.stderr)
+
+
+def _event_json(event: Any) -> str:
+    from starloom_protocol.feed import encode_event
+
+    return encode_event(event).decode()
+
+
+def _print(renderable: Any) -> None:
+    from starloom.terminal.style import console
+
+    console().print(renderable)

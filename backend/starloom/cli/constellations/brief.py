@@ -1,0 +1,106 @@
+"""`starloom brief`: a request as a text for an assistant, and the plan that the assistant returns."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from starloom.cli.constellations.asking import read_plan
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import Exit, exit_of_preview
+from starloom.client.problems import Problem, usage
+from starloom.terminal.typed import say
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's command."""
+    hub_command(app, "brief")(brief)
+
+
+def brief(
+    run: Invocation,
+    words: Annotated[list[str] | None, typer.Argument(help="The request in words.")] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option("--answer", metavar="FILE", help="The answer of the assistant; - for stdin. Shows its plan."),
+    ] = None,
+    save: Annotated[Path | None, typer.Option("--save", metavar="PLAN", help="Also write the plan there.")] = None,
+    approve: Annotated[
+        str | None, typer.Option("--approve", metavar="HASH", help="Start the plan with this hash, as it was shown.")
+    ] = None,
+) -> None:
+    """Write a text that lets any assistant plan a request; with --answer, read the assistant's answer.
+
+    Faults are printed as a text to paste to the assistant, with exit code 2. Nothing starts without --approve.
+    """
+    request = " ".join(words or [])
+    if (answer is None) == (not request):
+        raise usage(
+            "a brief is for words, and an answer has none: give one of the two",
+            'For example: starloom brief "which of my machines is slowest"; then starloom brief --answer FILE',
+        )
+    if answer is None:
+        if save is not None or approve is not None:
+            raise usage("--save and --approve belong to an answer", "Add --answer FILE.")
+        _out(run, request)
+        return
+    _back(run, answer, save, approve)
+
+
+def _out(run: Invocation, request: str) -> None:
+    found = run.client.get("/brief", request=request)
+    if run.as_json:
+        run.emit(found)
+        return
+    sys.stdout.write(found["text"] + "\n")
+    # Beside the text, so that it can be piped to a clipboard.
+    say(
+        f"{found['bytes']} bytes. Give it to your assistant, save what it answers, "
+        "and say: starloom brief --answer FILE",
+        sys.stderr,
+    )
+
+
+def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) -> None:
+    try:
+        found = run.client.post("/brief", {"answer": read_plan(answer)})
+    except Problem as problem:
+        reply = problem.document.get("reply")
+        if run.as_json or not isinstance(reply, str):
+            raise
+        sys.stdout.write(reply + "\n")
+        sys.stderr.write("The plan has faults. The text above is for your assistant; nothing was started.\n")
+        finish(Exit.USAGE)
+        return
+    if save is not None:
+        if save.exists():
+            raise usage(f"{save} exists already", "Choose another file, or remove that one first.")
+        save.write_text(found["plan"], encoding="utf-8")
+    if approve is not None:
+        made = run.client.create("/constellations", {"plan": found["plan"], "plan_hash": approve})
+        if run.as_json:
+            run.emit(made)
+        else:
+            print(f"{made['id']} accepted: {run.client.address.url}/constellations/{made['id']}")
+            say("Follow it: starloom watch - its answer: starloom result")
+        return
+    if run.as_json:
+        run.emit(found)
+        finish(exit_of_preview(found))
+        return
+    from starloom.cli.text.preview_text import preview_text
+    from starloom.terminal.style import console
+
+    console().print(preview_text(found))
+    if save is not None:
+        print(f"wrote {save}")
+    if answer == "-":
+        say("Nothing has started. Start it: save the answer, then starloom brief --answer FILE --approve HASH")
+    else:
+        again = f"starloom brief --answer {shlex.quote(answer)} --approve {found['plan_hash']}"
+        say(f"Nothing has started. Start it: {again}")
+    finish(exit_of_preview(found))

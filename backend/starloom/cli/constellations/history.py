@@ -1,0 +1,215 @@
+"""Commands for history: `fork undo replay blame` of a constellation, `audit verify | export` of everything."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.constellations.asking import IdArgument
+from starloom.cli.constellations.controls import ConfirmOption, ReasonOption
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import Exit
+from starloom.client.problems import usage
+from starloom.terminal.values import json_or_text
+from starloom_protocol.wording import quoted
+
+PATIENCE_S = 600.0
+MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this task on.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    for name, command in (("fork", fork), ("undo", undo), ("replay", replay), ("blame", blame)):
+        hub_command(app, name)(command)
+    audit = typer.Typer(help="The record of who did what: check it, copy it.", no_args_is_help=True)
+    hub_command(audit, "verify")(verify)
+    hub_command(audit, "export")(export)
+    app.add_typer(audit, name="audit")
+
+
+def fork(
+    run: Invocation,
+    identity: IdArgument = None,
+    task: MaybeTask = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="As it was at this version.")] = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--input", "-i", help="Another argument: TASK.NAME=VALUE (JSON or text).")
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="The name of the fork.")] = "",
+    confirm: ConfirmOption = None,
+    reason: ReasonOption = "",
+) -> None:
+    """Start a new constellation from a task on, or from a version; results before it are used again."""
+    if (task is None) == (version is None):
+        raise usage("a fork begins at one place", "Give --task TASK or --version N.")
+    chosen = run.newest(identity)
+    body: dict[str, Any] = {
+        "from_task": task,
+        "from_version": version,
+        "inputs": _inputs(given or []),
+        "name": name,
+        "confirm": confirm or [],
+        "reason": reason,
+    }
+    made = run.client.create(
+        f"/constellations/{chosen}/fork", {key: value for key, value in body.items() if value not in (None, "", [], {})}
+    )
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(f"{made['id']} is forked from {chosen}: {made['state']}")
+
+
+def _inputs(given: list[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for text in given:
+        place, equals, value = text.partition("=")
+        task, dot, name = place.rpartition(".")
+        if not (equals and dot and task and name):
+            raise usage(f"{quoted(text)} is no argument of a task", "Write it as TASK.NAME=VALUE.")
+        found.setdefault(task, {})[name] = json_or_text(value)
+    return found
+
+
+def undo(
+    run: Invocation,
+    identity: IdArgument = None,
+    task: Annotated[list[str] | None, typer.Option("--task", "-t", help="Only what this task has done.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=2, help="Take back this edit of the plan.")] = None,
+    reason: ReasonOption = "",
+) -> None:
+    """Undo the work of finished tasks, by the calls that they declare; or an edit of the plan."""
+    if task and version is not None:
+        raise usage("tasks are undone, or an edit is", "Give --task or --version.")
+    chosen = run.newest(identity)
+    if version is not None:
+        edit = {"base_version": version, "operations": [{"undo": {"version": version}}], "reason": reason}
+        made = run.client.create(f"/constellations/{chosen}/edits", edit)
+        if run.as_json:
+            run.emit(made)
+        else:
+            print(f"version {version} of {chosen} is taken back: version {made['version']}")
+        return
+    made = run.client.create(f"/constellations/{chosen}/undo", {"tasks": task or [], "reason": reason})
+    if run.as_json:
+        run.emit(made)
+        return
+    print(f"{chosen} undoes, in this order: {', '.join(made['undoing'])}")
+    if made["cannot_be_undone"] and not task:
+        print(f"without a way back: {', '.join(made['cannot_be_undone'])}")
+
+
+def replay(run: Invocation, identity: IdArgument = None) -> None:
+    """Decide every step of a constellation again from its inputs, and show where the log differs."""
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/replay", within_s=PATIENCE_S)
+    if run.as_json:
+        run.emit(found)
+    else:
+        _print_replay(chosen, found)
+    if not found["same"]:
+        finish(Exit.FAILED)
+
+
+def _print_replay(chosen: str, found: dict[str, Any]) -> None:
+    span = f"commits {found['first_pos']} to {found['last_pos']}"
+    print(f"{chosen}: {found['events']} events of {found['inputs']} inputs decided again, {span}")
+    if found["note"]:
+        print(found["note"])
+    for item in found["differences"]:
+        print(f"commit {item['pos']}, {item['stream']} {item['seq']} ({item['input'] or 'no input'}):")
+        print(f"  logged:  {item['logged'] or 'nothing'}")
+        print(f"  decided: {item['decided'] or 'nothing'}")
+    print(
+        "Every step came out the same." if found["same"] else f"{len(found['differences'])} steps came out otherwise."
+    )
+
+
+def blame(run: Invocation, task: Annotated[str, typer.Argument(metavar="TASK")], identity: IdArgument = None) -> None:
+    """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/blame", task=task)
+    if run.as_json:
+        run.emit(found)
+        return
+    if not found["items"]:
+        raise usage(f"{chosen} has no task {task}", "See `starloom show` for the ids of its tasks.")
+    for item in found["items"]:
+        print(f"{item['id']}")
+        for word, line in [("added", item["added"]), *(("changed", line) for line in item["changed"])]:
+            if line is not None:
+                print(f"  {word} in version {line['version']} by {line['author']}: {line['reason'] or line['trigger']}")
+
+
+def verify(
+    run: Invocation,
+    anchor: Annotated[list[str] | None, typer.Option("--anchor", help="POS:LINK that was printed earlier.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="A copy made by `audit export`.")] = None,
+) -> None:
+    """Verify the chain of the record: is every row as it was written? Keep the printed anchor in another place."""
+    found = (
+        _verify_copy(file, anchor or [])
+        if file
+        else run.client.get("/audit/verify", within_s=PATIENCE_S, anchor=anchor or None)
+    )
+    if run.as_json:
+        run.emit(found)
+    else:
+        for item in found["breaks"]:
+            print(f"commit {item['pos']}: {item['what']}")
+        if found["unchained"]:
+            print(f"{found['unchained']} commits are older than the chain")
+        _print_pruned(found)
+        state = "The record is whole" if found["ok"] else "The record was changed"
+        print(f"{state}: {found['commits']} commits, {found['events']} events.\nanchor {found['anchor']}")
+    if not found["ok"]:
+        finish(Exit.FAILED)
+
+
+def _print_pruned(found: dict[str, Any]) -> None:
+    pruned = found["pruned"]
+    if pruned["constellations"] or pruned["commits"]:
+        print(
+            f"{pruned['constellations']} constellations with {pruned['commits']} whole commits were pruned from "
+            f"{pruned['first_at']} to {pruned['last_at']} ({', '.join(pruned['why'])}); "
+            f"{pruned['anchors']} anchors stand for them"
+        )
+    for pos in found["unseen_anchors"]:
+        print(f"the anchor at {pos} lies in what was pruned, so its link can no longer be compared")
+
+
+def _verify_copy(file: Path, anchors: list[str]) -> dict[str, Any]:
+    """Verify a copy without a hub; only the content of a copy is checked: events, hashes of inputs, links."""
+    from starloom.cli.constellations import audit_copy
+
+    try:
+        return audit_copy.verify(file, anchors)
+    except OSError as error:
+        raise usage(
+            f"{file} cannot be read: {error.strerror}", "Name a file that `starloom audit export` made."
+        ) from error
+    except ValueError as error:
+        raise usage(f"{file} cannot be read: {error}", "Name a file that `starloom audit export` made.") from error
+
+
+def export(
+    run: Invocation,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; without it, to the screen.")] = None,
+) -> None:
+    """Copy the whole record, a line of JSON a commit; `audit verify -f FILE` checks it without a hub."""
+    count = 0
+    if file is None:
+        for part in run.client.stream("/audit/export"):
+            sys.stdout.write(part.decode())
+        return
+    with file.open("xb") as out:
+        for part in run.client.stream("/audit/export"):
+            count += part.count(b"\n")
+            out.write(part)
+    if run.as_json:
+        run.emit({"commits": count, "file": str(file)})
+    else:
+        print(f"{count} commits copied to {file}")

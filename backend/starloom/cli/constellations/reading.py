@@ -1,0 +1,210 @@
+"""Commands that read parts of a constellation: `logs events why report transcript diff`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.client.problems import usage
+from starloom.terminal.typed import say
+from starloom_protocol.wording import quoted
+
+LOG_PAGE = 256 * 1024
+_CONSTELLATION = re.compile(r"c-[a-z0-9]{20}(-[0-9]+(-told)?)?")
+TaskArgument = Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's id.")]
+IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
+
+
+def _in_order(task: str | None, identity: str | None) -> tuple[str | None, str | None]:
+    """Return task and constellation; they may be given in either order, and the constellation alone."""
+    if task is not None and _CONSTELLATION.fullmatch(task):
+        return identity, task
+    return task, identity
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "logs")(logs)
+    hub_command(app, "events")(events)
+    hub_command(app, "why")(why)
+    hub_command(app, "transcript")(transcript)
+    hub_command(app, "report")(report)
+    hub_command(app, "diff")(diff)
+
+
+def logs(
+    run: Invocation,
+    task: TaskArgument = None,
+    identity: IdArgument = None,
+    attempt: Annotated[int | None, typer.Option("--attempt", min=1, help="Without it the newest.")] = None,
+    tail: Annotated[int, typer.Option("--tail", min=1, help="Only the last bytes.")] = LOG_PAGE,
+    search: Annotated[str | None, typer.Option("--q", help="Only lines that contain this.")] = None,
+) -> None:
+    """Print the output of a task; without a task, of every task that has begun."""
+    task, identity = _in_order(task, identity)
+    chosen = run.newest(identity)
+    snapshot = run.client.get(f"/constellations/{chosen}")
+    begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
+    if task is not None:
+        if task not in {item["id"] for item in snapshot["tasks"]}:
+            raise usage(f"{chosen} has no task {task}", "See `starloom show` for the ids of its tasks.")
+        if task not in begun:
+            raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {chosen}")
+    found: list[dict[str, Any]] = []
+    for name in [task] if task else list(begun):
+        number = attempt or int(begun[name]["attempt"])
+        path = f"/constellations/{chosen}/tasks/{name}/attempts/{number}/log"
+        said = run.client.get(path, tail=tail, q=search)
+        found.append({"task": name, "attempt": number, **said})
+    if run.as_json:
+        run.emit({"items": found})
+        return
+    for item in found:
+        text = str(item.get("text", ""))
+        if not text and task is None:
+            continue
+        if task is None or len(found) > 1:
+            print(f"-- {item['task']}, attempt {item['attempt']}")
+        sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+        lost = sum(end - start for start, end in item.get("lost") or [])
+        if lost:
+            sys.stderr.write(f"{lost} bytes of it were not kept\n")
+    if not any(item.get("text") for item in found):
+        sys.stderr.write(f"{task or chosen} wrote nothing{f' that contains {quoted(search)}' if search else ''}\n")
+
+
+def events(
+    run: Invocation,
+    identity: IdArgument = None,
+    after: Annotated[int, typer.Option("--after", min=0, help="Only events after this number.")] = 0,
+) -> None:
+    """Print the log of a constellation."""
+    from starloom.cli.text.constellation_text import event_line
+    from starloom.client.watching import PAGE
+    from starloom_protocol.feed import encode_event
+
+    chosen = run.newest(identity)
+    while True:
+        got = run.client.events(chosen, after, limit=PAGE)
+        for event in got:
+            print(encode_event(event).decode() if run.as_json else event_line(event))
+            after = event.seq
+        if not got:
+            return
+
+
+_OF_THE_WHOLE = frozenset(
+    {"budget", "history_restored", "planning_failed", "review_wishes", "rule_refused", "stalled", "undo_failed"}
+)
+"""The attention that concerns the whole constellation and no single task."""
+
+
+def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None) -> None:
+    """Explain why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
+    task, identity = _in_order(task, identity)
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/why", task_id=task)
+    if run.as_json:
+        run.emit(found)
+        return
+    for attention in found.get("attention", []):
+        if attention["reason"] in _OF_THE_WHOLE:
+            say(attention["sentence"])
+    for item in found.get("items", [found]):  # one task is the item itself
+        say(item["sentence"])
+        for candidate in item["candidates"]:
+            say(f"  {candidate['name']}: {candidate['reason']}")
+        ways = [_to_type(action, chosen, str(item.get("task"))) for action in item.get("actions") or []]
+        if ways:
+            say(f"The way out: {' - or: '.join(ways)}")
+        if item.get("warning"):
+            say(f"Before you reassign it: {item['warning']}")
+    if found.get("more"):
+        print(f"and {found['more']} more tasks")
+
+
+def transcript(
+    run: Invocation,
+    identity: IdArgument = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Write the calls as a recording, which a hub can repeat."),
+    ] = None,
+) -> None:
+    """Show what a model was told and what it said, call by call; --save keeps it as a recording."""
+    from starloom.cli.text.transcript_text import lines, recording
+
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/transcript", texts=True)
+    if save is not None:
+        if save.exists():
+            raise usage(f"{save} exists already", "Choose another file, or remove that one first.")
+        save.write_bytes(recording(found))
+        say(f"wrote {len(found['calls'])} calls to {save}")
+        say(f"A hub repeats them with: STARLOOM_LLM_URL=recorded:{save.absolute()} starloom up")
+        return
+    if run.as_json:
+        run.emit(found)
+        return
+    # Not by `say`: these are texts of others, and commands in them stay as they were sent.
+    for line in lines(chosen, found):
+        print(line)
+
+
+def report(run: Invocation, identity: IdArgument = None) -> None:
+    """Report on a run: time, critical path, work, waiting by cause, recoveries, the model; so far if it goes on."""
+    from starloom.cli.text.report_text import lines
+    from starloom_protocol.run_report import RunReport
+
+    found = run.client.get(f"/constellations/{run.newest(identity)}/report")
+    if run.as_json:
+        run.emit(found)
+        return
+    for line in lines(msgspec.convert(found, RunReport)):
+        say(line)
+
+
+def _to_type(action: str, constellation: str, task: str) -> str:
+    """Return the line to type for an action of `why`; one that is a line already stays."""
+    about = f"{constellation} --task {task}"
+    lines = {
+        "answer": f"starloom approve {constellation}:QUESTION --value CHOICE (starloom approvals lists them)",
+        "approve": "starloom approvals, then starloom approve ID",
+        "resume": f"starloom resume {constellation}",
+        "reassign": f"starloom reassign {about} --device NAME",
+        "cancel": f"starloom cancel {constellation}",
+        "edit": f"starloom edit {constellation} --editor",
+        "enroll": "starloom enroll",
+        "mark": f"starloom mark {about} --state succeeded",
+        "retry": f"starloom retry {about}",
+        "skip": f"starloom skip {about}",
+    }
+    return lines.get(action, action)
+
+
+def diff(
+    run: Invocation,
+    first: Annotated[int, typer.Argument(metavar="V1")],
+    second: Annotated[int, typer.Argument(metavar="V2")],
+    identity: IdArgument = None,
+) -> None:
+    """Show the changes between two versions of a plan, their authors and reasons."""
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/diff", **{"from": first, "to": second})
+    if run.as_json:
+        run.emit(found)
+        return
+    for version in found.get("versions", []):
+        print(f"version {version['number']} by {version['author']}: {version.get('reason') or version.get('trigger')}")
+    parts = [("+", "added"), ("-", "removed"), ("~", "changed")]
+    if not any(found.get(name) for _, name in parts):
+        print("The plans are the same.")
+    for sign, name in parts:
+        for item in found.get(name, []):
+            print(f"  {sign} {item if isinstance(item, str) else item.get('id')}")

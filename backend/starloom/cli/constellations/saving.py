@@ -1,0 +1,54 @@
+"""Saves the items of an answer as files: artifacts as their bytes, values as text or JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from starloom.client.rest import Client
+
+_ENDINGS = {"text/html": ".html", "text/csv": ".csv", "text/markdown": ".md", "text/plain": ".txt", "image/png": ".png"}
+
+
+def save_items(client: Client, items: list[dict[str, Any]], folder: Path) -> list[str]:
+    """Save every item into a folder and return the paths; a name that is taken gets a number.
+
+    Raises:
+        Problem: an artifact cannot be fetched whole.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    saved: list[str] = []
+    for item in items:
+        value = item.get("value")
+        artifact = item.get("artifact")
+        media, name = item.get("media"), ""
+        if artifact is None and isinstance(value, dict) and isinstance(value.get("artifact"), str):
+            artifact, media, name = value["artifact"], value.get("media"), str(value.get("name") or "")
+        if artifact is not None:
+            target = _free(folder, _file_name(name or str(item["title"]), _ENDINGS.get(str(media), "")))
+            client.download(artifact, target)
+        elif isinstance(value, str):
+            target = _free(folder, _file_name(str(item["title"]), ".md" if item.get("show") == "markdown" else ".txt"))
+            target.write_text(value, encoding="utf-8")
+        else:
+            target = _free(folder, _file_name(str(item["title"]), ".json"))
+            target.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        saved.append(str(target))
+    return saved
+
+
+def _file_name(name: str, ending: str) -> str:
+    """Return a plain file name; a path in it, which came from a device, never leads out of the folder."""
+    plain = re.sub(r"[^\w. -]+", "_", Path(name).name, flags=re.UNICODE).strip(". ") or "item"
+    return plain if Path(plain).suffix or not ending else plain + ending
+
+
+def _free(folder: Path, name: str) -> Path:
+    target, number = folder / name, 2
+    while target.exists():
+        target = folder / f"{Path(name).stem}-{number}{Path(name).suffix}"
+        number += 1
+    return target

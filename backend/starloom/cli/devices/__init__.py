@@ -1,0 +1,1 @@
+"""Commands about devices: the fleet, pairing, and the tools that devices offer."""

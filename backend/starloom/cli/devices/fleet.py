@@ -1,0 +1,204 @@
+"""The fleet: `devices`, `device show|drain|resume|revoke|rename|label|seen`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.text.vital_text import vital_lines
+from starloom.client.problems import usage
+from starloom.program import UPGRADE, on_device
+from starloom.terminal.typed import say
+from starloom.terminal.values import duration_s
+from starloom_protocol.frames import DISK_FULL
+from starloom_protocol.vocabulary import DeviceFact
+
+DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "devices")(devices)
+    device = typer.Typer(help="Look at one device, or change what it may get.", no_args_is_help=True)
+    hub_command(device, "show")(show_device)
+    hub_command(device, "drain")(drain)
+    hub_command(device, "resume")(resume_device)
+    hub_command(device, "revoke")(revoke)
+    hub_command(device, "rename")(rename)
+    hub_command(device, "label")(label)
+    hub_command(device, "seen")(seen)
+    app.add_typer(device, name="device")
+
+
+def devices(run: Invocation) -> None:
+    """List the devices: their connection, their work, their profile."""
+    found = run.client.get("/devices")
+    if run.as_json:
+        run.emit(found)
+        return
+    if not found["items"]:
+        say("No device yet. Add one: starloom enroll")
+        return
+    from rich.table import Table
+
+    from starloom.terminal.style import console
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("name", "link", "load", "os", "profile", "tools", "id"):
+        table.add_column(name, no_wrap=name in ("name", "id"))
+    for item in found["items"]:
+        chip = " (demo)" if item.get("demo") else ""
+        link = "left" if item.get("left") else "revoked" if item.get("revoked") else item["link"]
+        link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
+        tools = item.get("tools")
+        count = str(len(tools)) if isinstance(tools, list) else str(tools if tools is not None else "")
+        table.add_row(
+            item["name"] + chip, link, str(item.get("load", "")), item["os"], item["profile"], count, item["id"]
+        )
+    console().print(table)
+    for item in found["items"]:
+        if item.get("older_than") and not item.get("revoked"):
+            line = on_device(UPGRADE, item.get("facts") or {})
+            say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']})")
+            say(f"  type there: {line}")
+
+
+def _full_disk(item: dict[str, Any]) -> str | None:
+    """Return the sentence for a device whose disk is full."""
+    condition = item.get("condition") or {}
+    if condition.get(DeviceFact.DISK) != DISK_FULL:
+        return None
+    return f"has a full disk ({condition.get(DeviceFact.DISK_FOLDER, 'of its agent')})"
+
+
+def resolve(run: Invocation, device: str) -> dict[str, Any]:
+    """Return the device that a name or an id means.
+
+    Raises:
+        Problem: there is none.
+    """
+    items = run.client.get("/devices")["items"]
+    for item in items:
+        if device in (item["id"], item["name"]):
+            return dict(item)
+    names = ", ".join(item["name"] for item in items) or "none"
+    raise usage(f"no device is called {device}; there are: {names}", "See `starloom devices`.")
+
+
+def show_device(run: Invocation, device: DeviceArgument) -> None:
+    """Show a device: facts, grants, and each tool with its effects or the reason why it is unavailable."""
+    found = run.client.get(f"/devices/{resolve(run, device)['id']}")
+    vitals = run.client.get("/vitals", device=found["id"])
+    if run.as_json:
+        run.emit({**found, "vitals": vitals})
+        return
+    print(f"{found['name']}  {found['id']}  {found['link']}  profile {found['profile']}")
+    for line in _standing(found):
+        say(f"  {line}")
+    for line in vital_lines(vitals, found["id"]):
+        print(f"  {line}")
+    if found.get("labels"):
+        print(f"  labels: {', '.join(found['labels'])}")
+    offer = found.get("offer") or found
+    for name, value in sorted((offer.get("facts") or {}).items()):
+        print(f"  {name}: {value}")
+    grants = offer.get("grants") or []
+    print(f"  grants: {', '.join(grants) or 'none'}")
+    for tool in offer.get("tools") or []:
+        why = f"  not available: {tool['unavailable']}" if tool.get("unavailable") else ""
+        effects = ", ".join(tool.get("effects") or []) or "-"
+        print(f"  {tool['name']:<18} {effects:<14} {tool.get('repeatability', 'never')}{why}")
+
+
+def _standing(item: dict[str, Any]) -> list[str]:
+    """Return why a device gets no work or is chosen last, and the command that lets it work again."""
+    said = [item["over"]] if item.get("over") else []
+    if item.get("draining"):
+        why = f" ({item['drain_reason']})" if item.get("drain_reason") else ""
+        until = f"; what may be repeated is moved away at {item['drain_until']}" if item.get("drain_until") else ""
+        said.append(f"drains{why}{until}; to go on: starloom device resume {item['name']}")
+    if item.get("quarantined"):
+        why = item.get("aside") or "after faults"
+        said.append(f"is set aside: {why}; to go on: starloom device resume {item['name']}")
+    elif (item.get("health") or {}).get("state") == "suspect":
+        said.append(f"is asked last: {item['health']['faults']} faults, more than its peers")
+    if (full := _full_disk(item)) is not None:
+        said.append(f"{full}: nothing begins there and no result leaves; free some space there")
+    if item.get("link") == "suspended":
+        said.append("is asleep: the clocks of its work stand still")
+    if item.get("remembers"):
+        said.append(f"{item['remembers']}; noted: starloom device seen {item['name']}")
+    return said
+
+
+def _device_control(run: Invocation, device: str, action: str, reason: str, deadline: str = "") -> None:
+    found = resolve(run, device)
+    body: dict[str, Any] = {"reason": reason} if reason else {}
+    if deadline:
+        body["deadline_s"] = 0 if deadline == "now" else duration_s(deadline)
+    made = run.client.post(f"/devices/{found['id']}/{action}", body)
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(f"{action} of {found['name']} accepted")
+
+
+ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
+
+
+def drain(
+    run: Invocation,
+    device: DeviceArgument,
+    reason: ReasonOption = "",
+    deadline: Annotated[
+        str,
+        typer.Option("--deadline", metavar="TIME", help="Then move what may be repeated to others; `now`: at once."),
+    ] = "",
+) -> None:
+    """Drain a device: it gets no new work; running work goes on, and work that must not be repeated is never moved."""
+    _device_control(run, device, "drain", reason, deadline)
+
+
+def resume_device(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
+    """Resume a device that was drained or quarantined."""
+    _device_control(run, device, "resume", reason)
+
+
+def seen(run: Invocation, device: DeviceArgument) -> None:
+    """Acknowledge that a device remembers more work than this history, as after the restore of a backup."""
+    _device_control(run, device, "seen", "")
+
+
+def revoke(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
+    """Revoke a device at once; it must join again to come back."""
+    _device_control(run, device, "revoke", reason)
+
+
+def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+    """Rename a device."""
+    found = resolve(run, device)
+    made = run.client.patch(f"/devices/{found['id']}", {"name": name})
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(f"{found['name']} is now called {name}")
+
+
+def label(
+    run: Invocation,
+    device: DeviceArgument,
+    labels: Annotated[list[str] | None, typer.Argument(metavar="[LABEL]...", help="All of its labels.")] = None,
+) -> None:
+    """Replace the labels of a device; without arguments it has none."""
+    found = resolve(run, device)
+    made = run.client.patch(f"/devices/{found['id']}", {"labels": labels or []})
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(
+            f"{found['name']} has the labels {', '.join(made['labels'])}"
+            if made["labels"]
+            else f"{found['name']} has no labels"
+        )

@@ -1,0 +1,322 @@
+"""Commands for pairing: `enroll` by a line or by ssh, the pairing's words and answer, and `tunnel ls|rm`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import Exit
+from starloom.client.problems import usage
+from starloom.terminal.typed import say
+from starloom.terminal.values import duration_s
+from starloom_protocol.vocabulary import Profile
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "enroll")(enroll)
+    tunnel = typer.Typer(help="Tunnels to servers that were added by ssh.", no_args_is_help=True)
+    hub_command(tunnel, "ls")(tunnel_list)
+    hub_command(tunnel, "rm")(tunnel_remove)
+    app.add_typer(tunnel, name="tunnel")
+
+
+SSH = "With --ssh"
+
+
+def enroll(
+    run: Invocation,
+    label: Annotated[str, typer.Option("--label", help="The name of the device.")] = "",
+    profile: Annotated[
+        Profile | None,
+        typer.Option("--profile", help="The most that its owner may choose there; with --ssh: what is chosen."),
+    ] = None,
+    replace: Annotated[
+        str, typer.Option("--replace", metavar="DEVICE", help="It takes the name of this device, which is revoked.")
+    ] = "",
+    devices: Annotated[
+        int, typer.Option("--devices", min=1, max=10_000, help="How many devices may join by this line.")
+    ] = 1,
+    ends_in: Annotated[
+        str, typer.Option("--ends-in", metavar="DURATION", help="How long it is good, such as 2h; default: 10 minutes.")
+    ] = "",
+    preapproved: Annotated[
+        bool,
+        typer.Option("--preapproved", help="They join without words to compare: whoever has the line is let in."),
+    ] = False,
+    end: Annotated[str, typer.Option("--end", metavar="ID", help="End a code before its time; nothing else.")] = "",
+    qr: Annotated[bool, typer.Option("--qr", help="Also show the phone's page as a QR code.")] = False,
+    wait: Annotated[
+        bool | None, typer.Option("--wait/--no-wait", help="Stay and approve it here; default: on a terminal.")
+    ] = None,
+    ssh: Annotated[
+        str, typer.Option("--ssh", metavar="USER@HOST", help="Bring the agent there by ssh, through a tunnel.")
+    ] = "",
+    folder: Annotated[
+        list[str] | None, typer.Option("--folder", help=f"{SSH}: a folder there that it may use.")
+    ] = None,
+    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help=f"{SSH}: the SSH server's port.")] = None,
+    identity: Annotated[str, typer.Option("--identity", metavar="FILE", help=f"{SSH}: the private key.")] = "",
+    ssh_config: Annotated[str, typer.Option("--ssh-config", metavar="FILE", help=f"{SSH}: another ssh_config.")] = "",
+    remote_home: Annotated[
+        str, typer.Option("--remote-home", metavar="DIR", help=f"{SSH}: the agent's folder there.")
+    ] = "~/.starloom-agent",
+    remote_port: Annotated[
+        int | None, typer.Option("--remote-port", min=1, max=65535, help=f"{SSH}: the tunnel's port there.")
+    ] = None,
+    keep: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep/--no-keep",
+            help=f"{SSH}: `starloom up` keeps the tunnel, over restarts; else this command holds it. "
+            "Default: keep where a service runs on this computer.",
+        ),
+    ] = None,
+    service: Annotated[
+        bool, typer.Option("--service/--no-service", help=f"{SSH}: start the agent with the server where it can.")
+    ] = True,
+) -> None:
+    """Add a device: print the line that joins it, or with --ssh bring the agent there."""
+    if end:
+        run.client.post(f"/enrollments/{end}/deny", {"reason": "its owner has ended the code"})
+        say("The code is ended; devices that have joined with it stay.")
+        return
+    if ssh:
+        _refuse_with_ssh(qr=qr, replace=replace)
+        from starloom.host.servers.enrolling import Wanted
+        from starloom.host.servers.ssh import Target
+
+        wanted = Wanted(
+            target=Target(ssh, port, identity, ssh_config),
+            label=label,
+            profile=profile or Profile.OBSERVE,
+            folders=tuple(folder or ()),
+            remote_home=remote_home,
+            remote_port=remote_port,
+            service=service,
+            kept_in=_keeping_home(run, keep),
+        )
+        _enroll_by_ssh(run, wanted)
+        return
+    _refuse_without_ssh(
+        port=port, identity=identity, folder=folder, ssh_config=ssh_config, remote_port=remote_port, keep=keep
+    )
+    body: dict[str, Any] = {"profile_most": (profile or Profile.OPERATE).value}
+    if label:
+        body["label"] = label
+    if replace:
+        from starloom.cli.devices.fleet import resolve
+
+        body["replaces"] = resolve(run, replace)["id"]
+    if not qr:
+        run.client.require_agent_wheels()
+    if devices > 1:
+        body["devices"] = devices
+    if ends_in:
+        body["ends_in_s"] = duration_s(ends_in)
+    if preapproved:
+        body |= {"preapproved": True, "installs": True}
+    made = run.client.create("/enrollments", body)
+    if run.as_json:
+        run.emit(made)
+        return
+    _print_lines(made)
+    if qr:
+        _print_phone(made)
+    times = "once" if devices == 1 else f"for {devices:,} devices"
+    print(f"The code is good {times}, until {_until(made)}.")
+    if devices > 1:
+        print(f"To end it before: starloom enroll --end {made['id']}")
+        return
+    if wait is False or (wait is None and not (sys.stdin.isatty() and sys.stdout.isatty())):
+        return
+    _wait_for_device(run, str(made["id"]))
+
+
+def _refuse_with_ssh(*, qr: bool, replace: str) -> None:
+    if qr:
+        raise usage("--qr shows a phone's page, --ssh brings an agent to a server", "Leave one of them out.")
+    if replace:
+        raise usage(
+            "--replace goes with a join line for now", "Add it under another name, then: starloom device rename."
+        )
+
+
+def _refuse_without_ssh(**given: Any) -> None:
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, "", [])]
+    if named:
+        raise usage(f"{', '.join(named)}: only with --ssh", "Add --ssh user@host, or leave it out.")
+
+
+def _keeping_home(run: Invocation, keep: bool | None) -> Path | None:
+    """Return the data folder whose running service will keep the tunnel, None where this command holds it."""
+    from starloom.host.supervisor import home_in_service
+
+    home = home_in_service(run.client.address)
+    if keep and home is None:
+        raise usage(
+            f"no `starloom up` of this computer serves {run.client.address.url}, so nothing here can keep a tunnel",
+            "Run this where the service runs, or leave out --keep and let this command hold the tunnel.",
+        )
+    return None if keep is False else home
+
+
+def _enroll_by_ssh(run: Invocation, wanted: Any) -> None:
+    from starloom.host.servers.enrolling import enroll as by_ssh
+
+    async def go() -> Any:
+        stop = asyncio.Event()
+        loop, here = asyncio.get_running_loop(), asyncio.current_task()
+        ready = asyncio.Event()
+
+        def interrupted() -> None:
+            if ready.is_set():
+                stop.set()
+            elif here is not None:
+                here.cancel()
+
+        def told(text: str) -> None:
+            if "is ready" in text:
+                ready.set()
+            say(text, sys.stderr if run.as_json else sys.stdout)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, interrupted)
+        return await by_ssh(run.client, wanted, told, stop)
+
+    try:
+        made = asyncio.run(go())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    if run.as_json:
+        run.emit({"device": made.device, "name": made.name, "tools": made.tools, "tunnel_kept": made.kept})
+        return
+    print(f"{made.name} is in the fleet, with {made.tools} tools. {made.answer}")
+    if made.kept:
+        say("Its tunnel is kept by `starloom up`; see it with: starloom tunnel ls")
+
+
+def _print_lines(made: dict[str, Any]) -> None:
+    lan = made.get("lan")
+    here = "On this computer, or through a tunnel" if lan else "On the device"
+    print(f"{here}, paste this line (Python 3.11 or newer):\n\n  {made['line']}\n")
+    if lan:
+        print(f"On a device in the same network:\n\n  {lan['line']}\n")
+
+
+def _print_phone(made: dict[str, Any]) -> None:
+    from starloom.terminal.qr import print_qr
+
+    phone = made.get("phone") or {}
+    if not phone.get("url"):
+        raise usage(str(phone.get("why") or "a phone needs an https address"), "Start it with: starloom up --lan")
+    print_qr(str(phone["url"]))
+    print(str(phone["url"]))
+    if phone.get("words"):
+        print("The phone warns once that it does not know this hub's certificate. Its key, in words:")
+        print(f"\n    {phone['words']}\n")
+
+
+def _until(made: dict[str, Any]) -> str:
+    from starloom.terminal.style import clock
+
+    return clock(made.get("expires_at") or made.get("expires_ms"))
+
+
+def _wait_for_device(run: Invocation, enrollment: str) -> None:
+    """Poll the pairing; show the six words when the device asks, and let the person decide here."""
+    print("Waiting for the device ... (Ctrl-C leaves; approve it later in Fleet)")
+    asked = False
+    while True:
+        found = run.client.get(f"/enrollments/{enrollment}")
+        state = found["state"]
+        if state == "asking" and not asked:
+            asked = True
+            print(f"\n{found['name']} ({found['os']}) asks to join. Both screens must show the same words:")
+            print(f"\n    {found['words']}\n")
+            if found.get("labels"):
+                print(f"It asks for the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
+            allow = typer.confirm("Are they the same, and may it join?", default=False)
+            body = {} if allow else {"reason": "refused at the command line"}
+            run.client.post(f"/enrollments/{enrollment}/{'approve' if allow else 'deny'}", body)
+        elif state in ("approved", "used"):
+            print(f"{found['name'] or 'The device'} has joined.")
+            return
+        elif state in ("denied", "expired"):
+            reason = f": {found['reason']}" if found.get("reason") else ""
+            print(f"The pairing is {state}{reason}")
+            finish(Exit.FAILED)
+        time.sleep(0.5)
+
+
+# -- tunnels
+
+
+def _home(run: Invocation) -> Path:
+    from starloom.host.supervisor import home_of
+
+    found = home_of(run.client.address)
+    if found is None:
+        raise usage(
+            f"{run.client.address.url} is not a hub of this computer, and tunnels are kept where it runs",
+            "Type this on the hub's computer.",
+        )
+    return found
+
+
+def tunnel_list(run: Invocation) -> None:
+    """List the kept tunnels: their servers, whether they are up, and the last fault with its remedy."""
+    from starloom.host.servers import tunnels
+    from starloom.terminal.style import clock
+
+    home = _home(run)
+    found, now = tunnels.records(home), tunnels.conditions(home)
+    items: list[dict[str, Any]] = []
+    for name, record in found.items():
+        if isinstance(record, str):
+            items.append({"name": name, "state": "unreadable", "fault": record, "hint": f"starloom tunnel rm {name}"})
+            continue
+        state = now.get(name)
+        items.append(
+            {
+                "name": name,
+                "to": record.destination,
+                "remote_port": record.remote_port,
+                "state": state.state if state else "stopped",
+                "since_s": state.since_s if state else None,
+                "starts": state.starts if state else 0,
+                "fault": state.fault if state else "`starloom up` does not run",
+                "hint": state.hint if state else "Start it: starloom up",
+            }
+        )
+    if run.as_json:
+        run.emit({"items": items})
+        return
+    if not items:
+        say("No tunnel is kept. Make one: starloom enroll --ssh user@host")
+    for item in items:
+        since = f" since {clock(item['since_s'] * 1000)}" if item.get("since_s") else ""
+        print(f"{item['name']:<20} {item['state']}{since}  {item.get('to', '')}  started {item.get('starts', 0)}x")
+        if item["fault"]:
+            say(f"    {item['fault']}\n    the way out: {item['hint']}")
+
+
+def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+    """Remove a tunnel; the device stays in the fleet, out of reach."""
+    from starloom.host.servers import tunnels
+
+    home = _home(run)
+    if not tunnels.forget(home, name):
+        known = ", ".join(tunnels.records(home)) or "none"
+        raise usage(f"no tunnel is called {name}; there are: {known}", "See `starloom tunnel ls`.")
+    if run.as_json:
+        run.emit({"removed": name})
+    else:
+        say(f"The tunnel to {name} has ended. To let the device go too: starloom device revoke {name}")

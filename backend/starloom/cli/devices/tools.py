@@ -1,0 +1,62 @@
+"""Tools as devices offer them: `tools show`, with the arguments of a call and the fields of its result."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.client.problems import usage
+from starloom.terminal.typed import say
+from starloom_protocol.tool_results import fields_of
+from starloom_protocol.values import canonical
+
+ToolArgument = Annotated[str, typer.Argument(metavar="TOOL", help="A tool's name, such as disk.usage.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    tools = typer.Typer(help="Look at what devices can do.", no_args_is_help=True)
+    hub_command(tools, "show")(show_tool)
+    app.add_typer(tools, name="tools")
+
+
+def show_tool(run: Invocation, tool: ToolArgument) -> None:
+    """Show a tool: its devices, its arguments, and the fields of its result. `?`: not in every result or call."""
+    items = {item["tool"]: item for item in run.client.get("/capabilities")["items"]}
+    if tool not in items:
+        near = difflib.get_close_matches(tool, items, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(items) or 'none'}."
+        raise usage(f"no device offers {tool}", hint)
+    item = items[tool]
+    versions = [_offered(run, device["id"], tool) for device in item["devices"]]
+    found = {**item, "versions": _distinct(versions)}
+    if run.as_json:
+        run.emit(found)
+        return
+    say(f"{tool}  {item['title']}")
+    say(f"  effects: {', '.join(item['effects']) or 'none'}; {item['repeatability']}; grant: {item['grant'] or 'none'}")
+    say(f"  devices: {', '.join(device['name'] for device in item['devices'])}")
+    for version in found["versions"]:
+        of = f" ({', '.join(version['devices'])})" if len(found["versions"]) > 1 else ""
+        say(f"  takes{of}: {' '.join(fields_of(canonical(version['args']))) or 'nothing'}")
+        gives = " ".join(fields_of(canonical(version["returns"]))) if version["returns"] else "nobody has said"
+        say(f"  gives{of}: {gives}")
+
+
+def _offered(run: Invocation, device: str, tool: str) -> dict[str, Any]:
+    found = run.client.get(f"/devices/{device}")
+    offered: dict[str, Any] = next((one for one in found["tools"] if one["name"] == tool), {})
+    return {"devices": [found["name"]], "args": offered.get("args"), "returns": offered.get("returns")}
+
+
+def _distinct(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each version once, with all the devices that have it."""
+    by_schemas: dict[str, dict[str, Any]] = {}
+    for version in versions:
+        key = canonical([version["args"], version["returns"]])
+        kept = by_schemas.setdefault(key, {**version, "devices": []})
+        kept["devices"] += version["devices"]
+    return list(by_schemas.values())

@@ -1,0 +1,160 @@
+"""`bench nebula`: the product's own examination on five sandboxed devices of this machine (docs/nebula.md).
+
+Needs no running hub and touches none.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import Exit
+from starloom.client.problems import usage
+
+INTO = Path("nebula-runs")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    bench = typer.Typer(help="Examine this installation, or a model, with tasks.", no_args_is_help=True)
+    bench.callback()(_about)
+    nebula = typer.Typer(help="Tasks over five sandboxed devices of this machine.", no_args_is_help=True)
+    nebula.callback()(_about_nebula)
+    hub_command(nebula, "run")(nebula_run)
+    hub_command(nebula, "up")(nebula_up)
+    hub_command(nebula, "ls")(nebula_list)
+    bench.add_typer(nebula, name="nebula")
+    app.add_typer(bench, name="bench")
+
+
+def _about() -> None:
+    """Examine this installation, or a model, with tasks whose end state can be checked."""
+
+
+def _about_nebula() -> None:
+    """Carry out cross-device tasks on five sandboxed devices of this machine, and check what they leave."""
+
+
+def nebula_run(
+    run: Invocation,
+    tasks: Annotated[
+        list[str] | None, typer.Argument(metavar="[TASK|CATEGORY]...", help="By number, name or letter; all without.")
+    ] = None,
+    planner: Annotated[
+        str, typer.Option("--planner", help="gold: the tasks' own plans; script: a scripted model; none: recipes.")
+    ] = "gold",
+    kind: Annotated[
+        str, typer.Option("--kind", help="With script: good, naive (begins wrong) or hostile (obeys a text it reads).")
+    ] = "good",
+    faults: Annotated[str, typer.Option("--faults", help="P0: none.")] = "P0",
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=50, help="How many worlds, from --seed on.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=1, help="The first seed.")] = 1,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Ten tasks alone.")] = False,
+    examine: Annotated[
+        bool, typer.Option("--examine", help="Damage each right end state and see whether its check notices.")
+    ] = False,
+    into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where the report goes.")] = INTO,
+) -> None:
+    """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
+    _own_hub(run)
+    from starloom.lab.nebula.running import PLANNERS, SCRIPT
+    from starloom.lab.nebula.script import GOOD, KINDS
+    from starloom.lab.nebula.suite import FAULTS, SMOKE, Wanted, run_suite
+    from starloom.lab.nebula.task import TaskInvalid, chosen
+
+    if planner not in PLANNERS:
+        raise usage(f"--planner {planner} is none of {', '.join(PLANNERS)}")
+    if kind not in KINDS:
+        raise usage(f"--kind {kind} is none of {', '.join(KINDS)}")
+    if kind != GOOD and planner != SCRIPT:
+        raise usage(f"--kind {kind} needs --planner script")
+    if faults not in FAULTS:
+        raise usage(f"--faults {faults} is none of {', '.join(FAULTS)}")
+    if smoke and tasks:
+        raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
+    try:
+        picked = chosen([str(number) for number in SMOKE] if smoke else list(tasks or []))
+    except TaskInvalid as fault:
+        raise usage(str(fault)) from fault
+    signal.signal(signal.SIGTERM, _interrupted)
+    if planner == SCRIPT:
+        picked = tuple(task for task in picked if kind in task.transcripts)
+        if not picked:
+            raise usage(f"none of these tasks has a transcript {kind}")
+    report = run_suite(Wanted(picked, planner, faults, range(seed, seed + seeds), into, examine, kind), _say)
+    if run.as_json:
+        run.emit(report.document())
+    else:
+        _print_table(report.table())
+        print("\n".join(report.summary()))
+        print(f"report: {into / report.id / 'report.md'}")
+    finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
+
+
+def nebula_up(
+    run: Invocation,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the world lies; an empty or a new folder.")],
+    seed: Annotated[int, typer.Option("--seed", min=1, help="Another seed, another world.")] = 1,
+) -> None:
+    """Keep the world with its hub and five devices until Ctrl-C, to try requests by hand."""
+    _own_hub(run)
+    from datetime import UTC, datetime
+
+    from starloom.lab.nebula.suite import up
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise usage(f"{folder} is not an empty folder", "Name a new one.")
+    over = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: over.set())
+    up(folder, seed, datetime.now(UTC).date(), _say, over.wait)
+
+
+def nebula_list(run: Invocation) -> None:
+    """List the tasks: number, category, level, what each asks for, and what it lacks."""
+    from starloom.lab.nebula.task import all_tasks
+
+    items = [
+        {
+            "task": task.id,
+            "category": task.about.category,
+            "level": task.about.level,
+            "words": task.about.words,
+            "needs": task.about.needs,
+        }
+        for task in all_tasks()
+    ]
+    if run.as_json:
+        run.emit({"items": items})
+        return
+    for item in items:
+        lacks = f"  (needs {', '.join(item['needs'])})" if item["needs"] else ""
+        print(f"{item['task']:32} {item['category']} {item['level']}  {item['words']}{lacks}")
+
+
+def _own_hub(run: Invocation) -> None:
+    if run.hub is not None:
+        raise usage("the suite runs on a hub and devices of its own, never on a hub that is there", "Leave out --hub.")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _print_table(rows: list[list[str]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        print("  ".join([*cells, row[-1]]).rstrip())
+
+
+def _interrupted(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

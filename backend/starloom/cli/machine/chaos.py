@@ -1,0 +1,108 @@
+"""`chaos run`: a scenario on an installation of its own, in a temporary folder. The exit code is the result.
+
+Needs no running hub and touches none.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import Exit
+from starloom.client.problems import Place, Problem, usage
+from starloom_protocol.wording import place_words
+
+if TYPE_CHECKING:
+    from starloom.lab.story import Line
+    from starloom_protocol.plan.scenario import Scenario
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    chaos = typer.Typer(help="Break things on purpose and see what becomes of the work.", no_args_is_help=True)
+    chaos.callback()(_about)
+    hub_command(chaos, "run")(chaos_run)
+    app.add_typer(chaos, name="chaos")
+
+
+def _about() -> None:
+    """Inject faults on purpose and watch how the work recovers."""
+
+
+def chaos_run(
+    run: Invocation,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, as docs/lab.md tells.")],
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the file's own.")] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Print the story as it comes, then the verdict: lines of JSON.")
+    ] = False,
+) -> None:
+    """Run a scenario in an installation of its own; exit code 0: expectation met, 1: not met, 2: invalid scenario."""
+    if run.hub is not None:
+        raise usage("a scenario breaks an installation of its own, never a hub that is there", "Leave out --hub.")
+    scenario = _read(file)
+    if seed is not None:
+        scenario = scenario.model_copy(update={"seed": seed})
+    from starloom.lab.scenario_run import run_apart
+
+    def say(text: str) -> None:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+    signal.signal(signal.SIGTERM, _interrupted)
+    told = run_apart(scenario, say, _print_line if live else None)
+    if live:
+        print(json.dumps({"told": told.document()}), flush=True)
+    elif run.as_json:
+        run.emit(told.document())
+    else:
+        print(told.text())
+    finish(Exit.SUCCEEDED if told.met else Exit.FAILED)
+
+
+def _print_line(line: Line) -> None:
+    print(json.dumps({"line": asdict(line)}), flush=True)
+
+
+def _interrupted(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _read(file: Path) -> Scenario:
+    from starloom_protocol.plan.scenario import read_scenario
+
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise usage(
+            f"{file} cannot be read: {error.strerror}", "Name a file, such as one of recipes/scenarios/."
+        ) from error
+    check = read_scenario(text)
+    if check.scenario is not None:
+        return check.scenario
+    places = [
+        Place(fault.place, place_words(fault.place), str(fault.code), fault.reason, fault.hint)
+        for fault in check.faults
+    ]
+    raise Problem(
+        code="scenario_invalid",
+        title=f"{file} is no scenario",
+        reason="1 fault was found" if len(places) == 1 else f"{len(places)} faults were found",
+        hint="Mend each place; docs/lab.md says what can stand where.",
+        exit_code=Exit.USAGE,
+        places=places,
+        document={
+            "code": "scenario_invalid",
+            "errors": [
+                {"place": one.place, "code": one.code, "reason": one.reason, "hint": one.hint} for one in places
+            ],
+        },
+    )

@@ -1,0 +1,183 @@
+"""Commands for the hub on this machine: `up`, `doctor`, `backup`, `restore`, `config show`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import Exit
+from starloom.client.problems import usage
+from starloom.terminal.style import size
+from starloom.terminal.typed import say
+
+if TYPE_CHECKING:
+    from starloom.host.backup import Manifest
+    from starloom.settings import Settings
+
+HomeOption = Annotated[Path | None, typer.Option("--home", help="Where the hub keeps its data (STARLOOM_HOME).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "up")(up)
+    hub_command(app, "doctor")(doctor)
+    hub_command(app, "backup")(backup)
+    hub_command(app, "restore")(restore)
+    config = typer.Typer(help="The hub's settings.", no_args_is_help=True)
+    hub_command(config, "show")(config_show)
+    app.add_typer(config, name="config")
+
+
+def up(
+    run: Invocation,
+    no_agent: Annotated[bool, typer.Option("--no-agent", help="Without the agent for this computer.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Also the demo devices, and carry out the sample.")] = False,
+    lab: Annotated[bool, typer.Option("--lab", help="Allow fault injection.")] = False,
+    lan: Annotated[
+        bool, typer.Option("--lan", help="Also listen in the local network, by HTTPS: phones and computers there.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="End after the sample, with its result.")] = False,
+    fault: Annotated[bool, typer.Option("--fault/--no-fault", help="The sample's announced fault.")] = True,
+    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="STARLOOM_PORT.")] = None,
+    home: HomeOption = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write the sample's figures there as JSON.")] = None,
+) -> None:
+    """Run the whole service in the foreground until Ctrl-C, which stops all its processes."""
+    from starloom.host.supervisor import Wishes, serve
+
+    if (once or report) and not demo:
+        raise usage("--once and --report belong to the sample, which only --demo carries out", "Add --demo.")
+    if demo and no_agent:
+        raise usage("the sample needs this computer's agent", "Leave out --no-agent, or --demo.")
+    if run.as_json:
+        raise usage("a service in the foreground has no JSON output", "Use `starloom doctor --json`, or --report FILE.")
+    wishes = Wishes(
+        agent=not no_agent,
+        demo=demo,
+        lab=lab or demo,
+        lan=lan,
+        once=once,
+        fault=fault,
+        port=port,
+        home=home,
+        report=report,
+    )
+    code = serve(wishes)
+    if code:
+        raise typer.Exit(code)
+
+
+def doctor(
+    run: Invocation,
+    subject: Annotated[
+        str | None,
+        typer.Argument(metavar="[model]", help="`model` asks the set model seven known requests, which costs tokens."),
+    ] = None,
+    home: HomeOption = None,
+    from_outside: Annotated[
+        bool, typer.Option("--from-outside", help="Also try the public address, as another machine would.")
+    ] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Check every page of the history, however long it takes.")
+    ] = False,
+) -> None:
+    """Check this machine and the hub, and list each fault with its fix."""
+    from starloom.host.examination.doctor import examine
+
+    if subject is not None:
+        _doctor_of(run, subject, home, other_checks=from_outside or whole)
+        return
+    findings = examine(run.hub, home, whole=whole)
+    if from_outside:
+        from starloom.host.examination.outside import examine_outside
+
+        findings += examine_outside(home)
+    if run.as_json:
+        run.emit({"items": [finding.document() for finding in findings]})
+    else:
+        for finding in findings:
+            say(finding.line())
+    finish(Exit.SUCCEEDED if all(finding.good for finding in findings) else Exit.FAILED)
+
+
+def _doctor_of(run: Invocation, subject: str, home: Path | None, *, other_checks: bool) -> None:
+    """Try the models that are set."""
+    from starloom.host.examination.model_trial import examine_model
+
+    if subject != "model":
+        raise usage(f"the doctor has no subject {subject}", "Type `starloom doctor`, or `starloom doctor model`.")
+    if other_checks:
+        raise usage("--from-outside and --whole do not belong to a model", "Leave them out.")
+    report = examine_model(
+        home, lambda line: say(line, file=sys.stderr), lambda line: None if run.as_json else say(line)
+    )
+    if run.as_json:
+        run.emit(report.document())
+    else:
+        for line in report.lines():
+            say(line)
+    finish(Exit.SUCCEEDED if report.good else Exit.FAILED)
+
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]
+
+
+def backup(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
+    """Write history, keys and files of this computer's hub into one archive; the service may run meanwhile."""
+    from starloom.host.backup import back_up
+
+    manifest = back_up(_settings(home), file)
+    _tell_archive(run, f"wrote {file}", manifest)
+    if not run.as_json:
+        print("It holds the hub's keys: keep it where you keep other keys.")
+
+
+def restore(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
+    """Restore an archive into an empty data folder; `starloom up` continues from there."""
+    from starloom.host.backup import restore as put_back
+    from starloom.host.supervisor import holding
+
+    settings = _settings(home)
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with holding(settings.home):
+        manifest = put_back(settings, file)
+    _tell_archive(run, f"restored {settings.home}", manifest)
+
+
+def _settings(home: Path | None) -> Settings:
+    from starloom.settings import SettingsInvalid, load
+
+    try:
+        return load({"home": home} if home is not None else {}).settings
+    except SettingsInvalid as invalid:
+        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+
+
+def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
+    """Print the content of an archive."""
+    rows = sum(table.rows for table in manifest.dump.tables)
+    if run.as_json:
+        figures = {"commits": manifest.dump.watermark, "rows": rows, "files": len(manifest.files)}
+        run.emit({**figures, "bytes": manifest.bytes, "made_ms": manifest.made_ms, "schema": manifest.dump.schema})
+        return
+    print(f"{done}: {manifest.dump.watermark} commits, {len(manifest.files)} files of {size(manifest.bytes)}")
+
+
+def config_show(run: Invocation, home: HomeOption = None) -> None:
+    """Print every setting with its value and its source."""
+    from starloom.settings import SettingsInvalid, load
+
+    try:
+        rows = load({"home": home} if home is not None else {}).rows()
+    except SettingsInvalid as invalid:
+        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+    if run.as_json:
+        run.emit({"items": [{"name": name, "value": value, "source": source} for name, value, source in rows]})
+        return
+    width = max(len(name) for name, _, _ in rows)
+    for name, value, source in rows:
+        print(f"{name:<{width}}  {value:<32} {source}")

@@ -1,0 +1,1 @@
+"""Commands about what the owner keeps: recipes, schedules, secrets and tokens."""

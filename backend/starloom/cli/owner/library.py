@@ -1,0 +1,190 @@
+"""Recipes and artifacts: `recipes`, `recipe show|run|test|import|export|rm`, `artifacts get`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.constellations.asking import ParamOption, PreviewOption, WaitOption, read_plan, submit
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import Exit
+from starloom.client.problems import Problem, usage
+from starloom.terminal.typed import say
+from starloom.terminal.values import parameters
+from starloom_protocol.plan import read_recipe
+from starloom_protocol.values import canonical
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As `starloom recipes` lists it.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "recipes")(recipes)
+    recipe = typer.Typer(help="Look at one recipe, carry it out, or keep your own.", no_args_is_help=True)
+    hub_command(recipe, "show")(show_recipe)
+    hub_command(recipe, "run")(run_recipe)
+    hub_command(recipe, "test")(prove_recipe)
+    hub_command(recipe, "import")(import_recipe)
+    hub_command(recipe, "export")(export_recipe)
+    hub_command(recipe, "rm")(remove_recipe)
+    app.add_typer(recipe, name="recipe")
+    artifacts = typer.Typer(help="Files kept by the hub, by their SHA-256.", no_args_is_help=True)
+    hub_command(artifacts, "get")(get_artifact)
+    app.add_typer(artifacts, name="artifacts")
+
+
+def recipes(run: Invocation) -> None:
+    """List the recipes, which need no model."""
+    found = run.client.get("/recipes")
+    if run.as_json:
+        run.emit(found)
+        return
+    for item in found["items"]:
+        own = "" if item.get("built_in", True) else f"  (yours, version {item['version']})"
+        print(f"{item['name']:<18} {item['title']}{own}")
+        for phrase in (item.get("phrases") or [])[:1]:
+            print(f"{'':<18} “{phrase}”")
+
+
+def show_recipe(
+    run: Invocation,
+    name: NameArgument,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
+) -> None:
+    """Show a recipe: phrases, parameters, effects, versions."""
+    found = run.client.get(f"/recipes/{name}", version=version)
+    if run.as_json:
+        run.emit(found)
+        return
+    print(f"{found['name']}: {found['title']}")
+    for phrase in found.get("phrases") or []:
+        print(f"  “{phrase}”")
+    for key, about in (found.get("params") or {}).items():
+        needed = "" if about.get("optional") else "  (needed)"
+        default = f"  default {canonical(about['default'])}" if about.get("default") is not None else ""
+        print(f"  -p {key}=...   {about.get('type', 'text')}{default}{needed}")
+    print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
+    if found.get("clock"):
+        say(f'  can be scheduled: starloom schedule add -r {name} --cron "0 8 * * *"')
+    if not found.get("built_in", True):
+        for item in run.client.get(f"/recipes/{name}/versions")["items"]:
+            print(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']}")
+
+
+def run_recipe(
+    run: Invocation,
+    name: NameArgument,
+    param: ParamOption = None,
+    wait: WaitOption = False,
+    preview: PreviewOption = False,
+) -> None:
+    """Run a recipe: the same as `submit -r NAME`."""
+    submit(run, recipe=name, param=param, wait=wait, preview=preview)
+
+
+def prove_recipe(
+    run: Invocation,
+    recipe: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A recipe of the hub, or a file.")],
+    param: ParamOption = None,
+) -> None:
+    """Check a recipe and show its plan here, with the values of its test; starts nothing.
+
+    The exit code is 1 when a task has no device, or a device lacks a grant.
+    """
+    given = parameters(param) if param else {}
+    if recipe == "-" or Path(recipe).expanduser().is_file():
+        text = read_plan(recipe)
+        run.client.post("/recipes/check", {"recipe": text})
+    else:
+        text = str(run.client.get(f"/recipes/{recipe}")["text"])
+    head = read_recipe(text).recipe
+    if head is None:
+        raise usage(f"{recipe} was written for another version of the hub", "Install the command line of the hub.")
+    values = dict.fromkeys(head.params) | {name: item.default for name, item in head.params.items()}
+    values |= (head.test.params if head.test else {}) | given
+    found = run.client.post("/constellations/preview", {"plan": head.plan, "params": values})
+    if run.as_json:
+        run.emit(found)
+    else:
+        from starloom.cli.text.preview_text import preview_text
+        from starloom.terminal.style import console
+
+        print(f"{head.name} reads well; this is what it would do here:")
+        console().print(preview_text(found))
+    lost = [task for task in found["tasks"] if task["tool"] and not task["device"]]
+    if lost or found["missing_grants"]:
+        finish(Exit.FAILED)
+
+
+def import_recipe(
+    run: Invocation,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A recipe (YAML or JSON); - for stdin.")],
+    over: Annotated[
+        int | None, typer.Option("--over", min=1, metavar="N", help="Make it the version after version N.")
+    ] = None,
+) -> None:
+    """Save a recipe at the hub. Runs nothing; all faults are reported at once."""
+    body: dict[str, Any] = {"recipe": read_plan(file)}
+    if over is not None:
+        body["base_version"] = over
+    try:
+        made = run.client.create("/recipes", body)
+    except Problem as problem:
+        current = problem.document.get("current_version")
+        if current is not None:
+            problem.places = []
+            problem.hint = f"Add --over {current} to make it version {current + 1}, or give it another name."
+        raise
+    if run.as_json:
+        run.emit(made)
+        return
+    print(f"{made['name']} is kept as version {made['version']}. Nothing has run.")
+    say(f"Try it: starloom recipe test {made['name']}")
+
+
+def export_recipe(
+    run: Invocation,
+    name: NameArgument,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Without it, to the screen.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
+) -> None:
+    """Write a recipe as it was written, comments included."""
+    found = run.client.get(f"/recipes/{name}", version=version)
+    if run.as_json:
+        run.emit(found["document"])
+    elif file is None:
+        sys.stdout.write(found["text"])
+    else:
+        target = file / f"{name}.yaml" if file.is_dir() else file
+        if target.exists():
+            raise usage(f"{target} exists already", "Choose another file, or remove that one first.")
+        target.write_text(found["text"], encoding="utf-8")
+        print(f"wrote {target}")
+
+
+def remove_recipe(run: Invocation, name: NameArgument) -> None:
+    """Remove a recipe that was saved here, with all its versions."""
+    run.client.delete(f"/recipes/{name}")
+    if run.as_json:
+        run.emit({"removed": name})
+    else:
+        print(f"{name} is removed; what runs from it goes on.")
+
+
+def get_artifact(
+    run: Invocation,
+    sha256: Annotated[str, typer.Argument(metavar="SHA256", help="The hash, as the answer names it.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a folder that exists.")],
+) -> None:
+    """Save an artifact; its bytes are checked against the hash."""
+    if len(sha256) != 64 or any(char not in "0123456789abcdef" for char in sha256):
+        raise usage(f"{sha256} is no SHA-256 (64 hex digits)", "See `starloom result --json` for the full hash.")
+    target = path / sha256[:16] if path.is_dir() else path
+    count = run.client.download(sha256, target)
+    if run.as_json:
+        run.emit({"path": str(target), "bytes": count, "sha256": sha256})
+    else:
+        print(f"saved {target} ({count} bytes)")

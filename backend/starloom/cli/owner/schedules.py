@@ -1,0 +1,198 @@
+"""Commands for schedules: `schedule add ls show pause resume run seen rm`. Times are in the schedule's own zone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from tzlocal import get_localzone_name
+
+from starloom.cli.constellations.asking import ParamOption, what_runs
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.client.exits import exit_of_preview
+from starloom.client.problems import Problem, usage
+from starloom.terminal.typed import say
+from starloom.terminal.values import duration_s
+from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap
+
+ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name or id, as `schedule ls` has it.")]
+ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    schedule = typer.Typer(help="Schedule work.", no_args_is_help=True)
+    hub_command(schedule, "add")(add)
+    hub_command(schedule, "ls")(list_schedules)
+    hub_command(schedule, "show")(show)
+    hub_command(schedule, "pause")(pause)
+    hub_command(schedule, "resume")(resume)
+    hub_command(schedule, "run")(run_now)
+    hub_command(schedule, "seen")(seen)
+    hub_command(schedule, "rm")(remove)
+    app.add_typer(schedule, name="schedule")
+
+
+def add(
+    run: Invocation,
+    words: Annotated[list[str] | None, typer.Argument(help="The request in words.")] = None,
+    cron: Annotated[str, typer.Option("--cron", help='minute hour day month weekday, as in "0 2 * * *".')] = "",
+    zone: Annotated[str, typer.Option("--zone", help="As in Europe/Vienna; this machine's if left out.")] = "",
+    file: Annotated[str | None, typer.Option("--file", "-f", help="A plan (YAML or JSON); - for stdin.")] = None,
+    recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")] = None,
+    param: ParamOption = None,
+    repeat: Annotated[str | None, typer.Option("--repeat", metavar="ID", help="Repeat this constellation.")] = None,
+    name: Annotated[str, typer.Option("--name", help="Its name.")] = "",
+    overlap: Annotated[Overlap, typer.Option("--overlap", help="While the one before goes on.")] = Overlap.SKIP,
+    catch_up: Annotated[CatchUp, typer.Option("--catch-up", help="Of firings missed while off.")] = CatchUp.LAST,
+    notify: Annotated[NotifyWhen, typer.Option("--notify", help="When to tell you.")] = NotifyWhen.FAILURE,
+    notify_on: Annotated[str | None, typer.Option("--notify-on", metavar="DEVICE", help="Tell you there too.")] = None,
+    deadline: Annotated[str | None, typer.Option("--deadline", help="A firing gives up after, as in 30m.")] = None,
+    approve: Annotated[
+        str | None, typer.Option("--approve", metavar="HASH", help="Approve its plan, as previewed, for every firing.")
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Only show the plan and the next five firings.")] = False,
+) -> None:
+    """Put words, a recipe, a plan or a past constellation on a schedule."""
+    request = " ".join(words or [])
+    if sum(1 for given in (request, file, recipe, repeat) if given) != 1:
+        raise usage(
+            "what runs is words, or -r recipe, or -f plan.yaml, or --repeat ID: exactly one",
+            'For example: starloom schedule add "how are my machines" --cron "0 8 * * *"',
+        )
+    if not cron:
+        raise usage("a schedule needs a clock", 'Give --cron "0 2 * * *" for every night at two.')
+    body = {"cron": cron, "zone": zone or get_localzone_name() or "", **what_runs(request, file, recipe, param)}
+    if repeat:
+        body["from_constellation"] = repeat
+    if preview:
+        found = run.client.post("/schedule-preview", body)
+        if run.as_json:
+            run.emit(found)
+        else:
+            _print_plan(found["plan"])
+            print(f"{found['in_words']}, {found['zone']}. The next firings:")
+            _print_times(found["next"])
+        finish(exit_of_preview(found["plan"], approved=approve or ""))
+        return
+    body |= {"catch_up": catch_up.value, "name": name, "notify": notify.value, "overlap": overlap.value}
+    if notify_on:
+        body["notify_device"] = notify_on
+    if deadline:
+        body["deadline_s"] = duration_s(deadline)
+    if approve:
+        body["plan_hash"] = approve
+    try:
+        made = run.client.create("/schedules", body)
+    except Problem as problem:
+        if problem.document.get("code") == Code.NEEDS_APPROVAL and not run.as_json:
+            _print_plan(problem.document["preview"])
+        raise
+    if run.as_json:
+        run.emit(made)
+        return
+    print(f"{made['name']} ({made['id']}): {made['in_words'].lower()}, {made['zone']}. The next firings:")
+    _print_times(made["next"])
+
+
+def _print_plan(plan: dict[str, Any]) -> None:
+    from starloom.cli.text.preview_text import preview_text  # tables cost a tenth of a second to import
+    from starloom.terminal.style import console
+
+    console().print(preview_text(plan))
+    sys.stdout.flush()
+
+
+def _print_times(times: Iterable[str]) -> None:
+    for text in times:
+        print(f"  {_shown(text)}")
+
+
+def _shown(text: str) -> str:
+    """Return a time as the schedule's zone has it, with the zone's offset."""
+    return datetime.fromisoformat(text).strftime("%a %Y-%m-%d %H:%M  (UTC%z)")
+
+
+def list_schedules(run: Invocation) -> None:
+    """List the schedules: the next firing and the notice of each."""
+    found = run.client.get("/schedules")
+    if run.as_json:
+        run.emit(found)
+        return
+    if not found["items"]:
+        say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "0 8 * * *"')
+    for item in found["items"]:
+        following = _shown(item["next"][0]) if item["next"] else item["state"]
+        print(f"{item['name']:<32} {following}  {item['zone']}")
+        for line in _tells(item):
+            print(f"{'':<4}{line}")
+
+
+def _tells(item: dict[str, Any]) -> Iterable[str]:
+    if item["stopped"]:
+        yield f"stopped: {item['stopped']['reason']}"
+    elif item["notice"]:
+        more = f" ({item['notice']['count']} notices)" if item["notice"]["count"] > 1 else ""
+        yield f"{item['notice']['text']}{more}"
+    if item["running"]:
+        yield f"running: {', '.join(item['running'])}"
+
+
+def show(run: Invocation, schedule: ScheduleArgument) -> None:
+    """Show a schedule: its clock, the next five firings, its consent, its last firing."""
+    item = run.client.get(f"/schedules/{schedule}")
+    if run.as_json:
+        run.emit(item)
+        return
+    what = item["request"] or item["recipe"] or "a plan"
+    print(f"{item['name']} ({item['id']}), {item['state']}: {what}")
+    print(f"  {item['in_words']}, {item['zone']} ({item['cron']})")
+    print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
+    if item["approved"]:
+        devices = ", ".join(item["approved"]["devices"]) or "no device"
+        print(f"  approved by {item['approved']['by']}: {', '.join(item['approved']['effects'])} on {devices}")
+    for line in _tells(item):
+        print(f"  {line}")
+    last = item["last"]
+    print(f"  fired {item['fired']}, left out {item['skipped']}" + (f", the last {last['state']}" if last else ""))
+    if item["next"]:
+        print("  The next firings:")
+        _print_times(f for f in item["next"])
+
+
+def pause(run: Invocation, schedule: ScheduleArgument, reason: ReasonOption = "") -> None:
+    """Pause a schedule: no firings until it is resumed; running work goes on."""
+    _told(run, run.client.post(f"/schedules/{schedule}/pause", {"reason": reason}), "{name} is paused")
+
+
+def resume(run: Invocation, schedule: ScheduleArgument) -> None:
+    """Resume a schedule, with your rights; firings missed meanwhile are not made up for."""
+    made = run.client.post(f"/schedules/{schedule}/resume", {})
+    _told(run, made, "{name} fires again: " + (_shown(made["next"][0]) if made["next"] else "never"))
+
+
+def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
+    """Fire a schedule once now, in addition to its clock."""
+    _told(run, run.client.post(f"/schedules/{schedule}/run", {}), "{name} fires now; follow it: starloom watch")
+
+
+def seen(run: Invocation, schedule: ScheduleArgument) -> None:
+    """Mark the notice of a schedule as seen."""
+    _told(run, run.client.post(f"/schedules/{schedule}/seen", {}), "{name}: seen")
+
+
+def remove(run: Invocation, schedule: ScheduleArgument) -> None:
+    """Remove a schedule for good; running work goes on."""
+    made = run.client.delete(f"/schedules/{schedule}")
+    goes_on = f"; {', '.join(made['running'])} goes on" if made["running"] else ""
+    _told(run, made, "{name} is removed" + goes_on)
+
+
+def _told(run: Invocation, made: dict[str, Any], text: str) -> None:
+    if run.as_json:
+        run.emit(made)
+    else:
+        say(text.replace("{name}", str(made["name"])))

@@ -1,0 +1,110 @@
+"""Secrets: `secret set|ls|rm`. A value is typed without being shown, piped, or read from a file - never an argument."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.client.problems import usage
+from starloom.terminal.typed import say
+from starloom_protocol.secret_records import SECRET_BYTES_MOST, SECRET_NAME
+from starloom_protocol.wording import quoted
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As plans name it: {secret: NAME}.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    secret = typer.Typer(help="Passwords and keys that plans name; they are never shown again.", no_args_is_help=True)
+    hub_command(secret, "set")(set_secret)
+    hub_command(secret, "ls")(list_secrets)
+    hub_command(secret, "rm")(remove_secret)
+    app.add_typer(secret, name="secret")
+
+
+def set_secret(
+    run: Invocation,
+    name: NameArgument,
+    from_file: Annotated[
+        Path | None, typer.Option("--from-file", metavar="FILE", help="Read it from a file; `-` is standard input.")
+    ] = None,
+    for_device: Annotated[list[str] | None, typer.Option("--for-device", help="Only this device may have it.")] = None,
+    for_tool: Annotated[list[str] | None, typer.Option("--for-tool", help="Only for calls of this tool.")] = None,
+    for_recipe: Annotated[list[str] | None, typer.Option("--for-recipe", help="Only for plans of this recipe.")] = None,
+    for_any: Annotated[bool, typer.Option("--for-any", help="Lift the limits that it had.")] = False,
+) -> None:
+    """Set a secret or replace its value; limits that are not given stay."""
+    if not SECRET_NAME.fullmatch(name):
+        raise usage(f"{quoted(name)} is no name of a secret", "Use letters, digits, `-`, `_` and `.`, at most 64.")
+    if for_any and (for_device or for_tool or for_recipe):
+        raise usage("--for-any stands alone", "Name the devices, tools and recipes, or --for-any.")
+    body: dict[str, Any] = {"value": _value(name, from_file)}
+    for field, given in (("devices", for_device), ("tools", for_tool), ("recipes", for_recipe)):
+        if given or for_any:
+            body[field] = list(given or [])
+    made = run.client.put(f"/secrets/{name}", body)
+    if run.as_json:
+        run.emit(made)
+        return
+    print(f"{name} is set, version {made['version']}; {_may(made)}. Plans name it {{secret: {name}}}.")
+
+
+def list_secrets(run: Invocation) -> None:
+    """List the secrets: version, last use, who may receive them. No value is ever shown."""
+    found = run.client.get("/secrets")
+    if run.as_json:
+        run.emit(found)
+        return
+    from starloom.terminal.style import clock
+
+    for item in found["items"]:
+        used = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "never used"
+        print(f"{item['name']:<24} version {item['version']}  set {clock(item['set_at'])}  {used}  {_may(item)}")
+    if not found["items"]:
+        say("No secret is set. Set one: starloom secret set NAME")
+
+
+def remove_secret(run: Invocation, name: NameArgument) -> None:
+    """Remove a secret; tasks that need it wait from then on."""
+    run.client.delete(f"/secrets/{name}")
+    if run.as_json:
+        run.emit({"name": name, "removed": True})
+    else:
+        print(f"{name} removed")
+
+
+def _may(item: dict[str, Any]) -> str:
+    parts = [
+        ("on", [device["name"] for device in item["devices"]]),
+        ("for", item["tools"]),
+        ("in plans of", item["recipes"]),
+    ]
+    said = " ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
+    return f"only {said}" if said else "for any device, tool and plan"
+
+
+def _value(name: str, from_file: Path | None) -> str:
+    if from_file is None and sys.stdin.isatty():
+        value = getpass.getpass(f"Value of {name} (not shown): ")
+        if value != getpass.getpass("The same again: "):
+            raise usage("the two are not the same", "Nothing was set; type it again.")
+        return value
+    try:
+        if from_file is None or str(from_file) == "-":
+            raw = sys.stdin.buffer.read(SECRET_BYTES_MOST + 2)
+        else:
+            with from_file.open("rb") as file:
+                raw = file.read(SECRET_BYTES_MOST + 2)
+        text = raw.decode("utf-8")
+    except OSError as error:
+        raise usage(f"{from_file} cannot be read: {error.strerror}", "Name a file with the value.") from error
+    except UnicodeDecodeError:
+        # Without its cause: that would carry the bytes.
+        raise usage("the value is no UTF-8 text", "Encode it, for example with base64.") from None
+    # The line end that an editor or `echo` puts after the last line belongs to the file, not to the value.
+    return text.removesuffix("\n").removesuffix("\r")

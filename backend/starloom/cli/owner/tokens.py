@@ -1,0 +1,121 @@
+"""Commands for access: `token open demo`."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.terminal.typed import say
+from starloom.terminal.values import duration_s
+from starloom_protocol.vocabulary import PrincipalKind, Role
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    token = typer.Typer(help="Bearer tokens for programs.", no_args_is_help=True)
+    hub_command(token, "create")(token_create)
+    hub_command(token, "ls")(token_list)
+    hub_command(token, "revoke")(token_revoke)
+    app.add_typer(token, name="token")
+    hub_command(app, "open")(open_page)
+    demo = typer.Typer(help="The sample's devices.", no_args_is_help=True)
+    hub_command(demo, "remove")(demo_remove)
+    app.add_typer(demo, name="demo")
+
+
+def _told(run: Invocation, text: str, made: Any) -> None:
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(text)
+
+
+def token_create(
+    run: Invocation,
+    role: Annotated[Role, typer.Option("--role", help="Its rights; never more than yours.")],
+    ttl: Annotated[str, typer.Option("--ttl", help="How long it is good, for example 30d.")],
+    holder: Annotated[
+        str, typer.Option("--for", metavar="NAME", help="Who is to hold it; the log names them. You, if left out.")
+    ] = "",
+    kind: Annotated[
+        PrincipalKind | None, typer.Option("--kind", help="The kind of NAME; an assistant never approves.")
+    ] = None,
+    label: Annotated[str, typer.Option("--label", help="A note on its use.")] = "",
+    scope: Annotated[list[str] | None, typer.Option("--scope", help="Narrow it to this scope.")] = None,
+) -> None:
+    """Create a token. It is shown once, has no more rights than yours, and ends with yours."""
+    body: dict[str, Any] = {"role": role.value, "ttl_s": duration_s(ttl)}
+    if holder:
+        body["for"] = holder
+    if kind is not None:
+        body["kind"] = kind.value
+    if label:
+        body["label"] = label
+    if scope:
+        body["scopes"] = scope
+    made = run.client.create("/tokens", body)
+    if run.as_json:
+        run.emit(made)
+        return
+    print(made["token"])
+
+
+def token_list(run: Invocation) -> None:
+    """List the tokens: role, expiry, last use. Their secrets are not kept."""
+    found = run.client.get("/tokens")
+    if run.as_json:
+        run.emit(found)
+        return
+    from starloom.terminal.style import clock
+
+    for item in found["items"]:
+        until = clock(item.get("expires_at") or item.get("expires_ms"))
+        gone = "  revoked" if item.get("revoked") or item.get("revoked_at") else ""
+        held = item.get("for") or {}
+        who = f"{held.get('name', '')} ({held.get('kind', '')})" if held else ""
+        line = f"{item['id']}  {item['role']:<9} {item.get('kind', ''):<8} until {until}  {who}"
+        print(f"{line}  {item.get('label', '')}{gone}")
+
+
+def token_revoke(run: Invocation, token: Annotated[str, typer.Argument(metavar="ID")]) -> None:
+    """Revoke a token; its open connections are cut."""
+    _told(run, f"{token} revoked", run.client.delete(f"/tokens/{token}"))
+
+
+def open_page(
+    run: Invocation,
+    qr: Annotated[bool, typer.Option("--qr", help="Show the link as a QR code, for a phone.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in this machine's browser.")] = True,
+) -> None:
+    """Make a fresh sign-in link for the page; it is good once, for a short time."""
+    made = run.client.create("/sign-in-links", {})
+    if run.as_json:
+        run.emit(made)
+        return
+    url = made["url"]
+    if qr:
+        from starloom.terminal.qr import print_qr
+
+        url = made.get("lan_url") or url
+        print_qr(str(url))
+        print(url)
+        if "//127." in url or "//localhost" in url:
+            say("(this address works on this computer only; for a phone start it with: starloom up --lan)")
+        return
+    print(url)
+    if browser and not webbrowser.open(url):
+        print("(no browser could be opened here; paste the link into one)")
+
+
+def demo_remove(run: Invocation) -> None:
+    """Remove the sample's devices from the fleet."""
+    items = [item for item in run.client.get("/devices")["items"] if item.get("demo") and not item.get("revoked")]
+    for item in items:
+        run.client.post(f"/devices/{item['id']}/revoke", {"reason": "starloom demo remove"})
+    if run.as_json:
+        run.emit({"removed": [item["name"] for item in items]})
+        return
+    print("Removed " + ", ".join(item["name"] for item in items) if items else "There are no demo devices.")

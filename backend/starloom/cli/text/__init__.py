@@ -1,0 +1,1 @@
+"""Constellations, devices and answers as text for a terminal. Renders; asks and decides nothing."""

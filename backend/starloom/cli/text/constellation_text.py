@@ -1,0 +1,209 @@
+"""A constellation, its events and its answer as text for a terminal. Renders; asks and decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from starloom.cli.text.matrix import family_members, family_table, urgency
+from starloom.client.view import View
+from starloom.terminal.style import clock, seconds, shown_text, size, state_text
+from starloom.terminal.tables import is_table, value_table
+from starloom.terminal.typed import typed
+from starloom_protocol.entities import Answer, AnswerItem, TaskRecord, decode_entity
+from starloom_protocol.feed import Event
+from starloom_protocol.presentation import presentation
+from starloom_protocol.values import parse
+
+ROWS_MOST = 40
+_QUIET = frozenset({"waiting", "ready"})
+
+
+def title(view: View) -> Text:
+    """Return one line: name, id, state, version."""
+    head = view.head
+    line = Text()
+    line.append(head.name if head else view.constellation, style="bold")
+    line.append(f"  {view.constellation}  ", style="bright_black")
+    line.append_text(state_text(view.state))
+    if head is not None and head.version:
+        line.append(f"  version {head.version}", style="bright_black")
+    return line
+
+
+def progress(view: View) -> str:
+    """Return the numbers of finished, running and otherwise ended tasks, and of all; looks are counted apart."""
+    specs = view.specs
+    looks = [name for name in view.tasks if name in specs and specs[name].look]
+    count = Counter(str(task.state) for name, task in view.tasks.items() if name not in looks)
+    parts = [f"{count['succeeded']} of {count.total()} tasks done", f"{count['leased'] + count['running']} running"]
+    parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
+    if looks:
+        parts.append(f"{len(looks)} look{'s' if len(looks) != 1 else ''} before the plan")
+    return ", ".join(parts)
+
+
+def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()) -> Table:
+    """Return the tasks. Of more than `most`, failed and stuck ones come first, and the rest is counted."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("task", "state", "device", "tool", "time"):
+        table.add_column(name, style="bright_black" if name in ("tool", "time") else "", no_wrap=name != "state")
+    specs, tasks = view.specs, view.tasks
+    names = sorted((name for name in tasks if name not in leave_out), key=_natural)
+    count = len(names)
+    if len(names) > most:
+        names = sorted(names, key=lambda name: urgency(view, name))[:most]
+    for name in names:
+        record, spec, attempt = tasks[name], specs.get(name), view.last_attempt(name)
+        spent = ""
+        if attempt is not None and attempt.ended_ms:
+            spent = seconds(attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
+        device = devices.get(record.device or "", record.device or "")
+        tool = (spec.tool or ("person" if spec.person else "")) if spec else ""
+        tool = f"{tool} (the planner looks)" if spec and spec.look else tool
+        shown_name = escape(task_name(name, devices))
+        table.add_row(shown_name, shown_text(view.shown(name)), escape(device), escape(tool), spent)
+    left = count - len(names)
+    if left:
+        table.add_row(f"and {left} more", "", "", "", "")
+    return table
+
+
+def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_answer: bool = True) -> RenderableType:
+    """Return the whole constellation: title, progress, tasks, open questions, fault, answer."""
+    head = view.head
+    parts: list[RenderableType] = [title(view)]
+    if head is not None and head.request:
+        parts.append(Text(f"“{head.request}”", style="italic"))
+    parts.append(Text(progress(view), style="bright_black"))
+    children = {name for members in family_members(view).values() for name in members}
+    parts.append(task_table(view, devices, most=most, leave_out=children))
+    parts.extend(family_table(view))
+    for name, question in view.open_questions.items():
+        words = " --reason WORDS" if question.kind == "planner" else ""
+        line = f"☞  {question.text}  (starloom approve {view.constellation}:{name}{words})"
+        parts.append(Text(typed(line), style="magenta"))
+    if head is not None and head.attention:
+        parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
+    if head is not None and head.fault is not None:
+        parts.append(Text(typed(f"{head.fault.reason} [{head.fault.code}] {head.fault.hint}"), style="red"))
+    answer = view.answer
+    if with_answer and answer is not None and answer.state != "none":
+        parts.append(answer_text(answer, devices))
+    if asked := why_line(view):
+        parts.append(Text(typed(asked), style="bright_black"))
+    return Group(*parts)
+
+
+def why_line(view: View) -> str:
+    """Return the line with the command that explains the first failure; nothing if no task failed.
+
+    The sentence of an answer is short, and may contain a device's reason only in part.
+    """
+    failed = [(task.since_ms, name) for name, task in view.tasks.items() if task.state == "failed"]
+    return f"Why, and the way out: starloom why {min(failed)[1]} {view.constellation}" if failed else ""
+
+
+def task_name(name: str, devices: dict[str, str]) -> str:
+    """Return the display name of a task: a child for a device has the device's name instead of its id."""
+    group, dot, key = name.rpartition(".")
+    return f"{group} on {devices[key]}" if dot and key in devices else name
+
+
+def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
+    """Return the words of a model with their sources, the sentence of the hub, and the items of an answer."""
+    parts: list[RenderableType] = []
+    if answer.words:
+        parts.append(Text(answer.words, style="bold"))
+        sources = [
+            f"[{number}] {task_name(cite.task, devices)}{f' {cite.pointer}' if cite.pointer else ''}"
+            for number, cite in enumerate(answer.cites, start=1)
+        ]
+        if sources:
+            parts.append(Text(f"From {', '.join(sources)}.", style="bright_black"))
+        parts.extend(Text(f"Left out, because no cited result shows it: {said}", "yellow") for said in answer.struck)
+    parts.append(Text(answer.sentence, style="" if answer.words else "bold"))
+    parts.extend(_item_text(item, devices) for item in answer.items)
+    return Group(*parts)
+
+
+def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
+    where = devices.get(item.device or "", item.device or "")
+    task = task_name(item.task, devices)
+    on = f" on {where}" if where and task == item.task else ""
+    origin = f"  ({task}{on}{', checked' if item.checked else ''})"
+    heading = Text.assemble((item.title, "bold"), (origin, "bright_black"))
+    if item.artifact is not None:
+        return Text.assemble(heading, f"\n  {size(item.bytes)} {item.media or ''} {item.artifact[:12]}")
+    if item.value is None:
+        return Text.assemble(heading, "\n  -")
+    value = parse(item.value)
+    if value == []:
+        return Text.assemble(heading, "\n  nothing")
+    if is_table(value):
+        rows = value if isinstance(value, list) else value["rows"]
+        return Group(heading, value_table(value)) if rows else Text.assemble(heading, "\n  nothing")
+    if isinstance(value, dict) and _is_file(value):
+        return Text.assemble(heading, f"\n  {value.get('name', '')} {size(int(value.get('bytes', 0)))}")
+    if isinstance(value, dict) and value and all(not isinstance(part, (dict, list)) for part in value.values()):
+        return Text.assemble(heading, *(f"\n  {name}: {part}" for name, part in value.items()))
+    if isinstance(value, str):
+        return Text.assemble(heading, "\n  " + value)
+    return Text.assemble(heading, "\n  " + item.value)
+
+
+def _is_file(value: dict[str, object]) -> bool:
+    return isinstance(value.get("artifact"), str)
+
+
+def event_line(event: Event) -> str:
+    """Return one event as a line of a log."""
+    about = f" {event.about}" if event.about else ""
+    note = f"  {event.note}" if event.note else ""
+    return f"{event.seq:>5}  {clock(event.at_ms)}  {event.kind}{about}  by {event.by}{note}"
+
+
+class Changes:
+    """The lines for a watcher without a screen: each change of a task's shown state, versions, faults.
+
+    It reads the events alone: a whole log that arrives in one batch is printed step by step, with the time of each.
+    """
+
+    def __init__(self, devices: dict[str, str]) -> None:
+        self._devices = devices
+        self._told: dict[str, str] = {}
+
+    def lines(self, event: Event) -> list[str]:
+        """Return the lines for an event."""
+        at = clock(event.at_ms)
+        found = []
+        for key, raw in event.puts.items():
+            kind, _, name = key.partition("/")
+            record = decode_entity(key, raw) if kind == "task" and raw is not None else None
+            if isinstance(record, TaskRecord):
+                told = self._task(name, record)
+                if told and self._told.get(name) != told:
+                    self._told[name] = told
+                    found.append(f"{at}  {task_name(name, self._devices)}: {told}")
+            elif kind == "version":
+                found.append(f"{at}  version {name} by {event.by}: {event.note or 'the plan'}")
+        if event.kind == "fault_injected":
+            found.append(f"{at}  fault injected: {event.note}")
+        return found
+
+    def _task(self, name: str, record: TaskRecord) -> str:
+        if record.state in _QUIET and name not in self._told:
+            return ""
+        place = record.device if record.device and not name.endswith(f".{record.device}") else None
+        on = f" on {self._devices.get(place, place)}" if place else ""
+        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+        return shown.word + on
+
+
+def _natural(name: str) -> tuple[tuple[int, str], ...]:
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in name.replace("-", ".").split("."))

@@ -1,0 +1,54 @@
+"""A preview as text: the plan that would run, where and why there, with what effects, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from starloom.cli.text.candidates import candidate_lines
+from starloom.terminal.typed import typed
+
+
+def preview_text(found: dict[str, Any]) -> RenderableType:
+    """Return the tasks with device and effects, missing grants with the line to type, and the plan's hash."""
+    if not found.get("tasks"):
+        return _not_understood(found.get("understood") or {})
+    parts: list[RenderableType] = [Text(str(found["name"]), style="bold")]
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("task", "device", "tool", "effects", "why there"):
+        table.add_column(name, no_wrap=name == "task")
+    for task in found["tasks"]:
+        device = task["device"] or ", ".join(task["devices"]) or "-"
+        tool = task["tool"] or f"person: {task['person']}"
+        table.add_row(*(escape(text) for text in (task["id"], device, tool, ", ".join(task["effects"]), task["why"])))
+    parts.append(table)
+    parts.extend(
+        Text(f"{missing['device']} lacks {missing['grant']}; type there: {missing['line']}", style="yellow")
+        for missing in found["missing_grants"]
+    )
+    parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
+    parts.extend(Text(typed(warning), style="yellow") for warning in found["warnings"])
+    asks = ", asks for an approval" if found["asks_approval"] else ""
+    parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
+    parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
+    return Group(*parts)
+
+
+def _secret_line(secret: dict[str, Any]) -> Text:
+    if not secret["set"]:
+        return Text(typed(f"the secret {secret['name']} is not set; type: {secret['line']}"), style="yellow")
+    return Text(f"the secret {secret['name']} is given to {', '.join(secret['devices']) or 'no device yet'}")
+
+
+def _not_understood(understood: dict[str, Any]) -> RenderableType:
+    by_model = "Without --preview the model that is set plans them. " if understood.get("by_model") else ""
+    lines = [Text(f"{understood.get('title')}: {by_model}{typed(str(understood.get('said')))}")]
+    for candidate in understood.get("candidates") or []:
+        title, *rest = candidate_lines(candidate)
+        lines.append(Text(f"  perhaps: {title}"))
+        lines.extend(Text(f"    {typed(line)}", style="bright_black") for line in rest)
+    return Group(*lines)

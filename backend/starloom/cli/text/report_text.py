@@ -1,0 +1,109 @@
+"""The report of a run as lines for a terminal. Renders; makes no figure.
+
+The first lines are sentences that answer how long it took and why; the figures behind them follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.cli.text.constellation_text import task_name
+from starloom.terminal.style import seconds, size
+from starloom_protocol.run_report import WAITS, PathStep, Phase, RunReport, Wait
+from starloom_protocol.vocabulary import ConstellationState
+
+PATH_MOST = 20
+_ENDED = {
+    ConstellationState.SUCCEEDED: "is done",
+    ConstellationState.PARTIAL: "is done in part",
+    ConstellationState.FAILED: "failed",
+    ConstellationState.CANCELLED: "was cancelled",
+}
+_RUNGS = {
+    "retried": "tried again on the same device",
+    "moved": "moved to another device",
+    "hedged": "finished first by a second attempt",
+    "verified": "settled by a look at what had happened",
+    "edited": "mended by a change of the plan",
+    "person": "settled by a person",
+}
+
+
+def lines(report: RunReport) -> Iterator[str]:
+    """Yield the lines of a report."""
+    yield from _sentences(report)
+    if report.path:
+        yield ""
+        yield f"Critical path ({_counted(len(report.path), 'task')}, {seconds(report.path_ms)} on devices):"
+        steps = report.path[:PATH_MOST]
+        widest = max(len(task_name(step.task, report.device_names)) for step in steps)
+        for step in steps:
+            yield f"  {task_name(step.task, report.device_names):<{widest}}  {_step(step, report)}"
+        if len(report.path) > PATH_MOST:
+            yield f"  and {len(report.path) - PATH_MOST} more"
+    if report.waits:
+        yield ""
+        yield "Waiting:"
+        for wait in report.waits:
+            yield f"  {_wait(wait)}"
+    yield ""
+    yield from _figures(report)
+
+
+def _sentences(report: RunReport) -> Iterator[str]:
+    so_far = "" if report.ended else " so far"
+    how = _ENDED.get(report.state, f"is {report.state.value.replace('_', ' ')}")
+    name = report.name or report.constellation
+    where = f" on {_counted(report.devices, 'device')}" if report.devices else ""
+    yield f"{name} {how}: {_counted(report.tasks, 'task')}{where} took {seconds(report.makespan_ms)}{so_far}."
+    if report.gain > 0:
+        saved = f"{round(report.gain * 100)} % less"
+        yield f"One at a time they would have taken {seconds(report.one_at_a_time_ms)}: this is {saved}."
+    elif report.tasks > 1:
+        yield "No two tasks worked at the same time, so one at a time they would have taken as long."
+    if report.for_person_ms:
+        yield f"{seconds(report.for_person_ms)} were spent waiting for you."
+    if report.planning_ms:
+        yield f"{seconds(report.planning_ms)} passed before there was a plan."
+
+
+def _step(step: PathStep, report: RunReport) -> str:
+    waited = [f"{seconds(spent)} waiting {WAITS[Phase(cause)]}" for cause, spent in step.waits.items()]
+    if not step.device:
+        return ", ".join(waited) or "nothing to do"
+    device = report.device_names.get(step.device, step.device)
+    return f"{seconds(step.time_ms)} on {device}" + (f", and {' and '.join(waited)}" if waited else "")
+
+
+def _wait(wait: Wait) -> str:
+    if not wait.tasks:
+        return f"{WAITS[wait.cause]}: {seconds(wait.wall_ms)}, all of it"
+    added = f", {seconds(wait.total_ms)} added up" if wait.total_ms > wait.wall_ms else ""
+    return f"{WAITS[wait.cause]}: {seconds(wait.wall_ms)}, {_counted(wait.tasks, 'task')}{added}"
+
+
+def _figures(report: RunReport) -> Iterator[str]:
+    yield (
+        f"Work: {seconds(report.work_ms)} on devices, {seconds(report.starting_ms)} of it to begin; "
+        f"{seconds(report.repeated_ms)} in attempts without a result."
+    )
+    yield (
+        f"Side by side: at most {report.width_most}, {report.width_mean:g} on average while any worked; "
+        f"work / longest chain {report.parallelism:g}."
+    )
+    rungs = [f"{count} {words}" for name, words in _RUNGS.items() if (count := getattr(report.recoveries, name))]
+    yield f"Recoveries: {', '.join(rungs) or 'none were needed'}."
+    if report.model.calls or report.model.time_ms:
+        model = report.model
+        yield (
+            f"Model: {_counted(model.calls, 'call')}, {model.tokens:,} tokens, ${model.micros / 1_000_000:.2f}, "
+            f"{seconds(model.time_ms)}."
+        )
+    yield (
+        f"{_counted(report.attempts, 'attempt')}, {_counted(report.versions, 'version')} of the plan, "
+        f"{_counted(report.checks_passed, 'result')} checked, {size(report.result_bytes)} of results."
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

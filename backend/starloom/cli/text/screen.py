@@ -1,0 +1,40 @@
+"""The live display of a watch on a terminal: redrawn in place as events come, gone but for the last picture."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+
+from starloom.cli.text.constellation_text import page
+from starloom.client.view import View
+from starloom.terminal import style
+from starloom.terminal.typed import typed
+
+
+class Screen:
+    """Draws a view while it changes. Use as a context."""
+
+    def __init__(self, view: View, devices: dict[str, str], console: Console | None = None) -> None:
+        self._view = view
+        self._devices = devices
+        self._console = console or style.console()
+        self._live = Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=False)
+
+    def __enter__(self) -> Screen:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+    def draw(self) -> None:
+        """Show the view as it is now, no taller than the terminal."""
+        self._live.update(page(self._view, self._devices, most=max(5, self._console.height - 8), with_answer=False))
+
+    def say(self, text: str) -> None:
+        """Print a line above the picture."""
+        self._console.print(typed(text), style="yellow")

@@ -1,0 +1,4 @@
+"""The hub as programs of this machine reach it: its address, its REST API, a constellation folded from events.
+
+Prints nothing.
+"""

@@ -1,0 +1,212 @@
+"""The discovery of a client's hub: address, token, and the source of both. Reads files only.
+
+Order: `--hub`, `STARLOOM_URL`, `STARLOOM_HOME`, `.starloom/` here or in a parent, the default home,
+`~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data and removes it at its end;
+it names the hub's Unix socket, and a hub found this way is reached by that socket alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from starloom.client.problems import Problem, unreachable, usage
+
+HUBS_FILE = Path(".config") / "starloom" / "hubs.toml"
+LOCAL_FILE = Path("run") / "local.json"
+SAME_START_S = 2.0
+"""Tolerance for the start time of a process, whose clock may have been set; no pid is reused this quickly."""
+DEFAULT_HOME = Path(".local") / "share" / "starloom"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnHub:
+    """A hub of this computer by its own `file`: its socket, the socket for tunnels with its pin, its process."""
+
+    file: Path
+    socket: Path
+    tunnel_socket: Path
+    tunnel_pin: str
+    pid: int
+    started_s: float
+
+    def has_ended(self) -> bool:
+        """Return whether the process that wrote the file has ended; its pid may have been reused."""
+        import psutil
+
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started_s) <= SAME_START_S
+            return not same or process.status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return True
+
+
+@dataclass(frozen=True, slots=True)
+class HubAddress:
+    """The address of a hub. `ca` is a file of extra certificates to trust; `own` the hub's file on this computer."""
+
+    url: str
+    token: str | None
+    source: str
+    ca: Path | None = None
+    own: OwnHub | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The surroundings that discovery reads; tests pass their own."""
+
+    environment: Mapping[str, str]
+    here: Path
+    user_home: Path
+
+    @classmethod
+    def actual(cls) -> Surroundings:
+        return cls(os.environ, Path.cwd(), Path.home())
+
+
+def homes(around: Surroundings) -> list[Path]:
+    """Return the data folders where a hub of this machine may have left its address, nearest first."""
+    found: list[Path] = []
+    if around.environment.get("STARLOOM_HOME"):
+        found.append(Path(around.environment["STARLOOM_HOME"]).expanduser())
+    found.extend(folder / ".starloom" for folder in (around.here, *around.here.parents))
+    found.append(around.user_home / DEFAULT_HOME)
+    return found
+
+
+def hub_option(home: Path) -> str:
+    """Return the option, after a space, that a command in another terminal of this folder needs to find a hub."""
+    around = Surroundings.actual()
+    other = {name: value for name, value in around.environment.items() if name != "STARLOOM_HOME"}
+    found = [one.resolve() for one in homes(replace(around, environment=other))]
+    return "" if home.resolve() in found else f" --hub {shlex.quote(str(home))}"
+
+
+def read_local(home: Path) -> HubAddress | None:
+    """Return the file that a running hub wrote beside its data, or None.
+
+    Raises:
+        Problem: the file is there and cannot be used.
+    """
+    path = home / LOCAL_FILE
+    try:
+        said = json.loads(path.read_text())
+        url, tunnel = _clean(str(said["url"])), said.get("tunnel")
+        if tunnel is None:  # left by a version that listened on a port only: nobody knows who does so now
+            return None
+        own = OwnHub(
+            path,
+            Path(said["socket"]),
+            Path(tunnel["socket"]),
+            str(tunnel["pin"]),
+            int(said["pid"]),
+            float(said["started_s"]),
+        )
+        return HubAddress(url=url, token=said.get("token"), source=str(path), own=own)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as error:
+        raise usage(
+            f"{path} may not be read by this user",
+            "Run it as the user who runs the hub, or set STARLOOM_URL and TOKEN.",
+        ) from error
+    except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
+        raise usage(
+            f"{path} is not a hub's address: {error}", "Start the hub again; it writes the file again."
+        ) from error
+
+
+def find(hub: str | None, around: Surroundings | None = None) -> HubAddress:
+    """Return the hub that the command addresses. `hub` is a URL, a data folder, or a name in hubs.toml.
+
+    Raises:
+        Problem: none is found (exit code 5), or the named one does not exist (2).
+    """
+    around = around or Surroundings.actual()
+    token = around.environment.get("STARLOOM_TOKEN") or None
+    if hub:
+        return _named(hub, token, around, said_by="--hub")
+    if around.environment.get("STARLOOM_URL"):
+        return _named(around.environment["STARLOOM_URL"], token, around, said_by="STARLOOM_URL")
+    looked: list[str] = []
+    for home in homes(around):
+        local = read_local(home)
+        if local is not None:
+            return replace(local, token=token or local.token)
+        looked.append(str(home))
+    hubs = _hubs(around)
+    chosen = hubs.get("default")
+    if isinstance(chosen, str):
+        return _named(chosen, token, around, said_by="hubs.toml")
+    raise _nothing_found(looked, around)
+
+
+def _nothing_found(looked: list[str], around: Surroundings) -> Problem:
+    places = f"no hub left its address under {looked[0]} or its parents, in {looked[-1]}" if looked else ""
+    return unreachable(
+        f"{places}, nor in {around.user_home / HUBS_FILE}",
+        "Start one with `starloom up` (or `make run`), or name it: --hub URL, or STARLOOM_URL and STARLOOM_TOKEN.",
+    )
+
+
+def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -> HubAddress:
+    if "://" in hub:
+        url = _clean(hub)
+        own = _own(url, around)
+        if own is not None:
+            return replace(own, token=token or own.token, source=said_by)
+        return HubAddress(url, token, said_by)
+    entry = _hubs(around).get("hubs", {}).get(hub)
+    if isinstance(entry, dict) and isinstance(entry.get("url"), str):
+        secret = entry.get("token")
+        if secret is None and isinstance(entry.get("token_file"), str):
+            secret = Path(entry["token_file"]).expanduser().read_text().strip()
+        ca = Path(entry["ca"]).expanduser() if isinstance(entry.get("ca"), str) else None
+        return HubAddress(_clean(entry["url"]), token or secret, f"hubs.toml [{hub}]", ca)
+    folder = Path(hub).expanduser()
+    if folder.is_dir():
+        for home in (folder, folder / ".starloom"):
+            local = read_local(home)
+            if local is not None:
+                return replace(local, token=token or local.token)
+        start = f"starloom up --home {shlex.quote(str(folder))}"
+        raise unreachable(f"no hub runs on the data in {folder}", f"Start it: {start}")
+    raise usage(
+        f"{said_by} says {hub}, which is no URL, no data folder and no name in {around.user_home / HUBS_FILE}",
+        "Give a URL like http://127.0.0.1:8470.",
+    )
+
+
+def _own(url: str, around: Surroundings) -> HubAddress | None:
+    """Return the hub of this machine whose own address is named."""
+    for home in homes(around):
+        local = read_local(home)
+        if local is not None and local.url == url:
+            return local
+    return None
+
+
+def _hubs(around: Surroundings) -> dict[str, Any]:
+    path = around.user_home / HUBS_FILE
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise usage(f"{path} cannot be read: {error}", "Mend it or remove it.") from error
+
+
+def _clean(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise usage(f"{url} is not an http(s) address", "Give a URL like http://127.0.0.1:8470.")
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,330 @@
+"""The REST API as the command line uses it: one connection, problems raised, creating posts safe to repeat.
+
+Knows HTTP and nothing about the display. Everything it raises is a `Problem`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from starloom.client.discovery import HubAddress
+from starloom.client.exits import Exit
+from starloom.client.own_socket import OwnSocket
+from starloom.client.problems import Problem, problem_of, unreachable, usage
+from starloom_protocol.feed import Event, decode_event
+
+API = "/api/v1"
+CONNECT_S = 5.0
+ANSWER_S = 60.0
+CREATE_TRIES = 4
+PATIENCE_S = 60.0
+"""The time for which a person's command repeats reads while the hub is away, for example during a takeover."""
+PAUSE_S = (0.2, 2.0)
+
+
+class _EventPage(msgspec.Struct):
+    items: list[msgspec.Raw]
+
+
+_event_page = msgspec.json.Decoder(_EventPage)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+class Client:
+    """A client of one hub. Not for use by several threads.
+
+    Reads are tried again for `patience_s` while a reachable hub cannot answer; an unreachable one is not waited for,
+    unless it has answered before.
+
+    `acting` names the party it acts for, if that is not its token's holder: `assistant` narrows its rights at the hub.
+    """
+
+    def __init__(
+        self,
+        address: HubAddress,
+        *,
+        acting: str = "",
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+        say: Callable[[str], None] = _say,
+        patience_s: float = 0.0,
+    ) -> None:
+        headers = {"Accept": "application/json", "User-Agent": "starloom-cli"}
+        if address.token:
+            headers["Authorization"] = f"Bearer {address.token}"
+        if acting:
+            headers["X-Starloom-Acting"] = acting
+        self.address = address
+        self._sleep = sleep
+        self._now = now
+        self._say = say
+        self._patience_s = patience_s
+        self._heard = False
+        self._http = httpx.Client(
+            base_url=address.url,
+            headers=headers,
+            timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S),
+            transport=transport or (OwnSocket(address.own.socket, address.own.file) if address.own else None),
+            # The machine's certificates are read for TLS only: that takes longer than a request on a plain line.
+            verify=str(address.ca) if address.ca else address.url.startswith("https:"),
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        self._http.close()
+
+    def get(self, path: str, *, wait_s: float = 0, within_s: float = 0, **params: Any) -> Any:
+        """Return the JSON of a GET under `/api/v1`; parameters that are None are left out.
+
+        `within_s` is how much longer than usual the hub may take.
+        """
+        given = {name: value for name, value in params.items() if value is not None}
+        if wait_s:
+            given["wait_s"] = wait_s
+        timeout = ANSWER_S + wait_s + within_s
+        return self._json(self._patiently(lambda: self._send("GET", API + path, params=given, timeout=timeout)))
+
+    def names(self) -> dict[str, str]:
+        """Return the names of devices by id; none where the fleet may not be read or cannot be now."""
+        try:
+            found = self._json(self._send("GET", API + "/devices"))
+        except Problem:
+            return {}
+        return {item["id"]: item["name"] for item in found["items"]}
+
+    def _patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
+        until, pause = self._now() + self._patience_s, PAUSE_S[0]
+        told = False
+        while True:
+            try:
+                response = ask()
+            except Problem as problem:
+                away = problem.exit_code is Exit.UNREACHABLE and self._heard
+                if not away or self._now() + pause > until:
+                    raise
+                if not told:
+                    self._say("the hub does not answer; trying again ...")
+                    told = True
+                self._sleep(pause)
+                pause = min(pause * 2, PAUSE_S[1])
+                continue
+            if told:
+                self._say("the hub is back")
+            return response
+
+    def post(self, path: str, body: Any = None, *, params: dict[str, Any] | None = None) -> Any:
+        """POST once: a control or a question, which is not repeated automatically."""
+        return self._json(self._send("POST", API + path, params=params or {}, json_body=body))
+
+    def create(self, path: str, body: Any, *, params: dict[str, Any] | None = None, key: str | None = None) -> Any:
+        """POST with an Idempotency-Key (`key`, or a new one), again while the hub is away or overloaded."""
+        key = key or uuid.uuid4().hex
+        for attempt in range(1, CREATE_TRIES + 1):
+            try:
+                return self._json(self._send("POST", API + path, params=params or {}, json_body=body, key=key))
+            except Problem as problem:
+                if attempt == CREATE_TRIES or problem.code not in ("hub_unreachable", "overloaded"):
+                    raise
+                self._sleep(0.5 * attempt)
+        raise AssertionError("the loop returns or raises")
+
+    def patch(self, path: str, body: Any) -> Any:
+        return self._json(self._send("PATCH", API + path, json_body=body))
+
+    def put(self, path: str, body: Any) -> Any:
+        return self._json(self._send("PUT", API + path, json_body=body))
+
+    def delete(self, path: str) -> Any:
+        return self._json(self._send("DELETE", API + path))
+
+    def outside(self, path: str) -> tuple[int, Any]:
+        """GET a path outside `/api/v1` (`/readyz`); any status is an answer."""
+        response = self._send("GET", path, raises=False)
+        try:
+            return response.status_code, response.json()
+        except ValueError:
+            return response.status_code, response.text
+
+    def require_agent_wheels(self) -> None:
+        """Check that the hub has the agent that a join line installs.
+
+        Raises:
+            Problem: it has none, so a line from it would fail on the device.
+        """
+        status, said = self.outside("/agent/wheels.json")
+        if status != HTTPStatus.OK:
+            told = said if isinstance(said, dict) else {}
+            raise usage(str(told.get("reason") or "this hub has no agent to hand out"), str(told.get("hint") or ""))
+
+    def events(self, constellation: str, after: int, *, wait_s: float = 0, limit: int = 500) -> list[Event]:
+        """Return events with a number above `after`, in order; with `wait_s` wait for the first that long."""
+        params = {"after": after, "limit": limit, "wait_s": wait_s}
+        path = f"{API}/constellations/{constellation}/events"
+        response = self._send("GET", path, params=params, timeout=ANSWER_S + wait_s)
+        return [decode_event(raw) for raw in _event_page.decode(response.content).items]
+
+    def pages(self, path: str, *, most: int, **params: Any) -> Iterator[dict[str, Any]]:
+        """Yield the items of a list over its pages, at most `most`."""
+        cursor: str | None = None
+        left = most
+        while left > 0:
+            page = self.get(path, cursor=cursor, limit=min(left, 100), **params)
+            yield from page["items"][:left]
+            left -= len(page["items"])
+            cursor = page.get("next")
+            if not cursor:
+                return
+
+    def download(self, sha256: str, target: Path) -> int:
+        """Save an artifact under its hash to a file, whole or not at all; return its bytes.
+
+        A download that is cut continues as long as each try brings some bytes; they stay beside the target for the
+        next call.
+
+        Raises:
+            Problem: the hub refused, or the bytes do not match the hash.
+        """
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f"{target.name}.{sha256[:12]}.part")
+        while True:
+            have = part.stat().st_size if part.exists() else 0
+            try:
+                self._fetch(sha256, part, have)
+                break
+            except httpx.HTTPError as error:
+                if not part.exists() or part.stat().st_size <= have:
+                    raise self._no_answer(error) from error
+        with part.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        count = part.stat().st_size
+        if found != sha256:
+            part.unlink()
+            raise problem_of(
+                502,
+                {
+                    "code": "artifact_corrupt",
+                    "title": "The bytes do not match their hash",
+                    "reason": f"{count} bytes came, with hash {found}",
+                    "hint": "Fetch it again; run `starloom doctor` if it repeats.",
+                },
+            )
+        part.replace(target)
+        return count
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        """Yield the bytes of a GET under `/api/v1` as they come.
+
+        Raises:
+            Problem: the hub refused, or the connection was cut before the end.
+        """
+        try:
+            with self._http.stream("GET", API + path) as response:
+                if response.status_code >= 400:
+                    response.read()
+                    raise problem_of(response.status_code, _document(response))
+                yield from response.iter_bytes()
+        except httpx.HTTPError as error:
+            raise self._no_answer(error) from error
+
+    def _fetch(self, sha256: str, part: Path, have: int) -> None:
+        """Add the missing bytes of an artifact to a partial file."""
+        headers = {"Range": f"bytes={have}-"} if have else {}
+        with self._http.stream("GET", f"{API}/artifacts/{sha256}", headers=headers) as response:
+            if response.status_code == 416:
+                return  # nothing is missing
+            if response.status_code not in (200, 206):
+                response.read()
+                raise problem_of(response.status_code, _document(response))
+            with part.open("ab" if response.status_code == 206 else "wb") as out:
+                for chunk in response.iter_bytes():  # as it comes: what waits for a full chunk is lost by a cut
+                    out.write(chunk)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: dict[str, Any] | None = None,
+        json_body: Any = None,
+        key: str | None = None,
+        timeout: float = ANSWER_S,
+        raises: bool = True,
+    ) -> httpx.Response:
+        headers = {"Idempotency-Key": key} if key else {}
+        content: bytes | None = None
+        if method in ("POST", "PATCH", "PUT"):
+            headers["Content-Type"] = "application/json"
+            content = json.dumps({} if json_body is None else json_body).encode()
+        request = self._http.build_request(
+            method,
+            path,
+            params=params or {},
+            content=content,
+            headers=headers,
+            timeout=httpx.Timeout(timeout, connect=CONNECT_S),
+        )
+        try:
+            response = self._answer(request)
+        except httpx.HTTPError as error:
+            raise self._no_answer(error) from error
+        self._heard = True
+        if raises and response.status_code >= 400:
+            raise problem_of(response.status_code, _document(response))
+        return response
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        """Send it; repeat a read once on a new connection, because the hub may have just closed an idle one."""
+        try:
+            return self._http.send(request)
+        except (httpx.ReadError, httpx.RemoteProtocolError):
+            if request.method != "GET":
+                raise
+            return self._http.send(request)
+
+    def _no_answer(self, error: httpx.HTTPError) -> Problem:
+        what = str(error) or type(error).__name__
+        own = self.address.own
+        if own is not None and own.has_ended():
+            return unreachable(
+                f"the hub at {self.address.url} does not run: its process {own.pid} has ended",
+                "Start it with `starloom up`, or name another hub with --hub.",
+            )
+        return unreachable(
+            f"{self.address.url} (from {self.address.source}) does not answer: {what}",
+            "Start the hub with `starloom up`, or name another with --hub.",
+        )
+
+    def _json(self, response: httpx.Response) -> Any:
+        if not response.content:
+            return {}
+        try:
+            return response.json()
+        except ValueError as error:
+            raise unreachable(
+                f"{self.address.url} answered something that is not JSON", "Is this the address of a Starloom hub?"
+            ) from error
+
+
+def _document(response: httpx.Response) -> dict[str, Any]:
+    try:
+        found = response.json()
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        return found
+    return {"title": f"The hub answered {response.status_code}", "reason": response.text[:200]}

@@ -1,0 +1,339 @@
+"""`starloom backup FILE` and `starloom restore FILE`: one archive with all that a hub needs to continue elsewhere.
+
+It holds the history, the keys, the artifacts, the output of attempts and the identities of the local agents. Redis is
+not in it: a hub rebuilds it from the history. Works on the files and the database of this computer, not through the
+hub; a backup may be made while the service runs, a restore only while it does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+import stat
+import tarfile
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Final, TypeVar
+
+import msgspec
+from sqlalchemy import Connection
+
+from starloom.client.exits import Exit
+from starloom.client.problems import Problem, here, usage
+from starloom.settings import Settings
+from starloom.store.database import Database, open_database
+from starloom.store.dump import RESTORED_FILE, Dump, read_dump, write_dump
+from starloom.store.file_names import DATABASE_FILE
+from starloom.store.history import begin_new_lives
+from starloom.store.port import Damaged, Unavailable
+
+T = TypeVar("T")
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+HISTORY: Final = "history"
+LEFT_OUT: Final = (
+    "redis/*", "logs/*", "run/*", "wheels/*", "demo/*", "files/*", "lab/*", "blobs/partial/*", "up.lock",
+    f"{DATABASE_FILE}*", "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*", "agents/*/workspace/*",
+    "agents/*/run/*",
+)  # fmt: skip
+"""Patterns of files that a hub or an agent makes again, or that describe a running process.
+
+The ledger of an agent is the memory of its device: an old copy would lack work that was done since.
+"""
+KEPT: Final = ("run/hub.id",)
+"""Exceptions from `LEFT_OUT`."""
+_CHUNK_BYTES: Final = 1024 * 1024
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One file: `place` is `home` or `shared`, `path` is relative to it."""
+
+    place: str
+    path: str
+    mode: int
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The last member of an archive; all others are named in it, each with the hash of what was written."""
+
+    format: int
+    made_ms: int
+    dump: Dump
+    files: list[Entry]
+
+    @property
+    def bytes(self) -> int:
+        return sum(entry.bytes for entry in self.files)
+
+
+def back_up(settings: Settings, target: Path) -> Manifest:
+    """Write the archive to `target`, readable by its owner only, and read it back.
+
+    The history is copied first: every file that it names was there before it, and files are copied after it.
+
+    Raises:
+        Problem: the target exists, or something could not be read or written; nothing is left at `target`.
+    """
+    if target.exists():
+        raise usage(f"{target} exists, and a backup overwrites nothing", "Name another file, or move it away.")
+    part = target.with_name(target.name + ".part")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".starloom-backup-", dir=target.parent) as name:
+            folder = Path(name)
+            dump = asyncio.run(_with_database(settings, lambda database: database.read(write_dump, folder)))
+            manifest = _write_archive(part, dump, folder, settings)
+        verify(part)
+        part.rename(target)
+    except (OSError, Unavailable) as error:
+        raise _failed(f"the backup could not be made: {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return manifest
+
+
+def verify(path: Path) -> Manifest:
+    """Return the manifest of an archive after comparing every member with it.
+
+    Raises:
+        Problem: it is no backup, is of a newer format, or is damaged; the first damaged member is named.
+    """
+    try:
+        with tarfile.open(path, "r:") as archive:
+            manifest, found = _read_through(archive)
+        _compare(found, _hashes(manifest))
+    except (tarfile.TarError, msgspec.DecodeError, EOFError) as error:
+        raise _unusable(path, f"it is no backup, or it is cut short ({error})") from error
+    except Damaged as damaged:
+        raise _unusable(path, str(damaged)) from damaged
+    except OSError as error:
+        raise usage(
+            f"{path} cannot be read: {error.strerror}", "Name the file that `starloom backup` wrote."
+        ) from error
+    return manifest
+
+
+def restore(settings: Settings, source: Path) -> Manifest:
+    """Put an archive into an empty home and an empty database; the caller holds the lock of the home.
+
+    Files that an agent has there already stay: its ledger knows what was done after the backup.
+
+    Raises:
+        Problem: the archive is damaged, or there is a history already; nothing is changed then.
+    """
+    manifest = verify(source)
+    if settings.database_url is None and (settings.home / DATABASE_FILE).exists():
+        raise usage(
+            f"{settings.home} has a history already, and a restore overwrites nothing",
+            f"Move {settings.home / DATABASE_FILE}* and {settings.home / 'redis'} away first, or set STARLOOM_HOME to "
+            "an empty folder.",
+        )
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".starloom-restore-", dir=settings.home) as name:
+            folder = Path(name)
+            _extract(source, manifest, folder)
+            asyncio.run(_restore_history(settings, manifest.dump, folder / HISTORY))
+            _place_files(settings, manifest, folder)
+            _note_restored(settings.home, manifest.made_ms)
+    except (OSError, Unavailable, Damaged) as error:
+        raise _failed(f"the backup could not be restored: {error}") from error
+    return manifest
+
+
+async def _restore_history(settings: Settings, dump: Dump, folder: Path) -> None:
+    """Fill the database; a SQLite file appears at its place only when it is whole."""
+    if settings.database_url is not None:
+        await _with_database(settings, lambda database: database.write(_fill, dump, folder))
+        return
+    part = settings.home / f"{DATABASE_FILE}.restoring"
+    part.unlink(missing_ok=True)
+    database = open_database(f"sqlite:///{part}")
+    try:
+        await database.write(_fill, dump, folder)
+        await database.migrate()
+    finally:
+        await database.close()
+    part.replace(settings.home / DATABASE_FILE)
+
+
+def _fill(connection: Connection, dump: Dump, folder: Path) -> None:
+    read_dump(connection, dump, folder)
+    begin_new_lives(connection)
+
+
+def _note_restored(home: Path, made_ms: int) -> None:
+    """Leave the mark that tells the hub at its first start that work may have run since the backup."""
+    path = home / RESTORED_FILE
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.write_text(str(made_ms))
+
+
+def _places(settings: Settings) -> dict[str, Path]:
+    places = {"home": settings.home}
+    if settings.shared_home != settings.home:
+        places["shared"] = settings.shared_home
+    return places
+
+
+def _files(root: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the regular files that a backup keeps, by relative path; links and sockets are never followed."""
+    for folder, names, files in os.walk(root):
+        here = Path(folder).relative_to(root)
+        names[:] = sorted(name for name in names if not name.startswith(".starloom-"))
+        for name in sorted(files):
+            path = (here / name).as_posix()
+            left_out = any(fnmatch(path, pattern) for pattern in LEFT_OUT) and path not in KEPT
+            if not left_out and stat.S_ISREG((root / path).lstat().st_mode):
+                yield path, root / path
+
+
+class _Hashed:
+    """A file that is read once; its hash is that of exactly the bytes that were read, even if the file grows."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        raw = self._file.read(size)
+        self._digest.update(raw)
+        return raw
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
+
+
+def _write_archive(target: Path, dump: Dump, folder: Path, settings: Settings) -> Manifest:
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        with tarfile.open(fileobj=file, mode="w:") as archive:
+            for table in dump.tables:
+                archive.add(folder / table.name, f"{HISTORY}/{table.name}")
+            entries = [
+                entry
+                for place, root in _places(settings).items()
+                for path, source in _files(root)
+                if (entry := _add(archive, place, path, source)) is not None
+            ]
+            manifest = Manifest(format=FORMAT, made_ms=int(time.time() * 1000), dump=dump, files=entries)
+            (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
+            archive.add(folder / MANIFEST, MANIFEST)
+        file.flush()
+        os.fsync(file.fileno())
+    return manifest
+
+
+def _add(archive: tarfile.TarFile, place: str, path: str, source: Path) -> Entry | None:
+    """Add one file in its current state; None if it is gone, like an expired artifact."""
+    try:
+        file = source.open("rb")
+    except FileNotFoundError:
+        return None
+    with file:
+        info = archive.gettarinfo(arcname=f"{place}/{path}", fileobj=file)
+        hashed = _Hashed(file)
+        archive.addfile(info, hashed)
+        mode = stat.S_IMODE(info.mode)
+        return Entry(place=place, path=path, mode=mode, bytes=info.size, sha256=hashed.hexdigest())
+
+
+def _read_through(archive: tarfile.TarFile) -> tuple[Manifest, dict[str, str]]:
+    """Return the manifest and the hash of every other member.
+
+    Raises:
+        Damaged: there is no manifest at the end, or something that no backup holds.
+    """
+    found: dict[str, str] = {}
+    manifest: Manifest | None = None
+    for member in archive:
+        file = archive.extractfile(member) if member.isreg() else None
+        if file is None or manifest is not None or member.name in found:
+            raise Damaged(f"it holds {member.name}, which no backup holds there")
+        if member.name == MANIFEST:
+            manifest = _manifest(file.read())
+        else:
+            found[member.name] = _hash_of(file)
+    if manifest is None:
+        raise Damaged("it does not end with its manifest")
+    return manifest, found
+
+
+def _hash_of(file: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while raw := file.read(_CHUNK_BYTES):
+        digest.update(raw)
+    return digest.hexdigest()
+
+
+def _compare(found: dict[str, str], wanted: dict[str, str]) -> None:
+    for name in sorted(found.keys() | wanted.keys()):
+        if name not in found:
+            raise Damaged(f"{name} is missing")
+        if found[name] != wanted.get(name):
+            raise Damaged(f"{name} is not as it was written")
+
+
+def _manifest(raw: bytes) -> Manifest:
+    found = msgspec.json.decode(raw, type=dict[str, Any]).get("format")
+    if found != FORMAT:
+        raise Damaged(f"it has format {found}, and this version reads {FORMAT}: install the version that wrote it")
+    return msgspec.json.decode(raw, type=Manifest)
+
+
+def _hashes(manifest: Manifest) -> dict[str, str]:
+    found = {f"{HISTORY}/{table.name}": table.sha256 for table in manifest.dump.tables}
+    for entry in manifest.files:
+        path = PurePosixPath(entry.path)
+        if entry.place not in ("home", "shared") or path.is_absolute() or ".." in path.parts:
+            raise Damaged(f"it names {entry.place}/{entry.path}, which is no place of a hub")
+        found[f"{entry.place}/{entry.path}"] = entry.sha256
+    return found
+
+
+def _extract(source: Path, manifest: Manifest, folder: Path) -> None:
+    wanted = _hashes(manifest)
+    with tarfile.open(source, "r:") as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.name in wanted else None
+            if file is None:
+                continue
+            path = folder / member.name
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with path.open("xb") as out:
+                shutil.copyfileobj(file, out, _CHUNK_BYTES)
+
+
+def _place_files(settings: Settings, manifest: Manifest, folder: Path) -> None:
+    places = {"home": settings.home, "shared": settings.shared_home}
+    for entry in manifest.files:
+        target = places[entry.place] / entry.path
+        if target.exists() and entry.path.startswith("agents/"):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        source = folder / entry.place / entry.path
+        source.chmod(entry.mode)
+        shutil.move(source, target)
+
+
+async def _with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    url = settings.database_url or f"sqlite:///{settings.home / DATABASE_FILE}"
+    database = open_database(url)
+    try:
+        return await work(database)
+    finally:
+        await database.close()
+
+
+def _unusable(path: Path, why: str) -> Problem:
+    return usage(f"{path} cannot be used: {why}", "Nothing was changed. Take another backup.")
+
+
+def _failed(reason: str) -> Problem:
+    return here("failed", "It did not work", reason, "Mend the cause and run it again.", Exit.FAILED)

@@ -1,0 +1,1 @@
+"""Examinations of this machine, its hub and its models. They change nothing."""

@@ -1,0 +1,269 @@
+"""`starloom doctor`: examines this machine and the hub, and reports each fault with its remedy. Changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from starloom.client.discovery import HubAddress, find
+from starloom.client.problems import Problem
+from starloom.client.rest import Client
+from starloom.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
+from starloom.host import ports
+from starloom.host.examination import model_servers
+from starloom.host.supervisor import home_of
+from starloom.planner.model.endpoint import others_from
+from starloom.planner.model.port import ModelFault
+from starloom.program import UPGRADE
+from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
+from starloom.store.database import Database, newest_revision, open_database, schema_of
+from starloom.store.embedded import find_server
+from starloom.store.file_names import DATABASE_FILE
+from starloom.store.port import Corrupt, HistorySize, Unavailable
+from starloom.store.pruning import read_history_size
+from starloom.terminal.style import size
+from starloom_protocol.vocabulary import CODES
+
+DISK_LOW_BYTES = 500 * 1000 * 1000
+PAGES_WITHIN_S = 10.0
+SOCKETS_LEAST = 500
+"""Below this a hub of a household or a small team could run short; the usual hard limit allows thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check."""
+
+    subject: str
+    good: bool
+    told: str
+    fix: str = ""
+
+    def line(self) -> str:
+        fix = f"\n    the way out: {self.fix}" if self.fix and not self.good else ""
+        return f"{'ok  ' if self.good else 'FAIL'}  {self.subject}: {self.told}{fix}"
+
+    def document(self) -> dict[str, Any]:
+        return {"subject": self.subject, "good": self.good, "told": self.told, "fix": self.fix}
+
+
+def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[Finding]:
+    """Return all findings, the machine's first; `whole`: every page of the history, however long it takes."""
+    findings = [_python()]
+    home = home or _home_of_the_hub(hub)
+    try:
+        settings = load({"home": home} if home is not None else {}).settings
+    except SettingsInvalid as invalid:
+        findings.extend(
+            Finding("settings", False, fault, "Mend the named variable or line.") for fault in invalid.faults
+        )
+        settings = None
+    if settings is not None:
+        findings.append(Finding("settings", True, "valid (see `starloom config show`)"))
+        findings.extend(look(settings) for look in (_home, _disk))
+        findings.append(_open_files())
+        findings.append(_history(settings, None if whole else PAGES_WITHIN_S))
+        findings.extend(look(settings) for look in (_redis, _page, _model))
+    return findings + _hub(hub, settings)
+
+
+def _home_of_the_hub(hub: str | None) -> Path | None:
+    """Return the data folder of the hub that answers here, so that both findings are about one installation."""
+    with suppress(Problem):
+        return home_of(find(hub))
+    return None
+
+
+def _python() -> Finding:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    return Finding("Python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
+
+
+def _home(settings: Settings) -> Finding:
+    home = settings.home
+    if not home.exists():
+        return Finding("data folder", True, f"{home} does not exist yet; `starloom up` makes it")
+    mode = home.stat().st_mode & 0o777
+    if mode & 0o077:
+        return Finding("data folder", False, f"{home} is open to others ({mode:o})", f"chmod 700 {home}")
+    return Finding("data folder", True, str(home))
+
+
+def _disk(settings: Settings) -> Finding:
+    place = settings.home
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    told = f"{size(free)} free at {place}"
+    return Finding("disk", free >= DISK_LOW_BYTES, told, "Free some space; history and artifacts need it.")
+
+
+def _open_files() -> Finding:
+    """Report how many devices and pages a hub could hold at once, by the limit of open files for a process."""
+    sockets = requests_most(descriptors_allowed()) * REQUEST_DESCRIPTORS
+    told = f"enough for {sockets:,} devices and pages at once"
+    fix = f"For more raise the hard limit: LimitNOFILE={DESCRIPTORS_MOST} in the hub's unit, or `ulimit -Hn` as root."
+    return Finding("open files", sockets >= SOCKETS_LEAST, told, fix)
+
+
+def _history(settings: Settings, within_s: float | None) -> Finding:
+    file = settings.home / DATABASE_FILE
+    if settings.database_url is None and not file.exists():
+        return Finding("history", True, "none yet; `starloom up` makes it")
+    database = open_database(settings.database_url or f"sqlite:///{file}", read_only=True)
+    try:
+        schema, whole, held = asyncio.run(_looked_at(database, within_s))
+    except Corrupt as error:
+        return Finding("history", False, str(error), CODES[error.code].hint)
+    except Unavailable as error:
+        return Finding("history", False, str(error), "Do as it says, or see docs/backup.md.")
+    told = f"schema {schema or 'none'}" + ", brought up to date at the next start" * (schema != newest_revision())
+    if held is not None:
+        told += f"; {_size_of_history(held)}; {_retention(settings)}"
+    if not whole:
+        told += f"; its pages were checked for {within_s:g} s, `starloom doctor --whole` checks all of them"
+    return Finding("history", True, told)
+
+
+async def _looked_at(database: Database, within_s: float | None) -> tuple[str | None, bool, HistorySize | None]:
+    """Return the schema, whether every page was checked, and the size of a history of this version."""
+    try:
+        whole = await database.check(within_s)
+        schema = await database.read(schema_of)
+        return schema, whole, await database.read(read_history_size) if schema == newest_revision() else None
+    finally:
+        await database.close()
+
+
+def _size_of_history(held: HistorySize) -> str:
+    told = f"{size(held.bytes)} in {held.constellations} constellations"
+    if held.oldest_ms:
+        told += f" since {_date(held.oldest_ms)}"
+    if held.pruned_ms:
+        told += f", {held.pruned} more pruned until {_date(held.pruned_ms)}"
+    return told
+
+
+def _date(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def _retention(settings: Settings) -> str:
+    rules = []
+    if settings.history_keep_days is not None:
+        rules.append(f"what ended more than {settings.history_keep_days:g} days ago goes")
+    if settings.history_keep_mb is not None:
+        least = settings.history_keep_least_days
+        rules.append(f"above {settings.history_keep_mb} MB the oldest goes that ended more than {least:g} days ago")
+    if not rules:
+        return "nothing is pruned (history_keep_days, history_keep_mb)"
+    return f"{' and '.join(rules)}, looked at every {settings.history_prune_every_s:g} s"
+
+
+def _redis(settings: Settings) -> Finding:
+    if settings.redis_url is not None:
+        return Finding("Redis", True, "your own (STARLOOM_REDIS_URL); /readyz below says whether it answers")
+    try:
+        return Finding("Redis", True, f"embedded, {find_server().name}")
+    except Unavailable as error:
+        return Finding("Redis", False, str(error), "Set STARLOOM_REDIS_URL to a Redis of your own.")
+
+
+def _page(settings: Settings) -> Finding:
+    checkout = Path(__file__).resolve().parents[4] / "frontend"
+    built = [settings.web, checkout / "dist", Path(__file__).resolve().parents[2] / "_web"]
+    for folder in built:
+        if folder is not None and (folder / "index.html").exists():
+            return Finding("page", True, f"built, in {folder}")
+    return Finding(
+        "page", False, "not built; API and command line work without it", "make run builds it (see its words)"
+    )
+
+
+def _model(settings: Settings) -> Finding:
+    if settings.llm_url is not None:
+        return _set_model(settings)
+    found = model_servers.look()
+    if not found:
+        return Finding("model", True, "none is set; recipes, rows and `starloom brief` need none")
+    told = "none is set; " + "; ".join(server.told for server in found)
+    lines = next((server.lines() for server in found if server.models), [])
+    if lines:
+        told += f"\n    to use it, in {settings.home / FILE_NAME}: " + "".join(f"\n      {line}" for line in lines)
+    return Finding("model", True, told)
+
+
+def _set_model(settings: Settings) -> Finding:
+    told = f"{settings.llm_model or 'no model named'} at {settings.llm_url}"
+    try:
+        others = others_from(settings.llm_variables)
+    except ModelFault as error:
+        return Finding("model", False, f"{told}: {error.fault.reason}", error.fault.hint or "")
+    told += "".join(f"; {role}: {other.model} at {other.host}" for role, other in others.items())
+    return Finding("model", True, f"{told} (`starloom doctor model` says what it can be used for)")
+
+
+def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:
+    try:
+        address = find(hub)
+    except Problem as problem:
+        findings = [Finding("hub", False, problem.reason, problem.hint)]
+        if settings is not None and not ports.is_free(settings.host, settings.port):
+            told = f"{settings.port} is used by {ports.owner(settings.port)}, which is no hub that could be found"
+            findings.append(Finding("port", False, told, "Stop it, or set STARLOOM_PORT."))
+        return findings
+    client = Client(address)
+    try:
+        return _ask(client, address)
+    finally:
+        client.close()
+
+
+def _ask(client: Client, address: HubAddress) -> list[Finding]:
+    findings = []
+    try:
+        status, said = client.outside("/readyz")
+        told = f"{address.url} (from {address.source})"
+        if status != 200:
+            told += f" is not ready: {_waits(said)}"
+        findings.append(Finding("hub", status == 200, told, "See logs/hub.log in the data folder."))
+        findings.append(_wheels(client))
+        devices = client.get("/devices")["items"]
+    except Problem as problem:
+        findings.append(Finding("hub", False, str(problem), problem.hint))
+        return findings
+    here = [item["name"] for item in devices if item["link"] == "online"]
+    away = [item["name"] for item in devices if item["link"] != "online" and not item.get("revoked")]
+    told = f"{len(here)} online" + (f", away: {', '.join(away)}" if away else "")
+    findings.append(Finding("devices", bool(here), told, "Add one: starloom enroll; or start its agent."))
+    lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
+    old = [f"{item['name']} {item['version']}" for item in devices if item.get("older_than") and not item["revoked"]]
+    if old:
+        findings.append(Finding("agents", True, f"older than this hub: {', '.join(old)}. Type there: {UPGRADE}"))
+    if lacking:
+        findings.append(Finding("profiles", True, ", ".join(lacking)))
+    return findings
+
+
+def _waits(said: object) -> object:
+    """Return the part that a hub waits for while it is not ready; the answer of another server has none."""
+    if not isinstance(said, dict):
+        return said
+    waits = said.get("waits_for")
+    return "; ".join(map(str, waits)) if isinstance(waits, list) else said.get("reason")
+
+
+def _wheels(client: Client) -> Finding:
+    """Report whether another machine can join: the hub must have the agent that a join line installs."""
+    status, said = client.outside("/agent/wheels.json")
+    if status == HTTPStatus.OK:
+        return Finding("agent to hand out", True, ", ".join(f"{item['name']} {item['version']}" for item in said))
+    told = said if isinstance(said, dict) else {}
+    return Finding("agent to hand out", False, str(told.get("reason") or f"HTTP {status}"), str(told.get("hint") or ""))

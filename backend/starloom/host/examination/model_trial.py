@@ -1,0 +1,222 @@
+"""`starloom doctor model`: asks the set models seven known requests, and reports what they can be used for.
+
+The requests are about imaginary devices, so nothing of this fleet leaves. The costs are named before the first call.
+Nothing is counted in the hub's budget, and nothing here decides what a model may do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from starloom.host.examination.doctor import Finding
+from starloom.planner.model.answers import Stage
+from starloom.planner.model.connecting import connect, price_of
+from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoint_from
+from starloom.planner.model.kept import in_force
+from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
+from starloom.planner.model.spending import MICROS
+from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, all_trials, expected_bytes, uses
+from starloom.settings import Settings, SettingsInvalid, load
+from starloom_protocol.vocabulary import CODES, Code
+
+STAGES: Final = {
+    ModelRole.PLANNER: Stage.PLANNING,
+    ModelRole.REVIEWER: Stage.REVIEWING,
+    ModelRole.WRITER: Stage.ANSWERING,
+}
+BYTES_A_TOKEN: Final = 3
+_FIX: Final = "Use a larger model for this, or a recipe, rows or a plan of your own, which need none."
+
+
+@dataclass
+class Used:
+    """The usage of the calls so far; money in millionths of a dollar."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    micros: int = 0
+    seconds: float = 0.0
+
+    def document(self) -> dict[str, Any]:
+        """Return it for JSON, money in dollars."""
+        return {
+            "calls": self.calls,
+            "input_tokens": self.input_tokens,
+            "cached_tokens": self.cached_tokens,
+            "output_tokens": self.output_tokens,
+            "dollars": self.micros / MICROS,
+            "seconds": round(self.seconds, 1),
+        }
+
+    def since(self, before: Used) -> Used:
+        """Return what came after an earlier state."""
+        return Used(*(getattr(self, name) - getattr(before, name) for name in self.__dataclass_fields__))
+
+
+@dataclass
+class Report:
+    """The result of a trial: a finding for each request, and what each model can be used for."""
+
+    findings: list[Finding] = field(default_factory=list)
+    uses: list[str] = field(default_factory=list)
+    costs: list[Used] = field(default_factory=list)
+    used: Used = field(default_factory=Used)
+    price_known: bool = True
+
+    @property
+    def good(self) -> bool:
+        """Whether every request was answered as expected."""
+        return all(finding.good for finding in self.findings)
+
+    def document(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        costs = [cost.document() for cost in self.costs] + [{}] * (len(self.findings) - len(self.costs))
+        rows = zip(self.findings, costs, strict=True)
+        items = [{**finding.document(), **cost} for finding, cost in rows]
+        return {"items": items, "uses": self.uses, "used": {**self.used.document(), "price_known": self.price_known}}
+
+    def lines(self) -> list[str]:
+        """Return what it comes to, in words."""
+        if not self.used.calls:
+            return []
+        used = self.used
+        money = f"{used.micros / MICROS:.4f} dollars" if self.price_known else "at a price that is not known here"
+        told = (
+            f"Together: {used.calls} calls, {used.input_tokens:,} tokens read ({used.cached_tokens:,} of them kept "
+            f"from before) and {used.output_tokens:,} written, {money}, "
+            f"{used.seconds / used.calls:.1f} s a call."
+        )
+        return ["It can be used for", *(f"  {use}" for use in self.uses), told]
+
+
+class _Counted:
+    """A model whose calls are counted and timed, and refused beyond the most of a trial."""
+
+    def __init__(self, model: Model, used: Used) -> None:
+        self._model = model
+        self._used = used
+        self.away = False
+
+    async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
+        if self._used.calls >= CALLS_MOST:
+            raise ModelFault(Code.MODEL_BUDGET, f"the trial has made its {CALLS_MOST} calls")
+        self._used.calls += 1
+        started = time.monotonic()
+        try:
+            reply = await self._model.ask(instructions, turns, stage)
+        except ModelAway:
+            self.away = True
+            raise
+        finally:
+            self._used.seconds += time.monotonic() - started
+        self._used.input_tokens += reply.input_tokens
+        self._used.cached_tokens += reply.cached_tokens
+        self._used.output_tokens += reply.output_tokens
+        self._used.micros += reply.micros
+        return reply
+
+
+def examine_model(home: Path | None, tell: Callable[[str], None], show: Callable[[str], None]) -> Report:
+    """Try the models that are set; `tell` gets the costs before the first call, `show` each finding as it comes."""
+    try:
+        settings = load({"home": home} if home is not None else {}).settings
+    except SettingsInvalid as invalid:
+        return _without(Finding("settings", False, str(invalid), "Mend the named variable or line."), show)
+    try:
+        endpoints = endpoints_of(settings)
+        if not endpoints:
+            fix = "Set STARLOOM_LLM_URL and STARLOOM_LLM_MODEL, or Settings > Model (docs/models.md)."
+            return _without(Finding("model", False, "none is set", fix), show)
+        for line in announced(endpoints):
+            tell(line)
+        models = {endpoint: connect(endpoint) for endpoint in set(endpoints.values())}
+    except ModelFault as error:
+        return _without(Finding("model", False, error.fault.reason, error.fault.hint or ""), show)
+    return asyncio.run(_tried(endpoints, models, show))
+
+
+def endpoints_of(settings: Settings) -> dict[Stage, Endpoint]:
+    """Return the endpoint of each stage; none if no model is set.
+
+    Raises:
+        ModelFault: the settings of one are wrong.
+    """
+    told = in_force(settings.llm_variables, settings.model_folder)
+    found = {stage: endpoint_from(told, role) for role, stage in STAGES.items()}
+    return {stage: endpoint for stage, endpoint in found.items() if endpoint is not None}
+
+
+def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:
+    """Return what a trial asks, whom, and what it will cost.
+
+    Raises:
+        ModelFault: the libraries for a model are not installed.
+    """
+    lines = ["This asks seven questions about three imaginary devices. Nothing about yours leaves this machine."]
+    sizes = expected_bytes()
+    for endpoint in dict.fromkeys(endpoints.values()):
+        stages = [stage for stage, other in endpoints.items() if other == endpoint]
+        prompts = [size // BYTES_A_TOKEN for stage in stages for size in sizes[stage]]
+        written = ANSWER_TOKENS * len(prompts)
+        price = price_of(endpoint, sum(prompts), written)
+        roles = ", ".join(role for role, stage in STAGES.items() if stage in stages)
+        lines.append(
+            f"{endpoint.model} at {endpoint.host} ({roles}): about {sum(prompts) + written:,} tokens in {len(prompts)} "
+            f"calls, {_price_words(endpoint, price)}"
+        )
+    lines.append(f"Answers with faults are asked for again, {CALLS_MOST} calls at most. The hub's budget counts none.")
+    return lines
+
+
+def _price_words(endpoint: Endpoint, micros: int | None) -> str:
+    if endpoint.local:
+        return "no money, since it is on this machine"
+    return "at a price that is not known here" if micros is None else f"about {micros / MICROS:.2f} dollars"
+
+
+async def _tried(
+    endpoints: Mapping[Stage, Endpoint], models: Mapping[Endpoint, Model], show: Callable[[str], None]
+) -> Report:
+    report = Report()
+    counted = {endpoint: _Counted(model, report.used) for endpoint, model in models.items()}
+    outcomes: list[Outcome] = []
+    for stage, trial in all_trials():
+        model = counted[endpoints[stage]]
+        before = Used(**vars(report.used))
+        if model.away:
+            continue
+        outcome = await trial(model)
+        outcomes.append(outcome)
+        cost = report.used.since(before)
+        report.costs.append(cost)
+        _add(report, _finding(outcome, cost, away=model.away), show)
+    gone = [endpoint for endpoint, model in counted.items() if model.away]
+    tried = [item for item in outcomes if endpoints[item.stage] not in gone]
+    report.uses = list(uses(tried).values())
+    report.price_known = all(price_of(endpoint, 1000, 1000) is not None for endpoint in models)
+    return report
+
+
+def _finding(outcome: Outcome, cost: Used, *, away: bool) -> Finding:
+    spent = f"{cost.calls} call{'s' * (cost.calls != 1)}, {cost.input_tokens + cost.output_tokens:,} tokens"
+    spent += f", {cost.seconds:.1f} s"
+    told = f"as expected ({spent})" if outcome.passed else f"{outcome.missing} ({spent})"
+    return Finding(outcome.name, outcome.passed, told, CODES[Code.MODEL_UNREACHABLE].hint if away else _FIX)
+
+
+def _without(finding: Finding, show: Callable[[str], None]) -> Report:
+    report = Report()
+    _add(report, finding, show)
+    return report
+
+
+def _add(report: Report, finding: Finding, show: Callable[[str], None]) -> None:
+    report.findings.append(finding)
+    show(finding.line())

@@ -1,0 +1,114 @@
+"""`starloom doctor --from-outside`: tries the hub by the names that other machines use, as a stranger would.
+
+Sends no token. It names the faults that it cannot see from here: a firewall between, another network's DNS.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.sync.client import connect
+
+from starloom.host.examination.doctor import Finding
+from starloom.settings import Settings, SettingsInvalid, is_loopback, load
+
+TRY_S = 10.0
+SOCKET = "/aip/v1"
+
+
+def examine_outside(home: Path | None) -> list[Finding]:
+    """Return the findings at the public address of the hub of this data folder (or the usual one)."""
+    try:
+        settings = load({"home": home} if home is not None else {}).settings
+    except SettingsInvalid:
+        return []  # what is wrong with them was found before
+    return look_from_outside(settings)
+
+
+def look_from_outside(settings: Settings) -> list[Finding]:
+    """Return the findings at the public address; one finding says so if there is none."""
+    url = settings.public_url
+    if url is None:
+        return [
+            Finding(
+                "outside",
+                is_loopback(settings.host) and not settings.lan,
+                "no public address is set; other machines reach this hub by ssh tunnel or the local network only",
+                "Set STARLOOM_PUBLIC_URL, or see docs/reach.md.",
+            )
+        ]
+    answered = _answers(url)
+    return [answered] if not answered.good else [answered, _secure(url), _sockets(url)]
+
+
+def _answers(url: str) -> Finding:
+    subject = "outside address"
+    try:
+        response = httpx.get(f"{url}/healthz", timeout=TRY_S, trust_env=False, follow_redirects=False)
+    except httpx.ConnectError as error:
+        return Finding(subject, False, f"{url} cannot be connected to: {_said(error)}", _connect_fix(error))
+    except httpx.HTTPError as error:
+        fix = "Does the proxy run, and does it lead to the hub's port?"
+        return Finding(subject, False, f"{url} does not answer: {_said(error)}", fix)
+    code = _code(response)
+    if code == "bad_host":
+        fix = "Have the proxy pass the Host on (nginx: proxy_set_header Host $host), and set STARLOOM_PUBLIC_URL to it."
+        return Finding(subject, False, f"{url} leads to the hub with another Host", fix)
+    if response.status_code in (502, 503, 504):
+        fix = "Is the hub up, and is the proxy's upstream its port?"
+        return Finding(subject, False, f"{url} is a proxy that does not reach the hub ({response.status_code})", fix)
+    if response.is_redirect:
+        where = response.headers.get("location", "")
+        return Finding(subject, False, f"{url} sends to {where}", "Set STARLOOM_PUBLIC_URL to the address it ends at.")
+    if response.status_code != 200:
+        told = f"{url} is answered with status {response.status_code}, which is not this hub's"
+        return Finding(subject, False, told, "Does the name lead to this machine?")
+    return Finding(subject, True, f"{url} answers (seen from this machine; a firewall may still stand outside)")
+
+
+def _secure(url: str) -> Finding:
+    if urlsplit(url).scheme == "https":
+        return Finding("outside encryption", True, "HTTPS with a certificate that this machine trusts")
+    return Finding("outside encryption", False, f"{url} is not encrypted", "Use https:// in front of it.")
+
+
+def _sockets(url: str) -> Finding:
+    """Open the socket that agents use, and close it before any message."""
+    target = url.replace("http", "ws", 1) + SOCKET
+    try:
+        with connect(target, open_timeout=TRY_S, close_timeout=1.0, proxy=None, compression=None):
+            return Finding("outside sockets", True, f"{SOCKET} opens: agents and the live page get through")
+    except InvalidStatus as refusal:
+        told = f"{target} is answered with status {refusal.response.status_code} instead of a socket"
+    except (OSError, TimeoutError, InvalidHandshake, InvalidURI) as error:
+        told = f"{target} does not open: {_said(error)}"
+    fix = "Have the proxy pass upgrades on (nginx: proxy_http_version 1.1, Upgrade and Connection; see docs/reach.md)."
+    return Finding("outside sockets", False, told, fix)
+
+
+def _connect_fix(error: Exception) -> str:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return "Its certificate is not trusted here: has it run out, or is it for another name?"
+        cause = cause.__cause__ or cause.__context__
+    if "Name or service" in str(error) or "nodename" in str(error):
+        return "The name is not known: add it to the DNS, or mend STARLOOM_PUBLIC_URL."
+    return "Does the proxy or tunnel run, and is its port open?"
+
+
+def _code(response: httpx.Response) -> str:
+    try:
+        found = json.loads(response.text)
+    except ValueError:
+        return ""
+    return str(found.get("code", "")) if isinstance(found, dict) else ""
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__

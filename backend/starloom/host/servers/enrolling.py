@@ -1,0 +1,366 @@
+"""`starloom enroll --ssh`: examines the server, opens the tunnel, installs the agent, and waits until it is online.
+
+Each step is printed with its seconds; a failure leaves no tunnel and no half-joined device at the hub. A person who may
+sign in there by ssh is trusted to let the device in, so no words are compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from starloom.client.problems import usage
+from starloom.client.rest import Client
+from starloom.host.servers import remote, ssh, tunnels
+from starloom_protocol.vocabulary import Profile
+
+INSTALL_S = 240.0
+ONLINE_S = 120.0
+TEST_S = 30
+_STEP_S = 0.1
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `enroll --ssh`. `kept_in` is the data folder of the service that keeps the tunnel."""
+
+    target: ssh.Target
+    label: str = ""
+    profile: Profile = Profile.OBSERVE
+    folders: Sequence[str] = field(default_factory=tuple)
+    remote_home: str = "~/.starloom-agent"
+    remote_port: int | None = None
+    service: bool = True
+    kept_in: Path | None = None
+
+
+@dataclass(frozen=True)
+class Enrolled:
+    """A device that has joined and carried out its test task."""
+
+    device: str
+    name: str
+    tools: int
+    kept: bool
+    answer: str
+
+
+async def enroll(client: Client, wanted: Wanted, say: Callable[[str], None], stop: asyncio.Event) -> Enrolled:
+    """Add the server; without a service to keep the tunnel hold it until `stop`, after the device is ready.
+
+    Raises:
+        Problem: something is missing there or here; it names the remedy.
+    """
+    hub = _hub_of(client)
+    ssh.find_program()
+    await asyncio.to_thread(client.require_agent_wheels)
+    with _step(say, f"look at {wanted.target.destination}"):
+        server = await look(wanted.target, wanted.remote_home, wanted.remote_port or hub.port)
+    judge(wanted, server)
+    record = _record(wanted, server, hub, wanted.label or server.name)
+    with _step(say, "open the tunnel"):
+        tunnel = tunnels.Tunnel(record)
+        tunnel.start()
+        await _or_stop(tunnel, tunnel.until_up())
+    try:
+        with _step(say, f"install the agent in {server.home}"):
+            device = await _install(client, wanted, server, record, hub)
+        if wanted.kept_in is None:
+            ready = await _ready(client, device, kept=False, say=say)
+            say(f"{ready.name} is ready. Its tunnel lives as long as this command; Ctrl-C ends it.")
+            await stop.wait()
+            return ready
+    finally:
+        await tunnel.stop()
+    named = msgspec.structs.replace(record, device=device["name"])
+    await asyncio.to_thread(tunnels.keep, wanted.kept_in, named)
+    return await _ready(client, device, kept=True, say=say)
+
+
+async def _or_stop(tunnel: tunnels.Tunnel, waited: Any) -> None:
+    try:
+        await waited
+    except BaseException:
+        await tunnel.stop()
+        raise
+
+
+@dataclass(frozen=True)
+class _Hub:
+    """The tunnel's end at the hub, and its address for the server. With `socket` it is TLS with the key in `pin`."""
+
+    url: str
+    host: str
+    port: int
+    socket: str = ""
+    pin: str = ""
+
+
+def _hub_of(client: Client) -> _Hub:
+    address = client.address
+    parts = urlsplit(address.url)
+    host, port = parts.hostname or "127.0.0.1", parts.port or (443 if parts.scheme == "https" else 80)
+    if address.own is None:
+        return _Hub(address.url, host, port)
+    # The Host that the hub sees is its own; on the way there is its certificate for tunnels.
+    shown = f"[{host}]" if ":" in host else host
+    own = address.own
+    return _Hub(f"https://{shown}:{port}", host, port, str(own.tunnel_socket), own.tunnel_pin)
+
+
+def _record(wanted: Wanted, server: remote.Server, hub: _Hub, name: str) -> tunnels.Record:
+    target = wanted.target
+    return tunnels.Record(
+        destination=target.destination,
+        port=target.port,
+        identity=target.identity and str(Path(target.identity).expanduser().absolute()),
+        config=target.config and str(Path(target.config).expanduser().absolute()),
+        options=list(target.options),
+        remote_port=wanted.remote_port or server.port,
+        hub_host=hub.host,
+        hub_port=hub.port,
+        hub_socket=hub.socket,
+        home=server.home,
+        device=_plain(name),
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "server"
+
+
+# -- the server
+
+
+async def run_there(target: ssh.Target, text: str, within_s: float) -> tuple[int, str, str]:
+    """Run a shell text there; return its exit code, stdout and stderr.
+
+    Raises:
+        Problem: ssh itself failed, or it took too long.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *ssh.argv(target, ["sh", "-s"]),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(within_s):
+            out, err = await process.communicate(text.encode())
+    except TimeoutError as error:
+        raise ssh.refused(target, f"it did not finish within {within_s:g} s", f"Look there: {target.typed}") from error
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    said = err.decode(errors="replace")
+    if process.returncode == ssh.OWN_FAULT:
+        raise ssh.problem_of(target, said)
+    return process.returncode or 0, out.decode(errors="replace"), said
+
+
+async def look(target: ssh.Target, home: str, port: int) -> remote.Server:
+    """Return the probe of the server.
+
+    Raises:
+        Problem: ssh failed, there is no Python, it is too old, or this is no system with a POSIX shell.
+    """
+    code, out, err = await run_there(target, remote.probe(home, port), 60)
+    if code == remote.NO_PYTHON:
+        raise ssh.refused(
+            target, "there is no Python", "Install Python 3.11 or newer there (Debian, Ubuntu: python3 python3-venv)."
+        )
+    if code == remote.OLD_PYTHON:
+        raise ssh.refused(
+            target,
+            f"its Python is {out.strip()}; 3.11 or newer is needed",
+            "Install a newer one beside it (for example python3.12); it is found by its name in the PATH.",
+        )
+    lines = out.strip().splitlines()
+    try:
+        return msgspec.json.decode(lines[-1] if lines else "", type=remote.Server)
+    except msgspec.DecodeError as error:
+        said = ssh.last_line(err) or ssh.last_line(out) or f"exit code {code}"
+        raise ssh.refused(
+            target, f"its shell did not run a plain sh text: {said}", f"Does `sh -s` work there? {target.typed}"
+        ) from error
+
+
+def judge(wanted: Wanted, server: remote.Server) -> None:
+    """Check the server before anything is changed.
+
+    Raises:
+        Problem: with the way out.
+    """
+    target = wanted.target
+    if server.joined:
+        leave = shlex.join([*shlex.split(target.typed), f"{server.home}/venv/bin/starloom-agent", "leave"])
+        raise ssh.refused(
+            target,
+            f"its agent in {server.home} has joined {server.joined} already, as {server.joined_as}",
+            f"Use it, or let it leave first: {leave} --home {server.home}; or another folder: --remote-home DIR.",
+        )
+    if not server.writable:
+        raise ssh.refused(
+            target, f"you may not write to {server.home} there", "Name another folder with --remote-home DIR."
+        )
+    if server.free_bytes < remote.NEEDED_BYTES:
+        needed, free = remote.NEEDED_BYTES // 10**6, server.free_bytes // 10**6
+        raise ssh.refused(
+            target,
+            f"{needed} MB are needed at {server.home} there, {free} MB are free",
+            "Free some space, or name a folder on another disk with --remote-home DIR.",
+        )
+    if not server.venv:
+        raise ssh.refused(
+            target,
+            f"its Python {server.python} has no venv module",
+            "Install it there (Debian, Ubuntu: apt-get install python3-venv).",
+        )
+
+
+async def _install(
+    client: Client, wanted: Wanted, server: remote.Server, record: tunnels.Record, hub: _Hub
+) -> dict[str, Any]:
+    """Join with a code made for this one server, start the agent there, and return its device."""
+    body = {
+        "label": record.device,
+        "name": record.device,
+        "preapproved": True,
+        "installs": True,
+    }
+    made = await asyncio.to_thread(client.create, "/enrollments", body)
+    joining = remote.Joining(
+        hub=hub.url,
+        pin=hub.pin,
+        code=str(made["code"]),
+        via=f"127.0.0.1:{record.remote_port}",
+        home=server.home,
+        name=record.device,
+        profile=wanted.profile,
+        folders=wanted.folders,
+    )
+    target = wanted.target
+    code, out, err = await run_there(target, remote.join(join_script(), joining), INSTALL_S)
+    found = await asyncio.to_thread(client.get, f"/enrollments/{made['id']}")
+    if code != 0 or not found.get("device"):
+        if found["state"] == "open":
+            reason = {"reason": "the server could not be added by ssh"}
+            await asyncio.to_thread(client.post, f"/enrollments/{made['id']}/deny", reason)
+        raise ssh.refused(target, *install_fault(err or out))
+    start = "install-service" if wanted.service else "start"
+    code, out, err = await run_there(target, remote.agent(server.home, start), 60)
+    if code != 0 and wanted.service:
+        # No service manager for this user there: the tunnel starts the agent whenever it comes up.
+        code, out, err = await run_there(target, remote.agent(server.home, "start"), 60)
+    if code != 0:
+        raise ssh.refused(target, f"the agent does not start: {ssh.last_line(out or err)}", f"Look: {target.typed}")
+    device = await asyncio.to_thread(client.get, f"/devices/{found['device']}")
+    return dict(device)
+
+
+_INSTALL_FAULTS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"ensurepip|python3-venv",
+        "its Python cannot make virtual environments",
+        "Install the module there (Debian, Ubuntu: apt-get install python3-venv).",
+    ),
+    (
+        r"No space left on device",
+        "its disk is full",
+        "Free some space there, or name a folder on another disk with --remote-home DIR.",
+    ),
+    (
+        r"No matching distribution|Could not find a version|new connection|Read timed out|name resolution",
+        "it cannot get msgspec, cryptography and websockets from its package index",
+        "Give it a way to an index (PIP_INDEX_URL there), or copy wheels and set PIP_FIND_LINKS in its pip.conf.",
+    ),
+    (r"Permission denied", "something may not be written there", "Name another folder with --remote-home DIR."),
+    (
+        r"does not answer",
+        "it does not reach the hub through the tunnel",
+        "Is AllowTcpForwarding yes in its sshd_config?",
+    ),
+)
+
+
+def install_fault(said: str) -> tuple[str, str]:
+    """Return the fault of a failed installation of the agent, and its remedy."""
+    # join.py ends with the command that failed; the output of that command comes before.
+    before = [line for line in said.splitlines() if not line.startswith("join.py: this did not work")]
+    last = ssh.last_line("\n".join(before) or said).removeprefix("join.py: ").removeprefix("starloom-agent: ")
+    for pattern, sentence, way in _INSTALL_FAULTS:
+        if re.search(pattern, said):
+            return f"{sentence} ({last})", way
+    return f"the agent could not be installed: {last}", "Run it again; what was made there is used again."
+
+
+def join_script() -> str:
+    """Return the text of join.py: packaged in the wheel, or beside it in a checkout.
+
+    Raises:
+        Problem: this installation has none.
+    """
+    package = Path(str(files("starloom")))
+    for path in (package / "_agent" / "join.py", package.parents[1] / "device_agents" / "join.py"):
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise usage("this installation has no join.py", "Install starloom-agent on the server yourself.")
+
+
+# -- ready
+
+
+async def _ready(client: Client, device: dict[str, Any], *, kept: bool, say: Callable[[str], None]) -> Enrolled:
+    """Wait until the device is online, and let it carry out a task of a second.
+
+    Raises:
+        Problem: it is not online in time, or the task failed.
+    """
+    identity, name = str(device["id"]), str(device["name"])
+    with _step(say, f"{name} comes online"):
+        deadline = time.monotonic() + ONLINE_S
+        while not (device["link"] == "online" and device.get("tools")):
+            if time.monotonic() > deadline:
+                raise usage(
+                    f"{name} has joined but did not come online within {ONLINE_S:g} s",
+                    "See its tunnel: starloom tunnel ls.",
+                )
+            await asyncio.sleep(_STEP_S)
+            device = await asyncio.to_thread(client.get, f"/devices/{identity}")
+    with _step(say, "test task"):
+        plan = {
+            "starloom": 1,
+            "name": f"Test of {name}",
+            "tasks": [{"id": "look", "tool": "system.info", "device": {"id": identity}}],
+        }
+        made = await asyncio.to_thread(
+            lambda: client.create("/constellations", {"plan": plan}, params={"wait_s": TEST_S})
+        )
+    if made.get("state") != "succeeded":
+        raise usage(
+            f"{name} is online, but its test task is {made.get('state')}", f"See: starloom why {made.get('id')}"
+        )
+    sentence = str((made.get("answer") or {}).get("sentence") or "")
+    able = [tool for tool in device["tools"] if not tool.get("unavailable")]
+    return Enrolled(identity, name, len(able), kept, sentence)
+
+
+@contextmanager
+def _step(say: Callable[[str], None], title: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    say(f"  {title}: {time.monotonic() - began:.1f} s")

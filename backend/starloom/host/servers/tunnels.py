@@ -1,0 +1,285 @@
+"""Reverse tunnels to servers that cannot reach the hub: kept up by ssh, with backoff, by records in the data folder.
+
+`starloom up` runs a `Keeper` over the records; `enroll --ssh` holds one `Tunnel` itself while it installs. A record
+is one file in `tunnels/`, the state of all stands in `run/tunnels.json`. Needs no right at the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from starloom.client.discovery import read_local
+from starloom.host.servers import remote, ssh
+
+FOLDER = Path("tunnels")
+STATE_FILE = Path("run") / "tunnels.json"
+PAUSE_S = 1.0
+PAUSE_MOST_S = 60.0
+SETTLED_S = 30.0
+LOOK_EVERY_S = 0.5
+UP_WITHIN_S = 40.0
+_SAID_BYTES = 8 * 1024
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One kept tunnel. `home` is the agent's folder on the server; `device` the name it joined with.
+
+    `hub_socket` is where the hub speaks TLS for tunnels; a tunnel that was made before leads to the hub's port.
+    """
+
+    destination: str
+    port: int | None = None
+    identity: str = ""
+    config: str = ""
+    options: list[str] = []
+    remote_port: int
+    hub_host: str
+    hub_port: int
+    hub_socket: str = ""
+    home: str
+    device: str
+
+    @property
+    def target(self) -> ssh.Target:
+        return ssh.Target(self.destination, self.port, self.identity, self.config, list(self.options))
+
+    @property
+    def forward(self) -> ssh.Forward:
+        return ssh.Forward(self.remote_port, self.hub_host, self.hub_port, self.hub_socket)
+
+
+@dataclass
+class Tunnel:
+    """One tunnel, kept up between `start` and `stop`. `up` is set while it is open; `fault` is the last one."""
+
+    record: Record
+    changed: Callable[[], None] = lambda: None
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    up: asyncio.Event = field(default_factory=asyncio.Event)
+    faulted: asyncio.Event = field(default_factory=asyncio.Event)
+    fault: str = ""
+    hint: str = ""
+    starts: int = 0
+    since_s: float = field(default_factory=time.time)
+    _task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to keep it up; returns at once."""
+        self._task = asyncio.create_task(self._keep(), name=f"tunnel {self.record.device}")
+
+    async def stop(self) -> None:
+        """End it; idempotent."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self.up.clear()
+
+    async def until_up(self, within_s: float = UP_WITHIN_S) -> None:
+        """Wait until it is open.
+
+        Raises:
+            Problem: it failed first; or it took too long.
+        """
+        waiting = [asyncio.create_task(event.wait()) for event in (self.up, self.faulted)]
+        try:
+            done, _ = await asyncio.wait(waiting, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+        if self.up.is_set():
+            return
+        if not done:
+            raise ssh.refused(
+                self.record.target, f"no tunnel within {within_s:g} s", f"Try: {self.record.target.typed}"
+            )
+        raise ssh.refused(self.record.target, self.fault, self.hint)
+
+    async def _keep(self) -> None:
+        pause = PAUSE_S
+        while True:
+            began = time.monotonic()
+            self.starts += 1
+            said = await self._once()
+            self.up.clear()
+            self.fault, self.hint = ssh.fault_of(self.record.target, said)
+            self.since_s = time.time()
+            self.faulted.set()
+            self.changed()
+            if time.monotonic() - began > SETTLED_S:
+                pause = PAUSE_S
+            await self.sleep(pause)
+            pause = min(pause * 2, PAUSE_MOST_S)
+
+    async def _once(self) -> str:
+        """Run ssh until it ends; return what it wrote to stderr."""
+        record = self.record
+        process = await asyncio.create_subprocess_exec(
+            *ssh.argv(record.target, remote.hold(record.home), record.forward),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        hearing = asyncio.create_task(self._hear(process))
+        errors = asyncio.create_task(_tail(process.stderr))
+        try:
+            await process.wait()
+            return await errors
+        finally:
+            # Its standard input ends with it, and with that the command at the other end.
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.terminate()
+                await process.wait()
+            for task in (hearing, errors):
+                task.cancel()
+            await asyncio.gather(hearing, errors, return_exceptions=True)
+
+    async def _hear(self, process: asyncio.subprocess.Process) -> None:
+        out = process.stdout
+        while out is not None and (line := await out.readline()):
+            if line.strip() == remote.UP.encode():
+                self.fault = self.hint = ""
+                self.since_s = time.time()
+                self.up.set()
+                self.changed()
+
+
+async def _tail(stream: asyncio.StreamReader | None) -> str:
+    kept = b""
+    while stream is not None and (part := await stream.read(4096)):
+        kept = (kept + part)[-_SAID_BYTES:]
+    return kept.decode(errors="replace")
+
+
+# -- records
+
+
+def path_of(home: Path, device: str) -> Path:
+    """Return the file of a kept tunnel."""
+    return home / FOLDER / f"{device}.json"
+
+
+def keep(home: Path, record: Record) -> None:
+    """Have `starloom up` keep this tunnel from now on."""
+    _write(path_of(home, record.device), record)
+
+
+def _write(path: Path, document: object) -> None:
+    """Replace a JSON file whole, readable by its owner only."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    part.replace(path)
+
+
+def forget(home: Path, device: str) -> bool:
+    """Stop keeping a tunnel; False if there was none."""
+    path = path_of(home, device)
+    known = path.exists()
+    path.unlink(missing_ok=True)
+    return known
+
+
+def records(home: Path) -> dict[str, Record | str]:
+    """Return the kept tunnels by name; a text instead of one says why its file cannot be read."""
+    found: dict[str, Record | str] = {}
+    for path in sorted((home / FOLDER).glob("*.json")):
+        try:
+            found[path.stem] = msgspec.json.decode(path.read_bytes(), type=Record)
+        except FileNotFoundError:
+            continue
+        except (OSError, msgspec.DecodeError) as error:
+            found[path.stem] = f"{path} cannot be read: {error}"
+    return found
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """The condition of a kept tunnel: `up`, `down` (with fault and hint), or `connecting`."""
+
+    state: str
+    since_s: int
+    starts: int
+    fault: str = ""
+    hint: str = ""
+
+
+def conditions(home: Path) -> dict[str, Condition]:
+    """Return the conditions that the running keeper last wrote; empty while there is none."""
+    try:
+        return msgspec.json.decode((home / STATE_FILE).read_bytes(), type=dict[str, Condition])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return {}
+
+
+class Keeper:
+    """Keeps every recorded tunnel up, and follows the records as they come and go."""
+
+    def __init__(
+        self, home: Path, say: Callable[[str], None], *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._home = home
+        self._say = say
+        self._sleep = sleep
+        self._tunnels: dict[str, Tunnel] = {}
+        self._told: dict[str, str] = {}
+        self._hub_socket = ""
+
+    async def run(self) -> None:
+        """Work until cancelled; then every tunnel is ended."""
+        try:
+            while True:
+                await self._follow()
+                await self._sleep(LOOK_EVERY_S)
+        finally:
+            await asyncio.gather(*(tunnel.stop() for tunnel in self._tunnels.values()))
+            (self._home / STATE_FILE).unlink(missing_ok=True)
+
+    def _led_here(self, record: Record | str) -> Record | str:
+        """Return the record with the socket of the hub on this home, which may have been moved or restored."""
+        if isinstance(record, str) or not record.hub_socket or not self._hub_socket:
+            return record
+        return msgspec.structs.replace(record, hub_socket=self._hub_socket)
+
+    async def _follow(self) -> None:
+        local = read_local(self._home)
+        if local is not None and local.own is not None:
+            self._hub_socket = str(local.own.tunnel_socket)
+        found = {name: self._led_here(record) for name, record in records(self._home).items()}
+        for name, tunnel in list(self._tunnels.items()):
+            if found.get(name) != tunnel.record:
+                await self._tunnels.pop(name).stop()
+                self._changed()
+        for name, record in found.items():
+            if isinstance(record, str):
+                self._tell(name, record)
+            elif name not in self._tunnels:
+                self._tunnels[name] = made = Tunnel(record, self._changed)
+                made.start()
+                self._changed()
+
+    def _changed(self) -> None:
+        told = {}
+        for name, tunnel in self._tunnels.items():
+            state = "up" if tunnel.up.is_set() else "down" if tunnel.fault else "connecting"
+            told[name] = Condition(
+                state=state, since_s=int(tunnel.since_s), starts=tunnel.starts, fault=tunnel.fault, hint=tunnel.hint
+            )
+            if state != "connecting":
+                self._tell(name, f"the tunnel to {name} is {state}{': ' + tunnel.fault if tunnel.fault else ''}")
+        _write(self._home / STATE_FILE, told)
+
+    def _tell(self, name: str, text: str) -> None:
+        if self._told.get(name) != text:
+            self._told[name] = text
+            self._say(text)

@@ -1,0 +1,389 @@
+"""`starloom up`: one foreground process that starts the service, keeps it running, and ends all of it.
+
+Starts Redis, hub, worker, this computer's agent and, if asked, the sample; decides nothing about work. Its children
+end with it: in order on Ctrl-C or SIGTERM, by a death signal if it is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from starloom.client.discovery import HubAddress, Surroundings, homes, hub_option, read_local
+from starloom.client.exits import Exit
+from starloom.client.problems import Problem, here, unreachable, usage
+from starloom.client.rest import Client
+from starloom.host import ports
+from starloom.host.agents import LocalAgent, computer_name, join
+from starloom.host.processes import Child, Program, log_tail
+from starloom.host.readiness import READY_S, Patience
+from starloom.host.sample_start import SampleStart, own_folder
+from starloom.host.servers.tunnels import Keeper
+from starloom.jobs.broker import broker_url_of
+from starloom.settings import Settings, SettingsInvalid, load
+from starloom.store.embedded import EmbeddedRedis
+from starloom.store.faults import full, has_no_room, is_short
+from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
+from starloom.store.port import DiskFull, Unavailable
+from starloom.terminal.typed import in_this_folder, say
+from starloom_protocol.vocabulary import CODES, Profile
+
+STOP_S = 8.0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The options of `starloom up`."""
+
+    agent: bool = True
+    demo: bool = False
+    lab: bool = False
+    lan: bool = False
+    once: bool = False
+    fault: bool = True
+    port: int | None = None
+    home: Path | None = None
+    report: Path | None = None
+
+
+def serve(wishes: Wishes) -> int:
+    """Run the service until a signal stops it, and return the exit code.
+
+    Raises:
+        Problem: it cannot start; nothing is left running.
+    """
+    try:
+        flags = {"home": wishes.home, "port": wishes.port, "lab": wishes.lab or None, "lan": wishes.lan or None}
+        settings = load(flags).settings
+    except SettingsInvalid as invalid:
+        raise usage("; ".join(invalid.faults), "See `starloom config show`.") from invalid
+    _check_port(settings)
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        settings.home.chmod(0o700)
+        with holding(settings.home):
+            return asyncio.run(Service(settings, wishes).run())
+    except OSError as error:
+        if not has_no_room(error):
+            raise
+        raise _no_room(settings.home) from error
+
+
+def _no_room(home: Path) -> Problem:
+    info = CODES[DiskFull.code]
+    return here(DiskFull.code, info.title, str(full(home)), info.hint, Exit.UNREACHABLE)
+
+
+def _check_port(settings: Settings) -> None:
+    try:
+        free = ports.is_free(settings.host, settings.port)
+    except OSError as error:
+        raise usage(f"this machine cannot listen on {settings.host}: {error.strerror}", "Set STARLOOM_HOST.") from error
+    if free:
+        return
+    near = ports.free_near(settings.host, settings.port)
+    way = f"make run PORT={near} (or starloom up --port {near})" if near else "set another with --port"
+    raise usage(f"port {settings.port} is used by {ports.owner(settings.port)}", f"Port {near} is free: {way}.")
+
+
+def home_of(address: HubAddress) -> Path | None:
+    """Return the data folder of this computer whose hub has this address, None if it is another's."""
+    for home in homes(Surroundings.actual()):
+        local = read_local(home)
+        if local is not None and local.url == address.url:
+            return home
+    return address.own.file.parents[1] if address.own and address.own.file.is_file() else None
+
+
+def home_in_service(address: HubAddress) -> Path | None:
+    """Return that folder while `starloom up` runs on it."""
+    home = home_of(address)
+    if home is None or not (home / "up.lock").exists():
+        return None
+    with (home / "up.lock").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return home
+    return None
+
+
+class holding:  # noqa: N801 - reads as a statement
+    """Holds the data folder: two services on one history would both be wrong. Gone with the process."""
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / "up.lock"
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> None:
+        self._file = self._path.open("a+")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.seek(0)
+            who = self._file.read().strip() or "another process"
+            self._file.close()
+            raise usage(
+                f"a service already runs on {self._path.parent} (pid {who})",
+                "Use it (starloom open), stop it, or set STARLOOM_HOME to another folder.",
+            ) from error
+        self._file.truncate(0)
+        self._file.write(str(os.getpid()))
+        self._file.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+class Service:
+    """The parts of one installation, in the order in which they need each other."""
+
+    def __init__(self, settings: Settings, wishes: Wishes) -> None:
+        self._settings = settings
+        self._wishes = wishes
+        self._home = settings.home
+        self._children: list[Child] = []
+        self._redis: EmbeddedRedis | None = None
+        self._redis_task: asyncio.Task[None] | None = None
+        self._tunnels: asyncio.Task[None] | None = None
+        self._stopped = asyncio.Event()
+
+    async def run(self) -> int:
+        """Start everything, wait, end everything; the exit code is the sample's with `once`."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._stopped.set)
+        stopping = asyncio.create_task(self._stopped.wait())
+        starting = asyncio.create_task(self._start())
+        try:
+            await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                return int(Exit.INTERRUPTED)
+            demo = starting.result()
+            if demo is not None and self._wishes.once:
+                ended = asyncio.create_task(demo.ended.wait())
+                await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                ended.cancel()
+                return int(Exit.INTERRUPTED) if self._stopped.is_set() else _code_of(demo)
+            await stopping
+            return int(Exit.SUCCEEDED)
+        finally:
+            for task in (starting, stopping):
+                task.cancel()
+            await asyncio.gather(starting, stopping, return_exceptions=True)
+            await self._end()
+
+    async def _start(self) -> Child | None:
+        """Start all parts and return the sample's process, if it is wanted.
+
+        Parts that need no other one start beside the hub, which takes one of two cores while it loads.
+        """
+        sample = await self._begin_sample() if self._wishes.demo else None
+        environment = await self._places()
+        hub = Program("hub", [sys.executable, "-m", "starloom.app"], environment, self._log("hub"))
+        worker = Program("worker", [sys.executable, "-m", "starloom.jobs.worker"], environment, self._log("worker"))
+        async with self._step("hub"):
+            # One that was left by a hub that was killed would be waited for without end.
+            (self._home / OPENING_FILE).unlink(missing_ok=True)
+            child = await self._keep(hub)
+            await self._keep(worker)
+            await self._until_ready(child)
+        told = SampleStart(self._home)
+        if sample is not None:
+            told.hub_is_ready()
+        self._tunnels = asyncio.create_task(Keeper(self._home, self._say).run(), name="tunnels")
+        address = read_local(self._home)
+        if address is None:
+            raise unreachable(f"the hub left no address in {self._home}", f"See {self._log('hub')}.")
+        client, desktop = Client(address), ""
+        try:
+            if self._wishes.agent:
+                async with self._step("this computer's agent"):
+                    desktop = await self._start_agent(client, address)
+            link = (await asyncio.to_thread(client.create, "/sign-in-links", {}))["url"]
+            lan = await asyncio.to_thread(client.get, "/lan")
+        finally:
+            client.close()
+        if sample is not None:
+            self._say(f"\nWatch it live (the link signs you in once):\n  {link}\n")
+            told.desktop_is(desktop)
+            return sample
+        self._say(_welcome(self._settings, link, lan))
+        return None
+
+    async def _places(self) -> dict[str, str]:
+        """Return the addresses by which hub and worker find each other; start the embedded Redis if none is named."""
+        settings = self._settings
+        redis_url = settings.redis_url
+        if redis_url is None:
+            async with self._step("Redis"):
+                self._redis = EmbeddedRedis(self._home)
+                try:
+                    await self._redis.start()
+                except DiskFull as error:
+                    raise _no_room(self._home) from error
+                except Unavailable as error:
+                    raise unreachable(str(error), "Run `starloom doctor`, or set STARLOOM_REDIS_URL.") from error
+                self._redis_task = asyncio.create_task(self._redis.supervise())
+                redis_url = self._redis.url
+        found = {
+            "STARLOOM_HOME": str(self._home),
+            "STARLOOM_HOST": settings.host,
+            "STARLOOM_PORT": str(settings.port),
+            "STARLOOM_REDIS_URL": redis_url,
+            "STARLOOM_BROKER_URL": settings.broker_url or broker_url_of(redis_url),
+            "STARLOOM_DATABASE_URL": settings.database_url or f"sqlite:///{self._home / DATABASE_FILE}",
+        }
+        found |= settings.llm_variables
+        if settings.lab:
+            found["STARLOOM_LAB"] = "true"
+        if settings.lan:
+            found["STARLOOM_LAN"] = "true"
+        if self._wishes.demo and settings.lease_ttl_s == Settings.model_fields["lease_ttl_s"].default:
+            # The sample kills an agent; a short lease shows the recovery sooner. The sample says so on screen.
+            found |= {"STARLOOM_LEASE_TTL_S": "6", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
+        return found
+
+    async def _start_agent(self, client: Client, address: HubAddress) -> str:
+        """Start this computer's agent, and return its device; if that fails, say why, and go on without it."""
+        name = computer_name()
+        agent = LocalAgent(
+            home=self._home / "agents" / name,
+            name=name,
+            url=address.url,
+            via=str(address.own.socket) if address.own else "",
+            profile=Profile.FILES if self._wishes.demo else Profile.OBSERVE,
+            folders=(own_folder(self._home),) if self._wishes.demo else (),
+            lab=self._settings.lab,
+        )
+        try:
+            device = await join(client, agent)
+        except Problem as problem:
+            self._say(f"  {problem}\n  {problem.hint} Everything else goes on without it.")
+            return ""
+        await self._keep(agent.program(self._log("agent-" + name)))
+        return device.id
+
+    async def _begin_sample(self) -> Child:
+        """Start the sample, which draws its pictures while the hub starts, then waits for `SampleStart`."""
+        wishes = self._wishes
+        SampleStart(self._home).forget()
+        argv = [sys.executable, "-m", "starloom.lab.demo", "--home", str(self._home)]
+        argv += [*(["--once"] if wishes.once else []), *([] if wishes.fault else ["--no-fault"])]
+        argv += ["--report", str(wishes.report)] if wishes.report else []
+        return await self._keep(Program("sample", argv), restart=False)
+
+    async def _keep(self, program: Program, *, restart: bool = True) -> Child:
+        child = Child(program, self._say, restart=restart)
+        await child.start()
+        self._children.append(child)
+        return child
+
+    async def _until_ready(self, hub: Child) -> None:
+        """Wait until the hub is ready.
+
+        Raises:
+            Problem: it ended or took too long; its log is quoted.
+        """
+        address = HubAddress(self._settings.url, None, "this service")
+        probe, patience = Client(address), Patience(time.monotonic())
+        try:
+            while patience.lasts(now_s := time.monotonic(), opening=(self._home / OPENING_FILE).exists()):
+                if words := patience.words(now_s):
+                    self._say(words)
+                with suppress(Problem):
+                    status, _ = await asyncio.to_thread(probe.outside, "/readyz")
+                    if status == 200:
+                        return
+                if hub.starts > 1 or hub.ended.is_set():
+                    raise self._not_ready("the hub ended at its start")
+                await asyncio.sleep(0.05)
+        finally:
+            probe.close()
+        raise self._not_ready(f"the hub was not ready after {READY_S:g} s")
+
+    def _not_ready(self, what: str) -> Problem:
+        log = self._log("hub")
+        if is_short(self._home):
+            # The log lies on the same disk: its last lines tell of something before.
+            return _no_room(self._home)
+        return unreachable(f"{what}; its log {log} ends:\n{log_tail(log)}", "Run `starloom doctor`.")
+
+    async def _end(self) -> None:
+        """End the parts, those that need others first."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if self._children:
+            self._say("\nStopping ...")
+        if self._tunnels is not None:
+            self._tunnels.cancel()
+            await asyncio.gather(self._tunnels, return_exceptions=True)
+        # The sample ends its own agents; the hub drains while agents and worker end beside it.
+        await asyncio.gather(*(child.stop(STOP_S) for child in reversed(self._children)))
+        if self._redis_task is not None:
+            self._redis_task.cancel()
+            await asyncio.gather(self._redis_task, return_exceptions=True)
+        if self._redis is not None:
+            await self._redis.stop()
+        if self._children:
+            self._say(f"Everything has ended, after {loop.time() - began:.1f} s.")
+
+    @asynccontextmanager
+    async def _step(self, title: str) -> AsyncIterator[None]:
+        began = time.monotonic()
+        yield
+        self._say(f"  {title}: {time.monotonic() - began:.1f} s")
+
+    def _log(self, name: str) -> Path:
+        return self._home / "logs" / f"{name}.log"
+
+    def _say(self, text: str) -> None:
+        say(text)
+
+
+def _code_of(demo: Child) -> int:
+    code = demo.exit_code
+    return code if code is not None and code >= 0 else int(Exit.FAILED)
+
+
+def _reached(lan: dict[str, Any], hub: str, *, wanted: bool) -> list[str]:
+    """Return the sentence about the local network's listener."""
+    if lan["open"]:
+        return [
+            f"In the local network it is at {lan['url']}; add a phone with: starloom enroll --qr{hub}",
+            f"  {lan['warning']}",
+            f"  The key of its certificate, in words: {lan['words']}",
+            "",
+        ]
+    return [f"It could not be opened in the local network: {lan['fault']}", ""] if wanted or lan["fault"] else []
+
+
+def _welcome(settings: Settings, link: str, lan: dict[str, Any]) -> str:
+    hub = hub_option(settings.home)
+    return "\n".join(
+        (
+            "",
+            f"Starloom is at {settings.outside_url}. This link signs you in once:",
+            f"  {link}",
+            "",
+            *_reached(lan, hub, wanted=settings.lan),
+            f"Try, in another terminal{in_this_folder()}:",
+            f'  starloom submit "how are my machines" --wait{hub}',
+            "To add a laptop or a server:",
+            f"  starloom enroll{hub}",
+            "To open the page on your phone:",
+            f"  starloom open --qr{hub}",
+            "",
+            "Ctrl-C stops everything.",
+        )
+    )

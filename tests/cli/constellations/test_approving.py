@@ -1,0 +1,147 @@
+"""`approvals | approve | deny`: four answers, several at once, who answered what, and what is allowed for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from starloom.terminal.typed import typed
+from tests.cli.test_commands import StubHub, starloom
+
+CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"}, "devices": ["vps"], "effects": []}
+
+
+@pytest.fixture
+def hub() -> Iterator[StubHub]:
+    stub = StubHub()
+    stub.answers["GET", "/enrollments"] = (200, {"items": []})
+    for path in ("/asks", "/constellations", "/schedules", "/devices"):
+        stub.answers["GET", path] = (200, {"items": []})
+    try:
+        yield stub
+    finally:
+        stub.close()
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    soon = (datetime.now(UTC) + timedelta(hours=5, minutes=1)).isoformat()
+    row = {"id": "c1:approve-plan", "text": "Run it?", "constellation": "c1", "constellation_name": "web"}
+    return {**row, "expires_at": soon, "choices": [], "calls": [CALL], "once_because": "", **more}
+
+
+def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) -> None:
+    once = asked(id="c2:approve-plan", calls=[], once_because="its policy asks each time", expires_at=None)
+    hub.answers["GET", "/approvals"] = (200, {"items": [asked(), once]})
+    code, said = starloom(hub, "approvals")
+    assert code == 0
+    assert "c1:approve-plan  Run it?  (web; denied without an answer in 5 h)" in said
+    assert '--always allows from now on: service.restart {"name": "nginx"} on vps' in said
+    assert "only this once: its policy asks each time" in said
+
+
+def test_the_four_answers(hub: StubHub) -> None:
+    for action in ("approve", "deny"):
+        hub.answers["POST", f"/approvals/c1:q/{action}"] = (200, {"answer": action})
+    assert starloom(hub, "approve", "c1:q")[0] == 0
+    assert starloom(hub, "approve", "c1:q", "--always", "--reason", "weekly")[1] == "c1:q answered for good\n"
+    assert starloom(hub, "deny", "c1:q")[0] == 0
+    assert starloom(hub, "deny", "c1:q", "--reason", "not today")[0] == 0
+    bodies = [body for command, _, body in hub.asked if command == "POST"]
+    assert bodies == [{}, {"always": True, "reason": "weekly"}, {"reason": ""}, {"reason": "not today"}]
+    assert starloom(hub, "approve", "c1:q", "--always", "--value", "go")[0] == 2
+
+
+def test_several_are_answered_at_once_and_the_first_refusal_ends_it(hub: StubHub) -> None:
+    hub.answers["POST", "/approvals/c1:q/approve"] = (200, {"answer": "allow"})
+    hub.answers["POST", "/approvals/c3:q/approve"] = (200, {"answer": "allow"})
+    assert starloom(hub, "approve", "c1:q", "c3:q")[1] == "c1:q answered\nc3:q answered\n"
+    code, said = starloom(hub, "approve", "c1:q", "c2:q", "c3:q")
+    assert code != 0
+    assert "c3:q answered" not in said
+
+
+def test_who_answered_what(hub: StubHub) -> None:
+    row = asked(answer="deny", answered_by="person:ann", answered_at="2026-01-02T03:04:05Z", reason="not today")
+    hub.answers["GET", "/approvals"] = (200, {"items": [row]})
+    assert "Run it?  deny by person:ann, 2026-01-02" in starloom(hub, "approvals", "--answered")[1]
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    assert starloom(hub, "approvals", "--answered")[1] == "Nothing was answered lately.\n"
+
+
+def test_what_is_allowed_for_good_is_listed_and_taken_back(hub: StubHub) -> None:
+    standing: dict[str, Any] = {**CALL, "id": "s-1", "by": "person:ann", "at": "2026-01-02T03:04:05Z"}
+    standing["devices"] = [{"id": "d-1", "name": "vps"}]
+    hub.answers["GET", "/standing-approvals"] = (200, {"items": [standing]})
+    hub.answers["DELETE", "/standing-approvals/s-1"] = (200, {"id": "s-1"})
+    said = starloom(hub, "approvals", "--always")[1]
+    assert 's-1  service.restart {"name": "nginx"} on vps  (by person:ann' in said
+    assert starloom(hub, "approvals", "--revoke", "s-1") == (0, "s-1 is asked again from now on\n")
+    assert starloom(hub, "approvals", "--revoke", "s-2")[0] != 0
+
+
+def test_a_devices_question_is_listed_and_answered_like_the_others(hub: StubHub) -> None:
+    soon = (datetime.now(UTC) + timedelta(hours=5, minutes=1)).isoformat()
+    ask = {
+        "id": "d-vps:1f2e3d4c",
+        "answer": None,
+        "answers": "hub",
+        "args": '{"name":"nginx"}',
+        "constellation": "c1",
+        "constellation_name": "web",
+        "device": {"id": "d-vps", "name": "vps"},
+        "expires_at": soon,
+        "line": "starloom-agent approve 1f2e3d4c",
+        "tool": "service.restart",
+    }
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    there = {**ask, "id": "d-pi:00000000", "answers": "here", "device": {"id": "d-pi", "name": "pi"}}
+    hub.answers["GET", "/asks"] = (200, {"items": [ask, there, {**ask, "answer": "allow"}]})
+    said = starloom(hub, "approvals")[1]
+    assert said.count("d-vps:1f2e3d4c") == 1
+    assert 'vps asks before service.restart {"name":"nginx"} for web  (denied without an answer in 5 h)' in said
+    assert "only its owner answers, on pi: starloom-agent approve 1f2e3d4c" in said
+    for action in ("approve", "deny"):
+        hub.answers["POST", f"/asks/d-vps:1f2e3d4c/{action}"] = (200, {})
+    assert starloom(hub, "approve", "d-vps:1f2e3d4c")[0] == 0
+    assert starloom(hub, "deny", "d-vps:1f2e3d4c", "--reason", "no")[0] == 0
+    assert starloom(hub, "approve", "d-vps:1f2e3d4c", "--always")[0] == 2
+    posted = [path for command, path, _ in hub.asked if command == "POST"]
+    assert posted == ["/asks/d-vps:1f2e3d4c/approve", "/asks/d-vps:1f2e3d4c/deny"]
+
+
+def test_work_that_cannot_go_on_waits_for_a_person_too(hub: StubHub) -> None:
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    rows = [
+        {"id": "c-1", "name": "Zip", "state": "active", "attention": ["no_capable_device"]},
+        {"id": "c-2", "name": "Quiet", "state": "active", "attention": []},
+        {"id": "c-3", "name": "Over", "state": "failed", "attention": ["no_capable_device"]},
+    ]
+    hub.answers["GET", "/constellations"] = (200, {"items": rows})
+    items = [
+        {
+            "task": "pack",
+            "state": "ready",
+            "reason": "no_capable_device",
+            "sentence": "pack waits for nas, which left.",
+        },
+        {"task": "send", "state": "waiting", "reason": None, "sentence": "send waits for pack."},
+    ]
+    attention = [
+        {"reason": "no_capable_device", "sentence": "A task fits no device."},
+        {"reason": "stalled", "sentence": "It stands still."},
+    ]
+    hub.answers["GET", "/constellations/c-1/why"] = (200, {"items": items, "attention": attention})
+    hub.answers["GET", "/schedules"] = (200, {"items": [{"name": "nightly", "notice": "It was paused."}]})
+    hub.answers["GET", "/devices"] = (200, {"items": [{"id": "d-1", "name": "vps", "remembers": "It remembers more."}]})
+    code, said = starloom(hub, "approvals")
+    assert code == 0
+    lines = [
+        "pack waits for nas, which left.  (Zip; the way out: starloom why pack c-1)",
+        "It stands still.  (Zip; the way out: starloom why c-1)",
+        "It was paused.  (nightly; the way out: starloom schedule seen nightly)",
+        "It remembers more.  (vps; the way out: starloom device seen vps)",
+    ]
+    assert said.splitlines() == [typed(line) for line in lines]

@@ -1,0 +1,45 @@
+"""Words that nearly fit end with a command that can be typed, and what is missing in it."""
+
+from __future__ import annotations
+
+from starloom.cli.text.candidates import candidate_lines
+
+
+def test_the_command_has_what_the_words_filled_and_names_what_is_missing() -> None:
+    candidate = {
+        "recipe": "collect-files",
+        "title": "Collect files",
+        "params": {"what": "my PDFs", "folder": "Downloads", "where": {"name": "nas"}, "keep": 3},
+        "missing": [
+            {"name": "target", "type": "device", "title": "Onto", "reason": "", "choices": ["laptop", "nas"]},
+            {
+                "name": "url",
+                "type": "url",
+                "title": "Address",
+                "reason": "the toaster is not an address",
+                "choices": [],
+            },
+        ],
+    }
+    assert candidate_lines(candidate) == [
+        "Collect files",
+        (
+            "starloom submit -r collect-files -p 'what=my PDFs' -p folder=Downloads -p where=nas -p keep:=3"
+            " -p target=... -p url=..."
+        ),
+        "  target: Onto (device) - one of laptop, nas",
+        "  url: Address (url) - the toaster is not an address",
+    ]
+
+
+def test_many_choices_are_cut_and_several_devices_are_json() -> None:
+    names = [f"box-{number}" for number in range(12)]
+    candidate = {
+        "recipe": "x",
+        "title": "X",
+        "params": {"where": {"any": [{"name": "a"}]}},
+        "missing": [{"name": "on", "type": "device", "title": "", "reason": "", "choices": names}],
+    }
+    _, command, needed = candidate_lines(candidate)
+    assert '-p \'where:={"any": [{"name": "a"}]}\'' in command
+    assert needed.endswith("box-7, ...")

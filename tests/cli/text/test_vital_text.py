@@ -1,0 +1,32 @@
+"""A device's figures in a terminal: now, the range of the hour, and the time of which nothing is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starloom.cli.text.vital_text import vital_lines
+
+
+def vitals(**lines: list[int | None]) -> dict[str, Any]:
+    return {"items": [{"device": "d", "heard_ms": 1, "lines": lines}], "slots": 120, "step_s": 30}
+
+
+def test_each_figure_is_a_line_in_the_order_of_the_page() -> None:
+    assert vital_lines(vitals(latency_ms=[3, 9], load_percent=[10, 30, 20, 25]), "d") == [
+        "load: 25 %, from 10 to 30 % in 2 min",
+        "latency: 9 ms, from 3 to 9 ms in 1 min",
+    ]
+
+
+def test_a_time_without_a_word_is_said_and_an_old_value_is_not_that_of_now() -> None:
+    assert vital_lines(vitals(load_percent=[10, None, None, 20, None]), "d") == [
+        "load: 20 %, from 10 to 20 % in 2 min, nothing was heard for 1 min of it"
+    ]
+    (line,) = vital_lines(vitals(load_percent=[10, None, None, None]), "d")
+    assert line.startswith("load: not heard now, ")
+
+
+def test_a_device_that_said_nothing_has_no_line() -> None:
+    assert vital_lines(vitals(), "d") == []
+    assert vital_lines(vitals(load_percent=[None]), "d") == []
+    assert vital_lines({"items": [], "step_s": 30}, "d") == []

@@ -1,0 +1,78 @@
+"""`starloom doctor`: the history of this computer's hub, which it only reads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from starloom.host.examination.doctor import Finding, examine
+from starloom.store.database import newest_revision, open_database
+from starloom.store.file_names import DATABASE_FILE
+from tests.store.old_history import migrate_to
+
+
+def history_in(home: Path) -> Finding:
+    (found,) = [finding for finding in examine("http://127.0.0.1:9", home) if finding.subject == "history"]
+    return found
+
+
+def written(home: Path, *, revision: str, named: str) -> None:
+    """Make a history of one schema that says it has another."""
+
+    def write(connection: Connection) -> None:
+        migrate_to(connection, revision)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = ?", (named,))
+
+    async def run() -> None:
+        database = open_database(f"sqlite:///{home / DATABASE_FILE}")
+        await database.write(write)
+        await database.close()
+
+    asyncio.run(run())
+
+
+def test_a_home_without_a_history_is_sound(tmp_path: Path) -> None:
+    assert history_in(tmp_path).good
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("named", "good", "told"), [("0004", True, "brought up to date"), ("0999", False, "newer")])
+def test_the_version_of_a_history_is_compared(tmp_path: Path, named: str, good: bool, told: str) -> None:
+    written(tmp_path, revision="0004", named=named)
+    found = history_in(tmp_path)
+    assert (found.good, told in found.told) == (good, True)
+
+
+@pytest.mark.parametrize(
+    ("days", "told"), [("", "nothing is pruned (history_keep_days"), ("90", "ended more than 90 days ago goes")]
+)
+def test_the_size_and_the_rule_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: str, told: str) -> None:
+    monkeypatch.setenv("STARLOOM_HISTORY_KEEP_DAYS", days)
+    written(tmp_path, revision="head", named=newest_revision())
+    found = history_in(tmp_path)
+    assert found.good
+    assert " in 0 constellations" in found.told
+    assert told in found.told
+
+
+def test_a_file_that_is_no_history_is_told(tmp_path: Path) -> None:
+    (tmp_path / DATABASE_FILE).write_bytes(b"no database" * 1000)
+    found = history_in(tmp_path)
+    assert (found.good, "SQLite" in found.told) == (False, True)
+
+
+def test_the_data_folder_is_that_of_the_hub_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / ".starloom"
+    (home / "run").mkdir(parents=True)
+    home.chmod(0o700)
+    own = {"url": "http://127.0.0.1:9", "socket": str(home / "s"), "pid": 1, "started_s": 1.0}
+    own["tunnel"] = {"socket": str(home / "t"), "pin": "p"}
+    (home / "run" / "local.json").write_text(json.dumps(own))
+    monkeypatch.delenv("STARLOOM_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (found,) = [finding for finding in examine(None, None) if finding.subject == "data folder"]
+    assert found.told == str(home)

@@ -1,0 +1,147 @@
+"""`starloom doctor model`: what it says before, what it reports, and what it costs; a fake model on a socket."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from starloom.cli.commands import build
+from starloom.host.examination.model_trial import Report, Used, announced
+from starloom.planner.model.answers import Stage
+from starloom.planner.model.endpoint import Endpoint
+from starloom.planner.model.trials import CALLS_MOST
+from tests.models.modes import REFUSES_TOOLS
+from tests.models.server import FakeModel, Json, Say, without_tools
+from tests.models.threaded import a_model
+from tests.models.tried import CONDITION_WORDS, RIGHT, TOOL_WORDS, answered, passing
+
+WRONG: Json = {"kind": "cannot", "text": "no idea"}
+
+
+@pytest.fixture(autouse=True)
+def _no_other_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path))
+    for name in ("URL", "MODEL", "WIRE", "KEY_FILE"):
+        monkeypatch.delenv(f"STARLOOM_LLM_{name}", raising=False)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, fake: FakeModel, role: str = "", model: str = "tried") -> None:
+    monkeypatch.setenv(f"STARLOOM_LLM_{role}URL", fake.url)
+    monkeypatch.setenv(f"STARLOOM_LLM_{role}MODEL", model)
+
+
+def doctor(*words: str) -> Result:
+    return CliRunner().invoke(build(), ["doctor", "model", *words])
+
+
+def report() -> tuple[int, dict[str, Any]]:
+    ended = doctor("--json")
+    return ended.exit_code, json.loads(ended.stdout)
+
+
+def test_a_good_model_is_told_to_be_good_for_all_and_its_costs_are_said_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with a_model(passing) as fake:
+        use(monkeypatch, fake)
+        ended = doctor()
+    assert ended.exit_code == 0, ended.output
+    assert f"tried at 127.0.0.1:{fake.port} (planner, reviewer, writer): about " in ended.stderr
+    assert "no money, since it is on this machine" in ended.stderr
+    assert "Nothing about yours leaves this machine" in ended.stderr
+    assert ended.stdout.count("ok  ") == 7
+    for told in ("plans: yes (5 of 5)", "reviews: yes", "answers in words: yes", "7 calls, 700 tokens read"):
+        assert told in ended.stdout
+
+
+def test_nothing_of_the_owner_is_in_what_leaves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with a_model(passing) as fake:
+        use(monkeypatch, fake)
+        assert doctor().exit_code == 0
+    sent = str(fake.asked)
+    assert str(tmp_path) not in sent
+    assert str(Path.home()) not in sent
+    assert "garden" in sent
+
+
+def test_what_fails_is_named_and_ends_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_model(lambda asked: Say(text=answered(str(asked), {**RIGHT, CONDITION_WORDS: WRONG}))) as fake:
+        use(monkeypatch, fake)
+        code, told = report()
+    assert code == 1
+    (failed,) = [item for item in told["items"] if not item["good"]]
+    assert failed["subject"] == "a condition"
+    assert "no idea" in failed["told"]
+    assert told["uses"][0] == "plans: simple ones, read each before you allow it (4 of 5)"
+    assert told["used"]["calls"] == 7
+    assert (told["used"]["input_tokens"], told["used"]["output_tokens"], told["used"]["dollars"]) == (700, 140, 0)
+    assert all(item["calls"] == 1 for item in told["items"])
+
+
+def test_each_role_is_tried_at_its_own_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_model(passing) as fake, a_model(passing) as critic:
+        use(monkeypatch, fake)
+        use(monkeypatch, critic, "REVIEWER_", "critic")
+        ended = doctor()
+    assert ended.exit_code == 0
+    assert (len(fake.asked), len(critic.asked)) == (6, 1)
+    assert "critic at" in ended.stderr
+
+
+def test_a_model_that_never_answers_well_costs_a_bounded_number_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_model(Say(tool={"kind": "more_tools", "words": "more"})) as fake:
+        use(monkeypatch, fake)
+        code, told = report()
+    assert code == 1
+    assert len(fake.asked) == told["used"]["calls"] <= CALLS_MOST
+    assert [use.partition(" (")[0] for use in told["uses"]] == ["plans: no", "reviews: no", "answers in words: no"]
+
+
+def test_a_server_without_tools_is_tried_in_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Say(text=answered(TOOL_WORDS, RIGHT))
+
+    def answering(asked: Json) -> Say:
+        refused = without_tools(REFUSES_TOOLS["llama_server"], plain)(asked)
+        return passing(asked) if refused is plain else refused
+
+    with a_model(answering) as fake:
+        use(monkeypatch, fake, model="no-jinja")
+        code, told = report()
+    assert code == 0
+    assert [item["calls"] for item in told["items"]] == [2, 1, 1, 1, 1, 1, 1]
+
+
+def test_a_model_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARLOOM_LLM_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("STARLOOM_LLM_MODEL", "gone")
+    code, told = report()
+    assert code == 1
+    assert told["used"]["calls"] == 1
+    assert "cannot be reached" in told["items"][0]["told"]
+    assert told["uses"] == []
+
+
+def test_without_a_model_it_says_how_to_set_one() -> None:
+    ended = doctor()
+    assert ended.exit_code == 1
+    assert "STARLOOM_LLM_URL" in ended.stdout
+
+
+def test_other_subjects_and_options_are_refused() -> None:
+    assert CliRunner().invoke(build(), ["doctor", "fleet"]).exit_code == 2
+    assert doctor("--whole").exit_code == 2
+
+
+def test_a_price_that_is_not_known_is_never_told_as_nothing() -> None:
+    used = Used(calls=7, input_tokens=700, output_tokens=140, seconds=7.0)
+    told = Report(used=used, price_known=False)
+    assert "140 written, at a price that is not known here, 1.0 s a call" in told.lines()[-1]
+    assert told.document()["used"]["price_known"] is False
+    far = {stage: Endpoint("https://models.test/v1", "strange") for stage in Stage}
+    assert "at a price that is not known here" in announced(far)[1]
+    known = {stage: Endpoint("https://api.openai.com/v1", "gpt-4o") for stage in Stage}
+    assert "dollars" in announced(known)[1]

@@ -1,0 +1,243 @@
+"""`starloom backup` and `restore`: whole, checked, and never over something that is there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom.client.problems import Problem
+from starloom.host.agents import computer_name
+from starloom.host.backup import MANIFEST, back_up, restore, verify
+from starloom.settings import Settings
+from starloom.store.database import open_database
+from starloom.store.history import LIVES_APART, read_meta
+from tests.installation import Installation
+from tests.store.test_dump import filled, whole
+from tests.waiting import SLOWER
+
+BOUND_S = 120 * SLOWER
+
+
+def settings_of(home: Path) -> Settings:
+    return Settings(home=home)
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> Path:
+    """Return a data folder with a history, keys, an artifact, and what a backup leaves out."""
+    folder = tmp_path / "home"
+    for name, text in {
+        "keys/hub.key": "key",
+        "blobs/artifacts/ab/cd": "artifact",
+        "blobs/partial/x": "half",
+        "agents/desk/device.key": "device",
+        "agents/desk/ledger.sqlite": "ledger",
+        "run/local.json": "{}",
+        "run/hub.id": "h-1",
+        "logs/hub.log": "log",
+        "redis/appendonlydir/a.aof": "redis",
+        "tunnels/srv.json": "{}",
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / "keys/hub.key").chmod(0o600)
+    (folder / "keys/elsewhere").symlink_to("/etc/hostname")
+    database = await filled(f"sqlite:///{folder / 'starloom.db'}")
+    await database.close()
+    return folder
+
+
+KEPT = {"keys/hub.key", "blobs/artifacts/ab/cd", "agents/desk/device.key", "run/hub.id", "tunnels/srv.json"}
+
+
+async def history_of(home: Path) -> dict[str, Any]:
+    database = open_database(f"sqlite:///{home / 'starloom.db'}", read_only=True)
+    try:
+        return await database.read(whole)
+    finally:
+        await database.close()
+
+
+def files_of(home: Path) -> set[str]:
+    found = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
+    return {name for name in found if not name.startswith("starloom.db")}
+
+
+def test_a_backup_is_restored_whole(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+    restore(settings_of(other), archive)
+    assert files_of(other) == KEPT | {"run/restored"}
+    assert stat.S_IMODE((other / "keys/hub.key").stat().st_mode) == 0o600
+    assert not [path.name for path in (*tmp_path.iterdir(), *other.iterdir()) if path.name.startswith(".starloom")]
+
+
+async def test_a_restored_history_is_the_same(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    await asyncio.to_thread(back_up, settings_of(home), archive)
+    await asyncio.to_thread(restore, settings_of(other), archive)
+    then, now = await history_of(home), await history_of(other)
+    assert {**now, "meta": []} == {**then, "meta": []}
+
+
+def test_nothing_is_overwritten(home: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "a.starloom"
+    back_up(settings_of(home), archive)
+    before = archive.read_bytes()
+    with pytest.raises(Problem, match="a backup overwrites nothing"):
+        back_up(settings_of(home), archive)
+    assert archive.read_bytes() == before
+    with pytest.raises(Problem, match="has a history already"):
+        restore(settings_of(home), archive)
+    assert "redis/appendonlydir/a.aof" in files_of(home)
+
+
+def test_what_an_agent_knows_already_stays(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    (other / "agents/desk").mkdir(parents=True)
+    (other / "agents/desk/device.key").write_text("newer")
+    (other / "agents/desk/ledger.sqlite").write_text("newer")
+    restore(settings_of(other), archive)
+    assert (other / "agents/desk/device.key").read_text() == "newer"
+    assert (other / "agents/desk/ledger.sqlite").read_text() == "newer"
+
+
+@pytest.mark.parametrize("at", [0.02, 0.5, 0.9, 0.999])
+def test_a_damaged_archive_is_refused_before_anything_is_made(home: Path, tmp_path: Path, at: float) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    raw = bytearray(archive.read_bytes())
+    with tarfile.open(archive) as file:
+        members = [member for member in file if member.size]
+    member = members[int(at * len(members))]
+    raw[member.offset_data] ^= 0xFF
+    archive.write_bytes(raw)
+    with pytest.raises(Problem, match="cannot be used"):
+        restore(settings_of(other), archive)
+    assert not other.exists()
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.97])
+def test_an_archive_that_is_cut_short_is_refused(home: Path, tmp_path: Path, part: float) -> None:
+    archive = tmp_path / "a.starloom"
+    back_up(settings_of(home), archive)
+    raw = archive.read_bytes()
+    archive.write_bytes(raw[: int(len(raw) * part)])
+    with pytest.raises(Problem, match="cannot be used"):
+        verify(archive)
+
+
+@pytest.mark.parametrize("path", ["../outside", "/etc/outside", "a/../../outside"])
+def test_an_archive_cannot_name_a_place_outside(home: Path, tmp_path: Path, path: str) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    with tarfile.open(archive) as read:
+        members = [(member, read.extractfile(member)) for member in read]
+        raw = {member.name: file.read() for member, file in members if file is not None}
+    manifest = json.loads(raw.pop(MANIFEST))
+    moved = manifest["files"][0]
+    raw[f"{moved['place']}/{path}"] = raw.pop(f"{moved['place']}/{moved['path']}")
+    moved["path"] = path
+    with tarfile.open(archive, "w:") as written:
+        for name, content in {**raw, MANIFEST: json.dumps(manifest).encode()}.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            written.addfile(info, BytesIO(content))
+    with pytest.raises(Problem, match="no place of a hub"):
+        restore(settings_of(other), archive)
+    assert not (tmp_path / "outside").exists()
+
+
+WAITS = """
+starloom: 1
+name: waits for a grant
+tasks:
+  - {id: once, tool: shell.run, args: {argv: [date]}}
+policy: {approval: never}
+"""
+
+
+async def test_a_restored_history_begins_above_its_copy(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    await asyncio.to_thread(back_up, settings_of(home), archive)
+    await asyncio.to_thread(restore, settings_of(other), archive)
+    lives = []
+    for folder in (home, other):
+        database = open_database(f"sqlite:///{folder / 'starloom.db'}", read_only=True)
+        lives.append((await database.read(read_meta)).incarnation)
+        await database.close()
+    assert lives[1] - lives[0] == LIVES_APART
+    assert int((other / "run" / "restored").read_text()) == verify(archive).made_ms
+
+
+class Service:
+    """One installation and its commands."""
+
+    def __init__(self, home: Path) -> None:
+        self.installation = Installation(home)
+        self.installation.up()
+        self.installation.until_online(computer_name())
+
+    def starloom(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
+        return subprocess.run(
+            [sys.executable, "-m", "starloom.cli", *arguments],
+            env={**environment, "STARLOOM_HOME": str(self.installation.home)},
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+
+
+@pytest.fixture
+def services() -> Iterator[list[Service]]:
+    made: list[Service] = []
+    yield made
+    for service in made:
+        service.installation.close()
+
+
+def test_a_hub_goes_on_from_a_backup_in_another_home(services: list[Service], tmp_path: Path) -> None:
+    services.append(first := Service(tmp_path / "first"))
+    assert first.starloom("submit", "how are my machines", "--wait").returncode == 0
+    waits = tmp_path / "waits.yaml"
+    waits.write_text(WAITS)
+    waiting = json.loads(first.starloom("submit", "-f", str(waits), "--json").stdout)["id"]
+    made = json.loads(first.starloom("ls", "--json").stdout)["items"]
+    archive = tmp_path / "night.starloom"
+    done = first.starloom("backup", str(archive))
+    assert done.returncode == 0, done.stderr
+    assert "keep it where you keep other keys" in done.stdout
+    refused = first.starloom("restore", str(archive))
+    assert (refused.returncode, "already runs" in refused.stderr) == (2, True)
+    first.installation.close()
+
+    second_home = tmp_path / "second"
+    done = first.starloom("restore", str(archive), "--home", str(second_home), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["commits"] > 0
+    services.append(second := Service(second_home))
+    found = json.loads(second.starloom("ls", "--json").stdout)["items"]
+    states = [(item["id"], "paused" if item["id"] == waiting else item["state"]) for item in made]
+    assert [(item["id"], item["state"]) for item in found] == states
+    assert "This history was restored from a backup" in second.starloom("why", waiting).stdout
+    assert second.starloom("resume", waiting).returncode == 0
+    assert "restored" not in second.starloom("why", waiting).stdout
+    assert not (second_home / "run" / "restored").exists()
+    assert second.starloom("audit", "verify").returncode == 0
+    assert second.starloom("submit", "how are my machines", "--wait").returncode == 0

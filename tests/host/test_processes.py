@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from starloom.host import ports
+from starloom.host.processes import Child, Program, log_tail
+from tests.waiting import PATIENCE_S
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that another process does; the operating system tells nobody of it."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+SLEEPER = "import signal; signal.pause()"
+
+
+class Kept:
+    """Children that end with the test, and what they said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.heard = asyncio.Event()
+        self.children: list[Child] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+        self.heard.set()
+
+    async def start(self, code: str, *, restart: bool = True, log: Path | None = None) -> Child:
+        child = Child(Program("thing", [sys.executable, "-c", code], log=log), self.say, restart=restart)
+        self.children.append(child)
+        await child.start()
+        return child
+
+
+@pytest.fixture
+async def kept() -> AsyncIterator[Kept]:
+    made = Kept()
+    yield made
+    await asyncio.gather(*(child.kill() for child in made.children))
+
+
+async def test_one_that_dies_is_started_again(kept: Kept) -> None:
+    child = await kept.start(SLEEPER)
+    first = child.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: child.starts == 2)
+    assert child.pid not in (None, first)
+    assert "SIGKILL" in kept.said[0]
+
+
+async def test_stop_ends_it_for_good(kept: Kept) -> None:
+    child = await kept.start(SLEEPER)
+    pid = child.pid
+    await child.stop()
+    assert child.ended.is_set()
+    assert child.starts == 1
+    assert not psutil.pid_exists(pid or 0)
+    await child.stop()
+
+
+async def test_one_that_ignores_sigterm_is_ended_by_force(kept: Kept, tmp_path: Path) -> None:
+    log = tmp_path / "out.log"
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); signal.pause()"
+    child = await kept.start(code, log=log)
+    await until(lambda: "deaf" in log.read_text())
+    await child.stop(0.1)
+    assert child.exit_code == -signal.SIGKILL
+    assert "by force" in kept.said[-1]
+
+
+async def test_without_restart_the_end_is_known(kept: Kept, tmp_path: Path) -> None:
+    child = await kept.start("print('hello'); raise SystemExit(3)", restart=False, log=tmp_path / "out.log")
+    async with asyncio.timeout(PATIENCE_S):
+        await child.ended.wait()
+    assert child.exit_code == 3
+    assert log_tail(tmp_path / "out.log") == "    hello"
+
+
+async def test_a_killed_one_can_be_started_again(kept: Kept) -> None:
+    child = await kept.start(SLEEPER)
+    first = child.pid
+    await child.kill()
+    gone = child.pid
+    await child.start()
+    assert gone is None
+    assert child.pid not in (first, None)
+    assert not child.ended.is_set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a death signal is Linux's")
+async def test_nothing_outlives_a_killed_parent(kept: Kept, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    parent = f"""
+import asyncio, sys
+from pathlib import Path
+from starloom.host.processes import Child, Program
+
+async def main():
+    child = Child(Program("inner", [sys.executable, "-c", {SLEEPER!r}]), print)
+    await child.start()
+    Path({str(pid_file)!r}).write_text(str(child.pid))
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+    child = await kept.start(parent, restart=False)
+    await until(lambda: pid_file.exists() and bool(pid_file.read_text()))
+    inner = psutil.Process(int(pid_file.read_text()))
+    await child.kill()
+    await until(lambda: not inner.is_running() or inner.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_busy_port_is_named_with_its_process() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert not ports.is_free("127.0.0.1", port)
+        assert f"pid {os.getpid()}" in ports.owner(port)
+        near = ports.free_near("127.0.0.1", port)
+        assert near is not None
+        assert near > port
+        assert ports.is_free("127.0.0.1", near)
