@@ -37,7 +37,7 @@ from starloom_agent.policy_file import accept_policy, read_policy, to_toml, writ
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.starting import begun_with_room
-from starloom_agent.status_file import read_status
+from starloom_agent.status_file import ONLINE, read_status
 from starloom_agent.toolkit import registry
 from starloom_protocol.vocabulary import Profile
 
@@ -107,7 +107,14 @@ async def _serve(home: AgentHome, joined: Joined, agent: Agent) -> int:
 # -- what is allowed
 
 
-def _change(home: AgentHome, change: Callable[[Policy], Policy]) -> Policy:
+def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> Policy:
+    home = AgentHome.at(options.home)
+    if not home.named(options.home) and not home.hub.exists():
+        raise CannotDo(
+            f"no agent has joined a hub in {home.root}, so there is nothing to allow there. Name the folder of the "
+            "agent that you mean with --home DIR, or set STARLOOM_AGENT_HOME; `starloom why` and Fleet show whole "
+            "lines. The agent of `make run` lies in .starloom/agents/"
+        )
     policy = change(read_policy(home.policy))
     home.make()
     write_policy(home.policy, policy)
@@ -120,7 +127,7 @@ def _change(home: AgentHome, change: Callable[[Policy], Policy]) -> Policy:
 
 def grant(options: argparse.Namespace) -> int:
     given = options.what, options.effects, options.cwd
-    policy = _change(AgentHome.at(options.home), lambda before: with_grant(before, options.grant, *given))
+    policy = _change(options, lambda before: with_grant(before, options.grant, *given))
     if options.cwd and (folder := written_beside(policy, options.cwd)):
         say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
     show(f"granted; in force now: {', '.join(sorted(policy.allowed)) or 'nothing beyond observe'}")
@@ -128,7 +135,7 @@ def grant(options: argparse.Namespace) -> int:
 
 
 def ungrant(options: argparse.Namespace) -> int:
-    policy = _change(AgentHome.at(options.home), lambda before: without_grant(before, options.grant, options.what))
+    policy = _change(options, lambda before: without_grant(before, options.grant, options.what))
     show(f"taken away; in force now: {', '.join(sorted(policy.allowed)) or 'nothing beyond observe'}")
     return 0
 
@@ -149,11 +156,11 @@ def policy(options: argparse.Namespace) -> int:
         if not options.value:
             raise CannotDo(f"name one of {', '.join(Profile)}: starloom-agent policy profile work")
         chosen = Profile(options.value)
-        _change(home, lambda before: replace(before, profile=chosen))
+        _change(options, lambda before: replace(before, profile=chosen))
     if options.action == "accept":
         accept_policy(home.policy)
     if options.answers:
-        _change(home, lambda before: replace(before, answers=options.answers))
+        _change(options, lambda before: replace(before, answers=options.answers))
     current = read_policy(home.policy)
     show(f"# {home.policy}\n# in force: {', '.join(sorted(current.allowed)) or 'nothing beyond observe'}")
     show(to_toml(current).rstrip())
@@ -177,7 +184,11 @@ def status(options: argparse.Namespace) -> int:
     if pid and told.version and told.version != starloom_agent.__version__:
         show(f"version   the agent that runs is {told.version}, this command {starloom_agent.__version__}")
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told.since_s))
-    show(f"link      {told.state if pid else 'stopped'} since {since}: {told.reason}")
+    if pid or told.state != ONLINE:
+        show(f"link      {told.state if pid else 'stopped'} since {since}: {told.reason}")
+    else:
+        # The agent was killed: nobody wrote down when.
+        show(f"link      stopped without a word; it was online from {since}")
     return 0
 
 

@@ -6,6 +6,7 @@ Everything is 0700 or 0600. Nothing here talks to a hub.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+
+_COMMAND = re.compile(r"(?<![\w./~-])starloom-agent ([a-z][a-z-]*)")
 
 
 class Joined(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,6 +65,11 @@ class AgentHome:
         chosen = path or os.environ.get("STARLOOM_AGENT_HOME") or "~/.starloom-agent"
         return AgentHome(Path(chosen).expanduser().resolve())
 
+    @staticmethod
+    def named(path: str | None) -> bool:
+        """Whether a person chose the home, by an option or by STARLOOM_AGENT_HOME."""
+        return bool(path or os.environ.get("STARLOOM_AGENT_HOME"))
+
     def placed(self) -> dict[str, str]:
         """Return the parts of a command line on this device: the path of the program, and the home if it is unusual."""
         script = Path(sys.executable).with_name("starloom-agent.exe" if os.name == "nt" else "starloom-agent")
@@ -74,6 +82,13 @@ class AgentHome:
         program = shutil.which("starloom-agent") or str(Path(sys.executable).with_name("starloom-agent"))
         usual = self.root == AgentHome.at(None).root
         return shlex.join([program, command, *([] if usual else ["--home", str(self.root)])])
+
+    def written(self, text: str) -> str:
+        """Return a text whose every command of the agent works when pasted on this device."""
+        placed = self.placed()
+        program = shlex.quote(placed["program"]) if "program" in placed else "starloom-agent"
+        home = f" --home {shlex.quote(placed['home'])}" if "home" in placed else ""
+        return _COMMAND.sub(lambda found: f"{program} {found[1]}{home}", text)
 
     def make(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -382,7 +382,7 @@ def with_grant(
         folders = tuple(str(Path(item).expanduser().resolve()) for item in what)
         missing = [folder for folder in folders if not Path(folder).is_dir()]
         if missing:
-            raise PolicyFault(f"{missing[0]} is not a folder; make it first: {refused_line(grant, Path(missing[0]))}")
+            raise PolicyFault(f"{missing[0]} is not a folder. Make it, then type this line again")
         changes[field] = tuple(dict.fromkeys((*before, *folders)))
     elif grant == NET_REACH:
         if not what and not policy.hosts:

@@ -69,6 +69,8 @@ from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, 
 _WATCH_EVERY_S: Final = 1.0
 _STOP_WITHIN_S: Final = 8.0
 _DISPLAY_EVERY_S: Final = 15.0
+_WITH_A_LINE: Final = frozenset({Code.MISSING_GRANT, Code.POLICY_REFUSED})
+"""A refusal with one of these names the line that would allow the call."""
 
 
 @dataclass(frozen=True)
@@ -446,6 +448,8 @@ class Agent:
         self._report_end(action.at, ended, durable=True, verified=False)
 
     def _report_end(self, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
+        if ended.code in _WITH_A_LINE:
+            ended = msgspec.structs.replace(ended, detail=self.home.written(ended.detail))
         report_end(self.outbox, self.ledger, at, ended, durable=durable, verified=verified)
         self._schedule_turn()
 

@@ -1,4 +1,4 @@
-"""The figures of the shape that are bounds: rooms of the core, the edge, the command line and the host, private doors. `make shape` prints all of them."""
+"""The figures of the shape that are bounds: rooms, private doors, words. `make shape` prints all of them."""
 
 from __future__ import annotations
 

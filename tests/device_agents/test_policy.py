@@ -132,6 +132,19 @@ def test_grants_come_and_go(tmp_path: Path) -> None:
     assert decide(denied, tool("shell:run"), {"argv": ["df", "-h"]}).code is Code.POLICY_REFUSED
 
 
+def test_a_grant_where_no_agent_has_joined_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("STARLOOM_AGENT_HOME", raising=False)
+    assert main(["grant", "git:run"]) != 0
+    assert "no agent has joined a hub in" in capsys.readouterr().err
+    assert not (tmp_path / ".starloom-agent").exists()
+    # A named home may be prepared before it joins.
+    assert main(["grant", "git:run", "--home", str(tmp_path / "own")]) == 0
+    assert "git:run" in read_policy(tmp_path / "own" / "policy.toml").grants
+
+
 def test_a_grant_without_its_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolicyFault, match="needs a folder"):
         with_grant(Policy(), "files:read", [])

@@ -244,7 +244,7 @@ async def test_what_the_policy_refuses_is_never_started(bench: Bench) -> None:
     await bench.hub.send(dispatch("shell.run", shell("true")))
     result = await bench.hub.result(lease())
     assert (result.outcome, result.code) == (Outcome.REFUSED, Code.MISSING_GRANT)
-    assert "starloom-agent grant shell:run" in result.detail
+    assert f"starloom-agent grant --home {bench.home.root} shell:run -- sh" in result.detail
     assert agent.ledger.started_attempts() == []
     agent.ledger.flush(lazy=True)
     assert [row.allowed for row in agent.ledger.decisions()] == [False]

@@ -135,7 +135,7 @@ def test_the_port_is_part_of_the_proof_and_asked_about_before_anything_is_touche
     with socket.create_server(("127.0.0.1", 0)) as open_port:
         words = f"restart nginx on server and check port {open_port.getsockname()[1]}"
         refused = operated.submit(words)
-        assert "starloom-agent grant net:reach 127.0.0.1" in refused.told()
+        assert f"starloom-agent grant --home {operated.device('server').home} net:reach 127.0.0.1" in refused.told()
         assert touched(operated, "restarted") == []
         operated.device("server").grant("net:reach", "127.0.0.1")
         answer = operated.submit(words)

@@ -54,7 +54,11 @@ _NAMED_MOST = 5
 
 
 class List(Args, frozen=True, kw_only=True):
-    """`path` is a folder; entries come by name, folders first. `device_name` is put into each entry."""
+    """`path` is a folder; entries come by name, folders first. `device_name` is put into each entry.
+
+    Without `path`, or with `.`, every granted folder is listed; entries of the second and later ones are named
+    `FOLDER/NAME`.
+    """
 
     path: str = "."
     hidden: bool = False
@@ -77,7 +81,21 @@ class FolderList(TypedDict):
 
 
 def list_folder(context: ToolContext, args: List) -> FolderList:
-    folder = context.resolve_read(args.path)
+    first = context.resolve_read(args.path or ".")
+    entries = _entries_of(context, args, first, "")
+    if args.path in ("", "."):
+        for folder, _ in roots_of(context, ".")[1:]:
+            entries += _entries_of(context, args, folder, f"{folder.name}/")
+    return {
+        "path": os.fspath(first),
+        "entries": entries[: args.limit],
+        "count": len(entries),
+        "truncated": len(entries) > args.limit,
+    }
+
+
+def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> list[FolderEntry]:
+    """Return the entries of one folder; `before` is put before their names."""
     entries: list[FolderEntry] = []
     with plain(folder, "listing"), context.files.scan(folder) as found:
         for entry in found:
@@ -88,7 +106,7 @@ def list_folder(context: ToolContext, args: List) -> FolderList:
                 "link" if entry.is_symlink() else "folder" if stat.S_ISDIR(about.st_mode) else "file"
             )
             row: FolderEntry = {
-                "name": entry.name,
+                "name": f"{before}{entry.name}",
                 "kind": kind,
                 "bytes": about.st_size,
                 "mtime_s": int(about.st_mtime),
@@ -97,12 +115,7 @@ def list_folder(context: ToolContext, args: List) -> FolderList:
                 row["device"] = args.device_name
             entries.append(row)
     entries.sort(key=lambda entry: (entry["kind"] != "folder", entry["name"]))
-    return {
-        "path": os.fspath(folder),
-        "entries": entries[: args.limit],
-        "count": len(entries),
-        "truncated": len(entries) > args.limit,
-    }
+    return entries
 
 
 class Find(Args, frozen=True, kw_only=True):

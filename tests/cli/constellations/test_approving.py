@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from starloom.terminal.typed import typed
+from starloom_protocol.api.schedules import NoticeRow
 from tests.cli.test_commands import StubHub, starloom
 
 CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"}, "devices": ["vps"], "effects": []}
@@ -134,14 +135,15 @@ def test_work_that_cannot_go_on_waits_for_a_person_too(hub: StubHub) -> None:
         {"reason": "stalled", "sentence": "It stands still."},
     ]
     hub.answers["GET", "/constellations/c-1/why"] = (200, {"items": items, "attention": attention})
-    hub.answers["GET", "/schedules"] = (200, {"items": [{"name": "nightly", "notice": "It was paused."}]})
+    notice = NoticeRow(at=None, constellation=None, count=1, text="It was paused.")
+    hub.answers["GET", "/schedules"] = (200, {"items": [{"name": "every evening", "notice": notice}]})
     hub.answers["GET", "/devices"] = (200, {"items": [{"id": "d-1", "name": "vps", "remembers": "It remembers more."}]})
     code, said = starloom(hub, "approvals")
     assert code == 0
     lines = [
         "pack waits for nas, which left.  (Zip; the way out: starloom why pack c-1)",
         "It stands still.  (Zip; the way out: starloom why c-1)",
-        "It was paused.  (nightly; the way out: starloom schedule seen nightly)",
+        "It was paused.  (every evening; the way out: starloom schedule seen 'every evening')",
         "It remembers more.  (vps; the way out: starloom device seen vps)",
     ]
     assert said.splitlines() == [typed(line) for line in lines]

@@ -55,6 +55,15 @@ def test_every_candidate_is_named_with_its_reason() -> None:
     assert "busy is busy (1 of 1 slots)" in found.sentence
 
 
+def test_a_task_that_waits_in_a_paused_constellation_says_how_it_goes_on() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a"), task("b", "x=a"), name="x"))
+    driver.control("pause")
+    found = why(driver, "b")
+    assert found.sentence == "b waits for a, and the constellation is paused."
+    assert found.actions == ["resume"]
+
+
 def test_a_busy_fleet_says_what_goes_before_a_task() -> None:
     driver = Driver("one", slots=1)
     driver.submit(plan(*(task(f"t{n}") for n in range(9)), name="Scale"), name="big")

@@ -75,6 +75,32 @@ def test_without_a_root_every_granted_folder_is_searched(device: Device, tmp_pat
     assert [row["path"] for row in device.call("fs.find", granted=granted)["files"]] == ["a.txt", str(other / "b.txt")]
 
 
+def test_equal_sizes_are_found_across_granted_folders(device: Device, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.txt").write_bytes(b"same")
+    device.write("a.txt", b"same")
+    device.write("c.txt", b"another size")
+    granted = Folders.of(write=[str(device.folder), str(other)])
+    found = device.call("fs.find", granted=granted, root=".", same_size=True, min_bytes=1)
+    assert [row["path"] for row in found["files"]] == ["a.txt", str(other / "b.txt")]
+    hashed = device.call("fs.hash", granted=granted, files=found["files"])["files"]
+    assert hashed[0]["sha256"] == hashed[1]["sha256"]
+
+
+def test_a_list_without_a_folder_is_of_every_granted_folder(device: Device, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "inner").mkdir(parents=True)
+    (other / "b.txt").write_bytes(b"b")
+    device.write("a.txt", b"a")
+    granted = Folders.of(write=[str(device.folder), str(other)])
+    for path in ("", "."):
+        found = device.call("fs.list", granted=granted, path=path)
+        assert [row["name"] for row in found["entries"]] == ["a.txt", "other/inner", "other/b.txt"]
+    inner = device.call("fs.list", granted=granted, path="other")
+    assert [row["name"] for row in inner["entries"]] == ["inner", "b.txt"]
+
+
 def test_the_name_of_a_granted_folder_means_that_folder(device: Device) -> None:
     device.write("Pictures/a.png", b"a")
     granted = Folders.of(read=[str(device.folder / "Pictures")])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -117,11 +118,12 @@ def _stuck(run: Invocation) -> list[dict[str, Any]]:
                 found.append({**common, "task": None, "sentence": item["sentence"], "line": line})
     for item in run.client.get("/schedules")["items"]:
         if item.get("notice"):
-            line = f"starloom schedule seen {item['name']}"
-            found.append({"schedule": item["name"], "name": item["name"], "sentence": item["notice"], "line": line})
+            line = f"starloom schedule seen {quote(item['name'])}"
+            sentence = item["notice"]["text"]
+            found.append({"schedule": item["name"], "name": item["name"], "sentence": sentence, "line": line})
     for item in run.client.get("/devices")["items"]:
         if item.get("remembers"):
-            line = f"starloom device seen {item['name']}"
+            line = f"starloom device seen {quote(item['name'])}"
             found.append({"device": item["id"], "name": item["name"], "sentence": item["remembers"], "line": line})
     return found
 

@@ -107,6 +107,8 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
     if record.state is TaskState.WAITING:
         waits = _waits(constellation, task)
         sentence = f"{task} waits{_for(waits)}."
+        if constellation.head.state is ConstellationState.PAUSED:
+            sentence, actions = f"{sentence[:-1]}, and the constellation is paused.", ["resume"]
     elif record.state is TaskState.READY:
         candidates = [] if spec.person else candidates_of(shard, constellation, spec)
         if queued is not None:

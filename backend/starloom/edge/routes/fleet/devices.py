@@ -215,7 +215,7 @@ class FleetRoutes:
     def _find_enrollment(self, identity: str) -> Enrollment:
         found = self._hub.fleet.enrollments.get(identity)
         if found is None:
-            raise Problem(Code.NOT_FOUND, f"there is no enrollment {identity[:64]}")
+            raise Problem(Code.NOT_FOUND, f"there is no enrollment {identity[:64]}", hint="See `starloom approvals`.")
         return found
 
     async def enrollment(self, enrollment: str) -> JsonReply[EnrollmentDetail]:

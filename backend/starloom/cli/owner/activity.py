@@ -1,0 +1,70 @@
+"""`starloom activity`: the record of who did what, newest first, as the page of this name shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.terminal.typed import say
+from starloom.terminal.values import duration_s
+from starloom_protocol.events import Category
+
+PAGE = 200
+LAST = 40
+LAST_MOST = 2000
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's command."""
+    hub_command(app, "activity")(activity)
+
+
+def activity(
+    run: Invocation,
+    person: Annotated[str, typer.Option("--by", help="Only this person, by name; program:NAME for a program.")] = "",
+    device: Annotated[str, typer.Option("--device", help="Only what is about this device.")] = "",
+    kind: Annotated[Category | None, typer.Option("--kind", help="Only this subject.")] = None,
+    words: Annotated[str, typer.Option("--words", help="Only what has these words.")] = "",
+    since: Annotated[str, typer.Option("--since", help="Only what is younger: 90s, 30m, 12h, 7d.")] = "",
+    last: Annotated[int, typer.Option("--last", "-n", min=1, max=LAST_MOST, help="At most so many.")] = LAST,
+) -> None:
+    """Show who did what, the newest first."""
+    wanted = {"person": person, "device": device, "kind": kind, "q": words}
+    after = datetime.now(UTC) - timedelta(seconds=duration_s(since)) if since else None
+    rows = _rows(run, {name: value for name, value in wanted.items() if value}, after, last)
+    if run.as_json:
+        run.emit({"items": list(rows)})
+        return
+    from starloom.terminal.style import clock
+
+    shown = 0
+    for row in rows:
+        shown += 1
+        told = row["note"] or row["kind"].replace("_", " ")
+        about = f" {row['about']}" if row["about"] else ""
+        where = f"  ({row['stream']})" if row["stream"].startswith("c-") else ""
+        print(f"{clock(row['at'])}  {row['by'] or 'the hub'}:{about}  {told}{where}")
+    if not shown:
+        print("Nothing is on record for that.")
+    elif shown == last:
+        say(f"The newest {last} are shown; more: starloom activity --last {min(LAST_MOST, last * 5)}")
+
+
+def _rows(run: Invocation, wanted: dict[str, Any], after: datetime | None, last: int) -> Iterator[dict[str, Any]]:
+    """Yield at most `last` rows that are younger than `after`, page by page."""
+    left, cursor = last, None
+    while left:
+        page = {**wanted, "limit": min(PAGE, left), **({"cursor": cursor} if cursor else {})}
+        found = run.client.get("/audit", **page)
+        for row in found["items"]:
+            if after is not None and row["at"] and datetime.fromisoformat(row["at"]) < after:
+                return
+            left -= 1
+            yield row
+        cursor = found["next"]
+        if cursor is None:
+            return
