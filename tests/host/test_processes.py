@@ -12,7 +12,9 @@ import psutil
 import pytest
 
 from starloom.host import ports
+from starloom.host.agents import OVER
 from starloom.host.processes import Child, Program, log_tail
+from starloom_agent.service import EXIT_REFUSED
 from tests.waiting import PATIENCE_S
 
 
@@ -50,6 +52,17 @@ async def kept() -> AsyncIterator[Kept]:
     made = Kept()
     yield made
     await asyncio.gather(*(child.kill() for child in made.children))
+
+
+async def test_an_agent_that_its_hub_refuses_for_good_is_not_started_again(kept: Kept) -> None:
+    assert list(OVER) == [EXIT_REFUSED]
+    child = Child(Program("agent nas", [sys.executable, "-c", "raise SystemExit(3)"], over=OVER), kept.say)
+    kept.children.append(child)
+    await child.start()
+    async with asyncio.timeout(PATIENCE_S):
+        await child.ended.wait()
+    assert child.starts == 1
+    assert kept.said == ["agent nas ended: the hub does not know this device any more, so it is not started again"]
 
 
 async def test_one_that_dies_is_started_again(kept: Kept) -> None:

@@ -26,6 +26,8 @@ from starloom_protocol.vocabulary import Profile
 JOIN_S = 180.0
 MARKER = "joined-by-up"
 HUB_FILE = "hub.json"
+OVER = {3: "the hub does not know this device any more, so it is not started again"}
+"""The exit code by which an agent says that its hub refuses it for good, with the words for it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class LocalAgent:
     def program(self, log: Path) -> Program:
         """Return how to run it."""
         argv = [sys.executable, "-m", "starloom_agent", "run", "--home", str(self.home)]
-        return Program(f"agent {self.name}", [*argv, *(["--lab"] if self.lab else [])], log=log)
+        return Program(f"agent {self.name}", [*argv, *(["--lab"] if self.lab else [])], log=log, over=OVER)
 
 
 def computer_name() -> str:

@@ -27,6 +27,7 @@ LOG_BYTES_MAX = 5 * 1024 * 1024
 class Program:
     """The program of a child process. With `log` its output goes to that file, else it shares the terminal.
 
+    `over` are exit codes after which it is not started again, each with the reason.
     `piped`: this process reads the output from a pipe and writes the log, because the program's own disk may be full.
     """
 
@@ -35,6 +36,7 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     log: Path | None = None
     piped: bool = False
+    over: Mapping[int, str] = field(default_factory=dict)
 
 
 class Child:
@@ -133,6 +135,9 @@ class Child:
                     await asyncio.wait({self._copying}, timeout=LAST_WORDS_S)
                     self._copying.cancel()
                 if self._stopping.is_set() or not self._restart:
+                    return
+                if self.exit_code in self.program.over:
+                    self._say(f"{self.program.name} ended: {self.program.over[self.exit_code]}")
                     return
                 if time.monotonic() - began > SETTLED_S:
                     pause = PAUSE_S

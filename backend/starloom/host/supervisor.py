@@ -66,11 +66,11 @@ def serve(wishes: Wishes) -> int:
         settings = load(flags).settings
     except SettingsInvalid as invalid:
         raise usage("; ".join(invalid.faults), "See `starloom config show`.") from invalid
-    _check_port(settings)
     try:
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         settings.home.chmod(0o700)
         with holding(settings.home):
+            _check_port(settings)
             return asyncio.run(Service(settings, wishes).run())
     except OSError as error:
         if not has_no_room(error):

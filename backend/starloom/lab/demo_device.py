@@ -17,7 +17,7 @@ from typing import Final
 
 import psutil
 
-from starloom.host.agents import LocalAgent
+from starloom.host.agents import OVER, LocalAgent
 from starloom.host.processes import Child, Program
 from starloom.lab.breaking import Impossible, sentence, strike
 from starloom.lab.proxy import FaultProxy
@@ -49,7 +49,7 @@ class DemoDevice:
         argv = [sys.executable, "-m", "starloom.lab.shifted", str(self._clock), "starloom_agent", "run"]
         argv += ["--home", str(agent.home), "--lab", "--reconnect-most-s", f"{RECONNECT_MOST_S:g}"]
         log = folder / "logs" / f"agent-{agent.name}.log"
-        self._child = Child(Program(f"agent {agent.name}", argv, log=log, piped=True), say)
+        self._child = Child(Program(f"agent {agent.name}", argv, log=log, piped=True, over=OVER), say)
         self._wounds: list[Wound] = []
 
     @property

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from starloom_protocol.entities import Answer, ForEach, Policy, ResultSpec
+from starloom_protocol.entities import Answer, ForEach, Policy, ResultSpec, Selector
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code, Gate, Outcome
+from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
 
@@ -40,6 +40,27 @@ def test_the_outcome_is_clean_partial_or_failed(partial: bool, optional: bool, g
     fail(driver, "a")
     assert driver.run() == state
     assert answer(driver).state == "final"
+
+
+@pytest.mark.parametrize(
+    ("failures", "partial", "state"),
+    [(1, True, "succeeded"), (2, True, "partial"), (2, False, "failed")],
+)
+def test_a_list_that_needs_no_success_and_had_only_failures_is_not_done(
+    failures: int, partial: bool, state: str
+) -> None:
+    driver = WatchedDriver("one", "two")
+    each = ForEach(devices=Selector(tools=["t.pure"]), need=Need.BEST_EFFORT)
+    made = plan(task("look", for_each=each), task("table", "rows=look"), policy=Policy(partial=partial))
+    driver.submit(made)
+    taken = driver.take()
+    for dispatch in taken[:failures]:
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.FILE_NOT_FOUND, detail="Nowhere is not there")
+    for dispatch in taken[failures:]:
+        driver.result(dispatch, {})
+        driver.receipt(dispatch)
+    assert driver.run() == state
+    assert driver.states()["look"] == driver.states()["table"] == "succeeded"
 
 
 def test_nothing_to_do_is_done() -> None:

@@ -133,7 +133,7 @@ def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: 
     [
         (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none"}, ["enroll"]),
         (Reason.DEVICE_AWAY, {"device": "off"}, ["switch on off, and the task goes on", "reassign"]),
-        (Reason.DEVICE_ASIDE, {"device": "drained"}, ["reassign"]),
+        (Reason.DEVICE_ASIDE, {"device": "drained"}, ["starloom device resume drained", "reassign"]),
     ],
 )
 def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: list[str]) -> None:

@@ -18,6 +18,7 @@ from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
     Attention,
     ConstellationState,
+    Need,
     Reason,
     TaskState,
 )
@@ -98,7 +99,7 @@ def judge(constellation: Constellation) -> ConstellationState:
             continue
         counts = successor(constellation, task) if spec.superseded_by is not None else task
         record = constellation.record(counts)
-        succeeded = record.state == "succeeded"
+        succeeded = record.state == "succeeded" and not _nothing_came(constellation, counts)
         # A successor that was not chosen, or that a person skipped, did nobody's work.
         clean_skip = record.reason in _CLEAN_SKIPS or record.reason is None
         skipped = record.state == "skipped" and clean_skip and counts == task
@@ -113,6 +114,17 @@ def judge(constellation: Constellation) -> ConstellationState:
     if only_cancelled:
         return _STATE.CANCELLED
     return _STATE.PARTIAL if constellation.head.policy.partial and useful else _STATE.FAILED
+
+
+def _nothing_came(constellation: Constellation, task: str) -> bool:
+    """Whether a list that needs no success had none, but a failure. The list is over, and nobody did its work."""
+    for_each = constellation.specs[task].for_each
+    if for_each is None or for_each.need is not Need.BEST_EFFORT:
+        return False
+    tally = constellation.tally.get(task)
+    if tally is None or tally.succeeded:
+        return False
+    return any(constellation.record(child).state == "failed" for child in constellation.children.get(task, ()))
 
 
 def grow(work: Work, constellation: Constellation, task: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Final
 
 from starloom.core.people import controls
@@ -282,7 +283,9 @@ def _ready(
             ways = [*absent_devices.switch_on(shard.fleet, away), "reassign"]
             return f"{spec.id} waits for a device that is away: {told}.", ways
         case Reason.DEVICE_ASIDE:
-            return f"{spec.id} waits for a device that takes no work now: {near}.", ["reassign"]
+            devices = (shard.fleet.devices[item.device] for item in candidates if item.reason is reason)
+            lines = [f"starloom device resume {quote(device.name)}" for device in devices if device.draining]
+            return f"{spec.id} waits for a device that takes no work now: {near}.", [*lines, "reassign"]
         case Reason.NO_CAPABLE_DEVICE if left := absent_devices.gone(shard.fleet, spec):
             told = " and for ".join(absent_devices.gone_words(device) for device in left)
             return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
