@@ -49,3 +49,13 @@ def test_a_near_request_names_what_stands_in_its_way() -> None:
     fault = refused(match(words, RECIPES, FLEETS["home"]), FLEETS["home"])
     assert fault.code is Code.REQUEST_AMBIGUOUS
     assert "it takes one device, and nas and vps are 2" in fault.reason
+
+
+def test_words_with_a_rhythm_start_nothing_and_are_told_the_line_of_a_schedule() -> None:
+    words = "Every evening copy the folder bills from vm to demo-server"
+    found = match(words, RECIPES, FLEETS["demo"])
+    assert found.outcome is Match.NEAR
+    fault = refused(found, FLEETS["demo"])
+    line = "starloom schedule add 'copy the folder bills from vm to demo-server' --cron '0 19 * * *'"
+    assert fault.reason.endswith(f"to repeat it: {line}")
+    assert match("copy the folder bills from vm to demo-server", RECIPES, FLEETS["demo"]).outcome is Match.EXACT

@@ -27,6 +27,7 @@ from starloom.planner.phrases import (
     spelled,
     spellings,
 )
+from starloom.planner.rhythm import Rhythm, rhythm_in
 from starloom.planner.slots import Taken, Trust, take
 from starloom_protocol.api.previews import RecipeCandidate
 from starloom_protocol.plan import Recipe, recipe_values
@@ -89,8 +90,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Matched:
+    """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest."""
+
     outcome: Match
     candidates: tuple[Candidate, ...]
+    rhythm: Rhythm | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -119,6 +123,11 @@ def match(
     words: str, recipes: Sequence[Recipe], fleet: FleetView, *, params: Mapping[str, Any] | None = None
 ) -> Matched:
     """Return the recipe that the words mean; `params` were given beside them and take precedence over the words."""
+    rhythm = rhythm_in(words)
+    if rhythm is not None:
+        once = match(rhythm.rest, recipes, fleet, params=params)
+        if once.outcome is not Match.NONE:
+            return Matched(Match.NEAR, once.candidates, rhythm)
     said = request_words(words)
     given = {name: value for name, value in (params or {}).items() if value is not None}
     if not said or len(said) > WORDS_MOST:

@@ -5,6 +5,8 @@ Owns the texts of `request_ambiguous` and `request_not_understood`, for the prev
 
 from __future__ import annotations
 
+from shlex import quote
+
 from starloom.planner.fleet import DeviceSeen, FleetView
 from starloom.planner.matching import Candidate, Match, Matched
 from starloom_protocol.entities import Fault
@@ -17,7 +19,11 @@ EXAMPLES = 3
 def refused(found: Matched, fleet: FleetView) -> Fault:
     """Return the fault of words that start nothing, with its remedy."""
     if found.outcome is Match.NEAR:
-        return _fault(Code.REQUEST_AMBIGUOUS, _may_mean(found.candidates))
+        meant = _may_mean(found.candidates)
+        if found.rhythm is not None:
+            line = f"starloom schedule add {quote(found.rhythm.rest)} --cron {quote(found.rhythm.cron)}"
+            meant = f"{meant}. They also say how often, and a request runs once; to repeat it: {line}"
+        return _fault(Code.REQUEST_AMBIGUOUS, meant)
     nearest = ", ".join(candidate.title for candidate in found.candidates)
     near = f"The nearest: {nearest}. " if nearest else ""
     return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))

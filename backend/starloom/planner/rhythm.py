@@ -1,0 +1,57 @@
+"""Words that say how often: *every evening*, *each Monday at 7:30*. Finds them and gives the clock of a schedule. Pure.
+
+A request runs once, so words with a rhythm never start anything by themselves: they are offered as a schedule.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_WEEKDAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+_FIELDS: Final = {
+    "hour": "@hourly",
+    "morning": "0 7 * * *",
+    "day": "0 8 * * *",
+    "weekday": "0 8 * * 1-5",
+    "noon": "0 12 * * *",
+    "evening": "0 19 * * *",
+    "night": "0 2 * * *",
+    "week": "0 8 * * 1",
+    "month": "0 8 1 * *",
+    **{name: f"0 8 * * {number}" for number, name in enumerate(_WEEKDAYS)},
+}
+"""The clock of each word, where no time of day is said."""
+_SAID: Final = re.compile(
+    rf",?\s*\b(?:every|each)\s+({'|'.join(sorted(_FIELDS, key=len, reverse=True))})"
+    r"(?:\s+at\s+(\d{1,2})(?::([0-5]\d))?\s*(am|pm)?)?(?=[\s,.;:!?]|$),?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """The words without their rhythm, and the five fields of a schedule (docs/schedules.md)."""
+
+    rest: str
+    cron: str
+
+
+def rhythm_in(words: str) -> Rhythm | None:
+    """Return the rhythm that words name, or None if they name none or only that."""
+    found = _SAID.search(words)
+    if found is None:
+        return None
+    rest = " ".join(f"{words[: found.start()]} {words[found.end() :]}".split()).strip(" ,.;:!?")
+    cron = _at(_FIELDS[found[1].casefold()], found[2], found[3], found[4])
+    return Rhythm(rest, cron) if rest and cron else None
+
+
+def _at(cron: str, hour: str | None, minute: str | None, half: str | None) -> str:
+    """Return the clock at a time of day, empty if there is no such time."""
+    if hour is None or cron.startswith("@"):
+        return cron
+    hours = int(hour) % 12 + (12 if (half or "").casefold() == "pm" else 0) if half else int(hour)
+    days = cron.split(" ", 2)[2]
+    return f"{int(minute or 0)} {hours} {days}" if hours < 24 else ""
