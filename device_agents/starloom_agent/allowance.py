@@ -19,6 +19,8 @@ from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool
 from starloom_protocol.frames import AsksFrame, OfferFrame, OwnerAnswer
 
+_TOLD_CHARS_MOST = 4000
+
 
 class Allowance:
     """The policy in force with all that depends on it. `policy` is `observe` until the first `read_again`."""
@@ -77,7 +79,7 @@ class Allowance:
             folder=self._home.root,
             sandbox=self.sandbox,
             answered=self._answered,
-            placed=self._home.placed(),
+            placed={**self._home.placed(), **_told(self.folders())},
         )
 
     def asks(self) -> AsksFrame:
@@ -118,3 +120,9 @@ class Allowance:
     def folders(self) -> Folders:
         """Return the granted roots; the agent's own workspace is always among them."""
         return self.policy.folders(self._home.workspace)
+
+
+def _told(folders: Folders) -> dict[str, str]:
+    """Return the facts by which previews judge paths, one folder a line; a list that is too long is not told."""
+    lists = {"reads": "\n".join(map(str, folders.read)), "writes": "\n".join(map(str, folders.write))}
+    return {name: text for name, text in lists.items() if len(text) <= _TOLD_CHARS_MOST}
