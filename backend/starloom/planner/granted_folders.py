@@ -35,9 +35,10 @@ def folder_warnings(
         if outside:
             more = f" and {len(folders) - _TOLD_MOST} more" if len(folders) > _TOLD_MOST else ""
             line = on_device(f"starloom-agent grant {offer.grant} {quote(outside[0])}", facts)
+            named = ", ".join(map(quoted, folders[:_TOLD_MOST])) + more
             yield (
                 f"{spec.id}: {quoted(outside[0])} is outside the folders that {device.name} allows for {offer.grant} "
-                f"({', '.join(map(quoted, folders[:_TOLD_MOST]))}{more}), unless a link leads there. To allow it, type there: {line}"
+                f"({named}), unless a link leads there. To allow it, type there: {line}"
             )
 
 
