@@ -1,6 +1,6 @@
-"""Words that say how often: *every evening*, *each Monday at 7:30*. Finds them and gives the clock of a schedule. Pure.
+"""The rhythm in a request: *every evening*, *each Monday at 7:30*, as the clock of a schedule. Pure.
 
-A request runs once, so words with a rhythm never start anything by themselves: they are offered as a schedule.
+A request runs once, so words with a rhythm start nothing: they are offered as a schedule.
 """
 
 from __future__ import annotations

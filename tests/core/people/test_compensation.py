@@ -6,6 +6,7 @@ from typing import Any
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
+from starloom_protocol.entities import Answer as AnswerRecord
 from starloom_protocol.entities import UndoCall
 from starloom_protocol.vocabulary import Attention, Code, Outcome
 from tests.builders import Driver, edge, plan, task
@@ -42,7 +43,7 @@ def test_finished_work_is_taken_back_in_reverse_order_on_its_own_device() -> Non
     driver = moved(*CHAIN)
     found = driver.shard.constellations["c1"]
     answer = undo(driver)
-    assert answer.value == {"version": 2, "undoing": ["b", "a"], "cannot_be_undone": ["look"]}
+    assert answer.value == {"version": 2, "undoing": ["b", "a"], "cannot_be_undone": []}
     first = driver.take()
     assert [dispatch.at.task for dispatch in first] == ["undo-b"]
     assert first[0].device == found.attempts["b/1"].device
@@ -57,7 +58,15 @@ def test_finished_work_is_taken_back_in_reverse_order_on_its_own_device() -> Non
     assert found.head.state == "succeeded"
     version = found.versions["2"]
     assert (version.author, version.trigger, version.reason) == ("person:ann", "undo", "not wanted")
+    told = found.tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert "Taken back afterwards: b, a." in told.sentence
     driver.folded_equals_state()
+
+
+def test_work_that_changed_something_and_says_no_way_back_is_named() -> None:
+    driver = moved(task("a", undo=BACK, tool="t.never"), task("b", tool="t.never"), task("look"), edge("a>b"))
+    assert undo(driver).value["cannot_be_undone"] == ["b"]
 
 
 def test_what_is_undone_is_not_undone_again() -> None:

@@ -29,6 +29,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
         unseen += f"; failed: {_few(constellation, fleet, failed)}"
     parts = [f"{opening.removesuffix('.')}{unseen}."]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
+    parts.extend(_taken_back(constellation, fleet))
     parts.extend(_checks(checked))
     if constellation.head.cancelled_by == DEADLINE:
         parts.append(f"Its deadline of {constellation.head.deadline_s} s had passed.")
@@ -70,6 +71,18 @@ def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) ->
         for task in tasks[:3]
     ]
     return [*told, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else told
+
+
+def _taken_back(constellation: Constellation, fleet: Fleet) -> list[str]:
+    """Return a sentence on the work that was undone afterwards. Undoing that failed is among the failures."""
+    if constellation.head.undone_from is None:
+        return []
+    undone = [
+        spec.undoes
+        for task, spec in constellation.specs.items()
+        if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
+    ]
+    return [f"Taken back afterwards: {_few(constellation, fleet, undone)}."] if undone else []
 
 
 def _checks(checked: int) -> list[str]:
