@@ -173,8 +173,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
     plan within the plan, whose tasks are its children from the beginning. `secrets` are the names that its arguments
     ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
-    without success counts as the task that it is `superseded_by`. `look` is the round in which the planner looked by
-    this task before there was a plan; it belongs to no version and does not count in the outcome.
+    without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
+    reviewer looked by this task; it belongs to no version and does not count in the outcome.
     """
 
     args: str = "{}"
@@ -396,7 +396,7 @@ class Read(Record, frozen=True, kw_only=True):
 
 
 class Look(Record, frozen=True, kw_only=True):
-    """One round in which the planner looked before it plans, and why: by these tasks, and in results it had."""
+    """One round in which a planner or a reviewer looked, and why: by these tasks, and in results it had."""
 
     at_ms: int
     reads: list[Read] = []
@@ -410,7 +410,8 @@ class Job(Record, frozen=True, kw_only=True):
 
     `tasks` are what a review looks at, as TASK/ROUND; `causes` are the like failures of items that it stands for, as
     GROUP/ROUND and the cause, so that a group is reviewed once for each. Calls, tokens and micros (millionths of a
-    dollar) are what a model was used for. `look` is the answer of a planning job that looks first.
+    dollar) are what a model was used for. `look` is the answer of a planning job that looks first; `looks` are the
+    rounds of a review, whose state is `looking` until the newest has ended, at `resumed_ms`.
     """
 
     calls: int = 0
@@ -422,8 +423,10 @@ class Job(Record, frozen=True, kw_only=True):
     id: str
     kind: str
     look: Look | None = None
+    looks: list[Look] = []
     micros: int = 0
     opened_ms: int
+    resumed_ms: int = 0
     state: str = "open"
     tasks: list[str] = []
     tokens: int = 0

@@ -449,10 +449,12 @@ THREATS = (
         "bounded and scrubbed, and the plan that follows is judged like any other",
         (
             _LOOKS + "test_t83_a_look_that_is_more_than_reading_reaches_no_device",
+            _LOOKS + "test_t83_a_look_of_a_reviewer_that_is_more_than_reading_reaches_no_device",
             _LOOKS + "test_t83_nothing_is_looked_at_before_a_person_allows_what_was_held",
             _LOOKS + "test_t83_only_an_owner_widens_what_a_model_is_shown",
             "tests/core/people/test_looks.py",
             "tests/jobs/test_looking.py::test_a_hostile_result_widens_nothing",
+            "tests/jobs/test_review_looking.py::test_a_result_of_a_look_that_gives_orders_widens_nothing",
             "tests/planner/test_cards.py",
         ),
         part="a secret that Starloom was never told, in no known form, may stand in the head of a file that the owner "

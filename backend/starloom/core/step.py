@@ -122,6 +122,8 @@ def _settle(work: Work, first: int) -> None:
     for name in list(shard.settled):
         if name in shard.pointed:
             review.at_points(work, name)
+        if name in shard.live:
+            inquiries.review_goes_on(work, shard.constellations[name])
         settle(work, name)
         schedules.ended(work, name)
     shard.settled.clear()

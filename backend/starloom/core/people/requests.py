@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.people import approvals, escalations, inquiries
+from starloom.core.plan import review
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run import last_resort
@@ -126,6 +127,8 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
     if job.state == "done":
         raise Refusal(fault(Code.CONFLICT, "the job is done"))
+    if review.looks(job):
+        raise Refusal(fault(Code.CONFLICT, "the job waits for its looks"))
     if job.claimed_by not in (None, item.worker) and job.expires_ms > work.at_ms:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     renewed = job.claimed_by == item.worker

@@ -95,7 +95,7 @@ class LookCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
-    """The planner's wish to look before it plans: calls that only read, and parts of results that it has already."""
+    """A planner's or reviewer's wish to look first: calls that only read, and parts of results that it has already."""
 
     calls: list[LookCall] = []
     constellation: str

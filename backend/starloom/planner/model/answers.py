@@ -146,10 +146,12 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
     ),
     Stage.REVIEWING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["edit", "no_change", "accept", "give_up", "question", "cannot"]},
+        kind={"type": "string", "enum": ["edit", "look", "no_change", "accept", "give_up", "question", "cannot"]},
+        calls=_list(_LOOK),
         operations=_list(OPERATION),
         because=TEXT,
         text=TEXT,
+        why=TEXT,
     ),
     Stage.ANSWERING: _object(
         ("kind", "text"),

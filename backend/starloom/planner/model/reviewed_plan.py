@@ -94,8 +94,13 @@ class ReviewedPlan:
 
     @property
     def tools(self) -> set[str]:
-        """The tools that the plan calls."""
-        return {spec.tool for spec in self.specs.values() if spec.tool is not None}
+        """The tools that the plan calls; a look is no part of it."""
+        return {spec.tool for spec in self.specs.values() if spec.tool is not None and not spec.look}
+
+    @cached_property
+    def own_looks(self) -> set[str]:
+        """The looks of this review, which its turns tell of."""
+        return {task for look in self.job.looks for task in look.tasks}
 
 
 def plan_lines(seen: ReviewedPlan) -> list[str]:
@@ -173,7 +178,7 @@ def _nearest(seen: ReviewedPlan) -> list[str]:
                 order[other] = None
                 ahead.append(other)
     order.update(dict.fromkeys(seen.specs))
-    return list(order)
+    return [name for name in order if name not in seen.own_looks]
 
 
 def _told(seen: ReviewedPlan, name: str, *, full: bool) -> Json:

@@ -128,7 +128,7 @@ async def try_plan(model: Model, trial: PlanTrial) -> Outcome:
 
 async def try_review(model: Model) -> Outcome:
     """Have one failed plan reviewed; the message of its task has the right folder."""
-    review = await ReviewTalk(model, failed_plan(), trial_fleet()).look()
+    review = await ReviewTalk(model, failed_plan(), trial_fleet()).answer()
     return Outcome("mending a failed task", Stage.REVIEWING, _mended(review))
 
 
@@ -208,6 +208,8 @@ def _judged(trial: PlanTrial, made: Planned) -> str:
 
 
 def _mended(review: Review) -> str:
+    if review.look is not None:
+        return "an edit, in place of a look: the message of the failed task says enough"
     if not review.operations:
         return review.wish or review.reason
     specs = {item.spec.id: item.spec for item in review.operations if isinstance(item, AddTask)}

@@ -899,7 +899,7 @@ export interface Read {
   task: string;
 }
 
-/** One round in which the planner looked before it plans, and why: by these tasks, and in results it had. */
+/** One round in which a planner or a reviewer looked, and why: by these tasks, and in results it had. */
 export interface Look {
   at_ms: number;
   reads?: Read[];
@@ -919,8 +919,10 @@ export interface Job {
   id: string;
   kind: string;
   look?: Look | null;
+  looks?: Look[];
   micros?: number;
   opened_ms: number;
+  resumed_ms?: number;
   state?: string;
   tasks?: string[];
   tokens?: number;
@@ -1728,8 +1730,8 @@ export const KINDS: Record<EventKind, KindRow> = {
   ended: {"category": "plans", "words": "finished the constellation", "housekeeping": false},
   forked: {"category": "plans", "words": "forked a constellation", "housekeeping": false},
   group_expanded: {"category": "plans", "words": "expanded the list %", "housekeeping": false},
-  looks_ended: {"category": "plans", "words": "has looked and plans", "housekeeping": false},
-  looks_opened: {"category": "plans", "words": "looks before it plans", "housekeeping": false},
+  looks_ended: {"category": "plans", "words": "has looked and goes on", "housekeeping": false},
+  looks_opened: {"category": "plans", "words": "looks first", "housekeeping": false},
   plan_edited: {"category": "plans", "words": "changed the plan", "housekeeping": false},
   plan_made: {"category": "plans", "words": "made the plan", "housekeeping": false},
   planning_failed: {"category": "plans", "words": "could not make a plan", "housekeeping": false},
