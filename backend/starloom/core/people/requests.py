@@ -9,6 +9,7 @@ from starloom.core.plan import review
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run import last_resort
+from starloom.core.run.checks import judgement
 from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
@@ -235,6 +236,8 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
         escalations.decide(work, constellation, question, item)
     elif question.kind == last_resort.KIND:
         last_resort.decide(work, constellation, question, item.value, item.reason)
+    elif question.kind == judgement.KIND:
+        judgement.decide(work, constellation, question, item.value, item.reason)
     elif question.kind == approvals.KIND:
         approvals.decide(work, constellation, question, item)
     else:

@@ -135,6 +135,17 @@ class AnswerWorded(Input, frozen=True, kw_only=True, tag="answer_worded"):
     worker: str
 
 
+class VerdictGiven(Input, frozen=True, kw_only=True, tag="verdict"):
+    """The verdict of a judge on a result: `holds` is yes, no or unclear, or empty where no model gave one."""
+
+    because: str = ""
+    cites: list[Cite] = []
+    constellation: str
+    holds: str = ""
+    job: str
+    worker: str
+
+
 class ReviewProposed(Input, frozen=True, kw_only=True, tag="review_proposed"):
     """The reviewer's edit of the plan; without operations, no change.
 
@@ -563,6 +574,7 @@ AnyInput = (
     | ReviewProposed
     | ModelUsed
     | AnswerWorded
+    | VerdictGiven
     | EditProposed
     | ControlRequested
     | StopAllRequested
