@@ -386,7 +386,7 @@ def _finished(
         health.succeeded(work, attempt.device)
     if spec.judge is not None:
         if record.state is _CANCELLING:
-            # Without a verdict it is not done, and nobody waits for one.
+            # It is not done without a verdict, and it was to be stopped.
             stopped(work, constellation, spec, record, done)
         else:
             judgement.ask(work, constellation, spec, record, done)
