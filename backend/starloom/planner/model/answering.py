@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starloom.planner.cards import Card
+from starloom.planner.cards import Card, one_line
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.evidence import Checked, Evidence, checked
 from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Declined, Worded, read_reply
 from starloom_protocol.entities import Cite, Fault
-from starloom_protocol.values import MISSING, canonical, point, pointer_fault
+from starloom_protocol.values import MISSING, point, pointer_fault
 
 REPAIRS: Final = 1
 WORDS_MOST: Final = 120
@@ -156,11 +156,11 @@ def _shortened(text: str) -> str:
 
 def answer_parts(request: str, sentence: str, results: Sequence[ResultSeen]) -> list[PromptPart]:
     """Return every part of the prompt; the first is the instructions."""
-    asked = canonical({"request": request})
+    asked = one_line({"request": request})
     return [
         PromptPart("How an answer is written", ABOUT),
         PromptPart("What was asked", f"DATA request\n{asked}"),
-        PromptPart("How it ended", f"DATA outcome\n{canonical({'sentence': sentence})}"),
+        PromptPart("How it ended", f"DATA outcome\n{one_line({'sentence': sentence})}"),
         PromptPart("The results", "DATA results\n" + "\n".join(result_lines(results))),
     ]
 
@@ -172,7 +172,7 @@ def result_lines(results: Sequence[ResultSeen]) -> list[str]:
     left_out = 0
     for result in results:
         told = result.card.document()
-        line = canonical({**told, "title": result.title} if result.title else told)
+        line = one_line({**told, "title": result.title} if result.title else told)
         size = len(line.encode()) + 1
         if size > room:
             left_out += 1
@@ -180,5 +180,5 @@ def result_lines(results: Sequence[ResultSeen]) -> list[str]:
         lines.append(line)
         room -= size
     if left_out:
-        lines.append(canonical({"left_out_tasks": left_out}))
-    return lines or [canonical({"tasks": 0})]
+        lines.append(one_line({"left_out_tasks": left_out}))
+    return lines or [one_line({"tasks": 0})]

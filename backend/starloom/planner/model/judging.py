@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from starloom.planner.cards import one_line
 from starloom.planner.model.answering import ResultSeen, cited, result_lines
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.planning import first_turn
@@ -17,7 +18,6 @@ from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Judged, read_reply
 from starloom_protocol.entities import Cite, Fault
-from starloom_protocol.values import canonical
 
 REPAIRS: Final = 1
 HOLDS: Final = ("yes", "no", "unclear")
@@ -87,7 +87,7 @@ def judge_parts(request: str, question: str, results: Sequence[ResultSeen]) -> l
     """Return every part of the prompt; the first is the instructions."""
     return [
         PromptPart("How a result is judged", ABOUT),
-        PromptPart("What was asked", f"DATA request\n{canonical({'request': request})}", False),
+        PromptPart("What was asked", f"DATA request\n{one_line({'request': request})}", False),
         PromptPart("The results", "DATA results\n" + "\n".join(result_lines(results)), False),
-        PromptPart("The question", f"The question, as the plan has it:\n{canonical({'question': question})}", False),
+        PromptPart("The question", f"The question, as the plan has it:\n{one_line({'question': question})}", False),
     ]

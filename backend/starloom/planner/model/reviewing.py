@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starloom.planner.brief_words import LANGUAGE
+from starloom.planner.cards import one_line
 from starloom.planner.context import fenced
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
@@ -25,7 +26,6 @@ from starloom.planner.tool_lines import plain, searched, signature
 from starloom_protocol.edits import EditOperation
 from starloom_protocol.entities import Fault, ToolOffer
 from starloom_protocol.plan import check_edit
-from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect, Repeatability, Sharing
 
 REPAIRS: Final = 2
@@ -166,7 +166,7 @@ def review_parts(seen: ReviewedPlan, fleet: FleetView) -> list[PromptPart]:
         *reviewing_context(opening, request, shown, seen.tools).parts,
         *_looking_parts(seen, fleet, request),
         PromptPart("The plan as it stands", "DATA tasks\n" + "\n".join(plan_lines(seen)), False),
-        PromptPart("What was asked", f"DATA request\n{canonical(asked)}", False),
+        PromptPart("What was asked", f"DATA request\n{one_line(asked)}", False),
     ]
 
 
