@@ -3,7 +3,8 @@
 Owns the job of a judgement, its time and its rounds, and the consequence of a verdict, for a task and for the whole
 answer. A task that is judged has its result and is not done: it is ready with the reason `judge`. Only *yes* lets it
 succeed, from its judge or from a person who is asked where the verdict is unclear. No verdict in time is unclear. *No*
-ends the attempt as a failed check does. The text of a judge is data: it decides nothing but its verdict.
+fails the task as a failed check does; its attempt keeps its end and its value. The text of a judge is data: it decides
+nothing but its verdict.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from starloom_protocol.authors import MODEL
 from starloom_protocol.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict
 from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import (
-    AttemptEnd,
     Attention,
     Code,
     ConstellationState,
@@ -184,8 +184,8 @@ def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdi
         change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, by=verdict.by)
         work.rules_due.append((constellation.name, task, "succeeded"))
         return
-    detail = f"{words(spec.judge, verdict)} The result that was judged stays in its attempt."
-    ended = replace(attempt, code=Code.CHECK_FAILED, detail=detail[:2000], end=AttemptEnd.ERROR)
+    # Its device did end it well, and that stands: an end counts once.
+    ended = replace(attempt, code=Code.CHECK_FAILED, detail=words(spec.judge, verdict)[:2000])
     last = sum(job.tasks[0].startswith(f"{task}/{record.round}/") for job in _jobs(constellation)) >= ROUNDS_MOST
     recovery.broke(work, constellation, spec, record, ended, last=last)
 
