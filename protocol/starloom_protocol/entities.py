@@ -44,6 +44,7 @@ from starloom_protocol.spec_records import Condition as Condition
 from starloom_protocol.spec_records import FileOut as FileOut
 from starloom_protocol.spec_records import ForEach as ForEach
 from starloom_protocol.spec_records import Input as Input
+from starloom_protocol.spec_records import Judge as Judge
 from starloom_protocol.spec_records import OnAbsence as OnAbsence
 from starloom_protocol.spec_records import Retry as Retry
 from starloom_protocol.spec_records import Selector as Selector
@@ -72,10 +73,12 @@ from starloom_protocol.vocabulary import (
 class Policy(Record, frozen=True, kw_only=True):
     """`on_failure`: fail, or ask (a person decides before a task has failed for good).
 
-    A review by a model also runs when a task or group of `review_at` has ended, whatever it gave.
+    A review by a model also runs when a task or group of `review_at` has ended, whatever it gave. `judge` is the
+    question about the whole answer; no change of the policy removes it.
     """
 
     approval: Approval = Approval.RISKY
+    judge: Judge | None = None
     on_failure: str = "fail"
     partial: bool = False
     priority: Priority = Priority.NORMAL
@@ -150,11 +153,20 @@ class Cite(Record, frozen=True, kw_only=True):
     task: str
 
 
+class Verdict(Record, frozen=True, kw_only=True):
+    """The answer about a result: `holds` is yes, no or unclear; `by` is model, a person, or engine where none came."""
+
+    because: str = ""
+    by: str
+    cites: list[Cite] = []
+    holds: str
+
+
 class Answer(Record, frozen=True, kw_only=True):
     """`state` is none, partial or final; the sentence is made by the core without a model.
 
     A partial answer counts the `ended` tasks. `words` are a model's; `[1]` in them is the first of `cites`, and
-    `struck` has its sentences with a figure or a name that no cited value holds.
+    `struck` has its sentences with a figure or a name that no cited value holds. `verdict` is that of the judge.
     """
 
     cites: list[Cite] = []
@@ -163,6 +175,7 @@ class Answer(Record, frozen=True, kw_only=True):
     sentence: str = ""
     state: str = "none"
     struck: list[str] = []
+    verdict: Verdict | None = None
     words: str = ""
 
 
@@ -173,8 +186,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
     plan within the plan, whose tasks are its children from the beginning. `secrets` are the names that its arguments
     ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
-    without success counts as the task that it is `superseded_by`. `look` is the round in which the planner looked by
-    this task before there was a plan; it belongs to no version and does not count in the outcome.
+    without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
+    reviewer looked by this task; it belongs to no version and does not count in the outcome.
     """
 
     args: str = "{}"
@@ -188,6 +201,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     group: str | None = None
     id: str
     inputs: list[Input] = []
+    judge: Judge | None = None
     key: str | None = None
     look: int = 0
     nested: bool = False
@@ -214,7 +228,7 @@ class TaskRecord(Record, frozen=True, kw_only=True):
 
     `cause` of a skip is the first task that failed or was cancelled on the way, or `not_chosen`. `stood_ms` is the time
     for which the clock of `schedule_to_close_s` stood still in this round. `review` is the job whose review holds it,
-    `reviews` the number of its reviews.
+    `reviews` the number of its reviews. `judged` is the number of the attempt that its judge let pass.
     """
 
     absent_since_ms: int = 0
@@ -226,6 +240,7 @@ class TaskRecord(Record, frozen=True, kw_only=True):
     device: str | None = None
     hedge: int = 0
     held: bool = False
+    judged: int = 0
     marked: str | None = None
     not_before_ms: int = 0
     reason: Reason | None = None
@@ -396,7 +411,7 @@ class Read(Record, frozen=True, kw_only=True):
 
 
 class Look(Record, frozen=True, kw_only=True):
-    """One round in which the planner looked before it plans, and why: by these tasks, and in results it had."""
+    """One round in which a planner or a reviewer looked, and why: by these tasks, and in results it had."""
 
     at_ms: int
     reads: list[Read] = []
@@ -410,7 +425,9 @@ class Job(Record, frozen=True, kw_only=True):
 
     `tasks` are what a review looks at, as TASK/ROUND; `causes` are the like failures of items that it stands for, as
     GROUP/ROUND and the cause, so that a group is reviewed once for each. Calls, tokens and micros (millionths of a
-    dollar) are what a model was used for. `look` is the answer of a planning job that looks first.
+    dollar) are what a model was used for. `look` is the answer of a planning job that looks first; `looks` are the
+    rounds of a review, whose state is `looking` until the newest has ended, at `resumed_ms`. `verdict` is that of a
+    judge, whose job names what it judges: TASK/ROUND/ATTEMPT, or how far the whole is.
     """
 
     calls: int = 0
@@ -422,11 +439,14 @@ class Job(Record, frozen=True, kw_only=True):
     id: str
     kind: str
     look: Look | None = None
+    looks: list[Look] = []
     micros: int = 0
     opened_ms: int
+    resumed_ms: int = 0
     state: str = "open"
     tasks: list[str] = []
     tokens: int = 0
+    verdict: Verdict | None = None
 
 
 # -- entities of the fleet

@@ -100,6 +100,8 @@ class EventKind(StrEnum):
     JOB_DONE = "job_done"
     JOB_OPENED = "job_opened"
     JOB_RENEWED = "job_renewed"
+    JUDGE_ASKED = "judge_asked"
+    JUDGED = "judged"
     KEY_USED = "key_used"
     LOOKS_ENDED = "looks_ended"
     LOOKS_OPENED = "looks_opened"
@@ -247,8 +249,10 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.ENDED: KindRow(Category.PLANS, "finished the constellation"),
     EventKind.FORKED: KindRow(Category.PLANS, "forked a constellation"),
     EventKind.GROUP_EXPANDED: KindRow(Category.PLANS, "expanded the list %"),
-    EventKind.LOOKS_ENDED: KindRow(Category.PLANS, "has looked and plans"),
-    EventKind.LOOKS_OPENED: KindRow(Category.PLANS, "looks before it plans"),
+    EventKind.LOOKS_ENDED: KindRow(Category.PLANS, "has looked and goes on"),
+    EventKind.LOOKS_OPENED: KindRow(Category.PLANS, "looks first"),
+    EventKind.JUDGE_ASKED: KindRow(Category.PLANS, "asked a judge about %"),
+    EventKind.JUDGED: KindRow(Category.PLANS, "gave its verdict on %"),
     EventKind.PLAN_EDITED: KindRow(Category.PLANS, "changed the plan"),
     EventKind.PLAN_MADE: KindRow(Category.PLANS, "made the plan"),
     EventKind.PLANNING_FAILED: KindRow(Category.PLANS, "could not make a plan"),

@@ -57,6 +57,7 @@ HELD_WORDS: dict[Reason, str] = {
     Reason.MISSING_SECRET: "Held, a secret is not set",
     Reason.OWNER_ASKED: "Held, its owner is asked",
     Reason.REVIEW: "Held, under review",
+    Reason.JUDGE: "Held, its judge is asked",
     Reason.PAUSED: "Held, paused",
     Reason.NO_CAPABLE_DEVICE: "Held, no device can do it",
     Reason.DEVICE_AWAY: "Held, its device is away",

@@ -31,6 +31,7 @@ class Phase(StrEnum):
     PAUSED = "paused"
     RETRY = "retry"
     REVIEW = "review"
+    JUDGE = "judge"
     GRANT = "grant"
     SECRET = "secret"
     OWNER = "owner"
@@ -47,6 +48,7 @@ WAITS: Final[dict[Phase, str]] = {
     Phase.PAUSED: "while paused by a person",
     Phase.RETRY: "before the next attempt",
     Phase.REVIEW: "for a review of the plan",
+    Phase.JUDGE: "for the verdict of a judge",
     Phase.GRANT: "for a grant on a device",
     Phase.SECRET: "for a secret",
     Phase.OWNER: "for the owner of a device",
@@ -69,6 +71,7 @@ OF_REASON: Final[dict[Reason, Phase]] = {
     Reason.PAUSED: Phase.PAUSED,
     Reason.BACKOFF: Phase.RETRY,
     Reason.REVIEW: Phase.REVIEW,
+    Reason.JUDGE: Phase.JUDGE,
     Reason.MISSING_GRANT: Phase.GRANT,
     Reason.MISSING_SECRET: Phase.SECRET,
     Reason.OWNER_ASKED: Phase.OWNER,

@@ -97,6 +97,16 @@ class Retry(Record, frozen=True, kw_only=True):
     on_check: bool = False
 
 
+class Judge(Record, frozen=True, kw_only=True):
+    """A question about a result, which a model in the role of judge answers after the checks by code.
+
+    `unclear`: `ask` (a person decides) or `fail` (it counts as no).
+    """
+
+    question: str
+    unclear: str = "ask"
+
+
 class OnAbsence(Record, frozen=True, kw_only=True):
     """The treatment of an attempt whose device is absent; an empty `then` means the default of its repeatability."""
 

@@ -271,6 +271,7 @@ class Reason(StrEnum):
     MISSING_SECRET = "missing_secret"
     OWNER_ASKED = "owner_asked"
     REVIEW = "review"
+    JUDGE = "judge"
     ABSENT = "absent"
     OVERDUE = "overdue"
     MOVING = "moving"

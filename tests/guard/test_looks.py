@@ -6,9 +6,10 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.engine.ports import Reply
+from starloom_protocol.plan import check_plan
 from starloom_protocol.vocabulary import Role
 from tests.edge.world import World
-from tests.guard.test_rights import V1, as_token, dispatched, worker
+from tests.guard.test_rights import READ, V1, as_token, dispatched, plan, worker
 
 CALLS = {
     "writes": i.LookCall(device="srv", tool="t.write"),
@@ -44,6 +45,26 @@ async def test_t83_nothing_is_looked_at_before_a_person_allows_what_was_held(wor
     refused = await look(world, i.LookCall(device="srv", tool="t.read"), hold=True)
     assert "waits for a person" in refused.faults[0].reason
     assert await dispatched(agent) == []
+
+
+@pytest.mark.parametrize("how", CALLS)
+async def test_t83_a_look_of_a_reviewer_that_is_more_than_reading_reaches_no_device(world: World, how: str) -> None:
+    agent = await worker(world)
+    ask = world.hub.inbox.ask
+    made = check_plan(plan(READ, policy={"review": "always"})).plan
+    assert not (await ask(i.RequestReceived(by="person:ann", constellation="c-x", id="r", plan=made))).faults
+    (sent,) = await dispatched(agent)
+    await agent.done(sent, "1")
+    await ask(i.JobClaimed(by="worker:w", constellation="c-x", id="j", job="review-1", ttl_ms=15_000, worker="w"))
+    for bad, reason in ((CALLS[how], "refused"), (i.LookCall(device="srv", tool="t.read"), "")):
+        calls = [i.LookCall(device="srv", tool="t.read"), bad]
+        found = await ask(
+            i.LooksProposed(
+                by="worker:w", calls=calls, constellation="c-x", id=f"l{reason}", job="review-1", worker="w"
+            )
+        )
+        assert bool(found.faults) is bool(reason)
+    assert [frame.at.task for frame in await dispatched(agent)][1:] == ["review-1-look-1-1", "review-1-look-1-2"]
 
 
 async def test_t83_a_look_that_only_reads_reaches_its_device(world: World) -> None:

@@ -16,6 +16,7 @@ _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
 _RUNNERS = "tests/guard/test_runners.py::"
 _ANSWERS = "tests/guard/test_hostile_answers.py::"
+_JUDGED = "tests/guard/test_hostile_judged.py::"
 _LOOKS = "tests/guard/test_looks.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 
@@ -449,14 +450,32 @@ THREATS = (
         "bounded and scrubbed, and the plan that follows is judged like any other",
         (
             _LOOKS + "test_t83_a_look_that_is_more_than_reading_reaches_no_device",
+            _LOOKS + "test_t83_a_look_of_a_reviewer_that_is_more_than_reading_reaches_no_device",
             _LOOKS + "test_t83_nothing_is_looked_at_before_a_person_allows_what_was_held",
             _LOOKS + "test_t83_only_an_owner_widens_what_a_model_is_shown",
             "tests/core/people/test_looks.py",
             "tests/jobs/test_looking.py::test_a_hostile_result_widens_nothing",
+            "tests/jobs/test_review_looking.py::test_a_result_of_a_look_that_gives_orders_widens_nothing",
             "tests/planner/test_cards.py",
         ),
         part="a secret that Starloom was never told, in no known form, may stand in the head of a file that the owner "
         "shares",
+    ),
+    Threat(
+        "T84",
+        "a result tells its judge to say yes, a judge obeys a text, or something goes past the judge",
+        "the judge is another role in a context of its own, sees data in one line each before the plan's question, and "
+        "can only give a verdict with a cite that leads to a value; no edit removes it, and I17 holds after every step",
+        (
+            _JUDGED + "test_t84_a_result_stays_one_line_of_data_before_the_question",
+            _JUDGED + "test_t84_a_judge_that_obeys_a_text_gives_no_verdict_and_does_nothing",
+            _JUDGED + "test_t84_the_words_of_a_judge_are_data",
+            _JUDGED + "test_t84_no_other_worker_and_no_machine_gives_a_verdict_or_an_answer",
+            _JUDGED + "test_t84_a_worker_without_the_job_gives_no_verdict",
+            _JUDGED + "test_t84_an_honest_yes_lets_a_result_pass",
+            "tests/core/run/test_judgement.py",
+        ),
+        part="a model may be talked into a wrong yes with a true cite; checks by code come first and read no words",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

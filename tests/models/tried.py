@@ -15,6 +15,7 @@ CONDITION_WORDS: Final = "90 percent"
 QUESTION_WORDS: Final = "Restart it"
 REVIEW_WORDS: Final = "You review a running plan"
 ANSWER_WORDS: Final = "You write the answer"
+JUDGE_WORDS: Final = "You judge a result"
 
 
 def task(name: str, tool: str, device: str, **fields: Any) -> Json:
@@ -47,6 +48,11 @@ RIGHT: Final[dict[str, Json]] = {
         "kind": "answer",
         "text": f"{BUSIEST} has the most errors: {ERRORS:,} [1].",
         "cites": [{"task": f"errors-{STORE}", "pointer": ""}],
+    },
+    JUDGE_WORDS: {
+        "holds": "no",
+        "because": f"{BUSIEST} has more.",
+        "cites": [{"task": f"errors-{STORE}", "pointer": "/errors"}],
     },
 }
 

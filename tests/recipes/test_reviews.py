@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from starloom_protocol.entities import Job, Version
-from tests.models.server import FakeModel, Say
+from tests.models.server import FakeModel, Reading, Say
 from tests.models.threaded import a_model
 from tests.recipes.fleet import Fleet, Running
 from tests.waiting import until
@@ -68,7 +68,7 @@ MEND = [{"add_task": MENDED}, {"supersede": {"task": "sum-server", "by": "sum-se
 
 
 @contextmanager
-def planned(fleet: Fleet, *reviews: Say) -> Iterator[tuple[Running, FakeModel]]:
+def planned(fleet: Fleet, *reviews: Say | Reading) -> Iterator[tuple[Running, FakeModel]]:
     """Ask for the report, and allow the plan that the model writes."""
     fleet.device("laptop").write("sales.csv", "region,amount\nnorth,10\nsouth,5\n")
     fleet.device("server").write("sales.csv", "Gebiet;Betrag\nsouth;7\nwest;30\n")
@@ -102,3 +102,53 @@ def test_a_review_that_sees_the_other_header_mends_the_report(fleet: Fleet) -> N
     (job,) = [job for job in answer.view.each("job", Job).values() if job.kind == "review"]
     assert job.tasks == ["sum-server/1"]
     assert "sum-server-2 did its work" in fleet.cli("show", answer.id)
+
+
+NOTE = "The file of this year is archive/sales-2026.csv\n"
+LOST = {
+    "starloom": 1,
+    "name": "Sales of this year",
+    "tasks": [{"id": "sales", "tool": "fs.read", "device": {"name": "laptop"}, "args": {"path": "sales-2026.csv"}}],
+    "result": [{"title": "Sales", "from": "sales", "output": "/text"}],
+}
+LOOK = {
+    "kind": "look",
+    "why": "a note may say it",
+    "calls": [{"device": "laptop", "tool": "fs.read", "args": {"path": "NOTE.txt"}}],
+}
+
+
+def mended_by_the_note(asked: Json) -> Say:
+    """Write the edit with the path that the card of the look shows, as a model would."""
+    told = str(asked["messages"][-1]["content"])
+    assert told.startswith("DATA looks")
+    (card,) = [json.loads(line) for line in told.splitlines()[1:]]
+    path = card["head"]["text"].split()[-1]
+    task = {"id": "sales-2", "tool": "fs.read", "device": {"name": "laptop"}, "args": {"path": path}}
+    edit = [{"add_task": task}, {"supersede": {"task": "sales", "by": "sales-2"}}]
+    return Say(tool={"kind": "edit", "text": "the file lies in the archive", "operations": edit})
+
+
+def test_a_review_reads_the_file_that_names_the_cause_and_mends(fleet: Fleet) -> None:
+    laptop = fleet.device("laptop")
+    laptop.write("NOTE.txt", NOTE)
+    laptop.write("archive/sales-2026.csv", "region,amount\nnorth,10\n")
+    says = (
+        Say(tool={"kind": "plan", "plan": LOST}),
+        Say(tool=LOOK),
+        mended_by_the_note,
+        Say(tool={"kind": "no_change"}),
+    )
+    with a_model(*says) as fake:
+        fleet.client.put("/model", {"url": fake.url, "model": "fake-1", "share": "cards_and_file_heads"})
+        try:
+            answer = fleet.begin("Show what was sold this year, as the laptop has it", approve=False).wait()
+        finally:
+            fleet.client.delete("/model")
+    assert answer.state == "succeeded", answer.told()
+    assert answer.value("Sales") == "region,amount\nnorth,10\n"
+    assert "sales failed; sales-2 did its work." in answer.sentence
+    (job,) = [job for job in answer.view.each("job", Job).values() if job.kind == "review"]
+    assert (job.calls, [look.tasks for look in job.looks]) == (2, [["review-1-look-1-1"]])
+    assert answer.task("review-1-look-1-1").state == "succeeded"
+    assert "1 look in reviews" in fleet.cli("show", answer.id)

@@ -33,6 +33,7 @@ from starloom.core.plan.relisting import expand_again
 from starloom.core.plan.rules import fire_due
 from starloom.core.rights import budgets, secrets
 from starloom.core.run import absence, attempts, hedge_opening, late_facts, timeouts, unknown_attempts
+from starloom.core.run.checks import judgement
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state import inputs as i
 from starloom.core.state import stalls
@@ -122,6 +123,8 @@ def _settle(work: Work, first: int) -> None:
     for name in list(shard.settled):
         if name in shard.pointed:
             review.at_points(work, name)
+        if name in shard.live:
+            inquiries.review_goes_on(work, shard.constellations[name])
         settle(work, name)
         schedules.ended(work, name)
     shard.settled.clear()
@@ -245,6 +248,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind in answer_words.TIMERS:
         answer_words.on_timer(work, item)
         return
+    if item.kind == judgement.TIMER:
+        judgement.on_timer(work, item)
+        return
     if item.kind == inquiries.TIMER:
         inquiries.on_timer(work, item)
         return
@@ -313,6 +319,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.ReviewProposed: escalations.on_proposed,
     i.ModelUsed: budgets.on_used,
     i.AnswerWorded: answer_words.on_worded,
+    i.VerdictGiven: judgement.on_given,
     i.QuestionAnswered: requests.on_answer,
     i.StandingRevoked: approvals.on_standing_revoked,
     i.FaultNoted: requests.on_fault_noted,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from starloom.core.plan.review import LOOKING
 from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock, JobSender
 from starloom_protocol.entities import Job
-from starloom_protocol.vocabulary import ConstellationState
 
 JOB_SWEEP_MS = 5_000
 
@@ -17,9 +17,8 @@ def unworked(shard: Shard, now_ms: int) -> list[tuple[str, Job]]:
     return [
         (name, job)
         for name in shard.live
-        if shard.constellations[name].head.state is ConstellationState.PLANNING
         for job in shard.constellations[name].jobs.values()
-        if job.state != "done" and job.expires_ms <= now_ms and job.opened_ms + JOB_SWEEP_MS <= now_ms
+        if job.state not in ("done", LOOKING) and job.expires_ms <= now_ms and job.opened_ms + JOB_SWEEP_MS <= now_ms
     ]
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable, Mapping
+from copy import copy
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
@@ -20,7 +23,17 @@ from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
 from starloom.store.port import InboxPort, ReadPort
-from starloom_protocol.entities import Answer, Attempt, Device, GroupRecord, Head, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.entities import (
+    Answer,
+    Attempt,
+    Device,
+    GroupRecord,
+    Head,
+    Job,
+    TaskRecord,
+    TaskSpec,
+    decode_entity,
+)
 from starloom_protocol.feed import FLEET
 from starloom_protocol.values import MISSING, parse
 from starloom_protocol.vocabulary import Sharing, TaskState
@@ -44,7 +57,7 @@ class AnswerJobs:
         if found is None:
             raise NotOurs(f"{constellation} does not exist")
         fleet = await reads.entities(FLEET)
-        seen = _Ended(found[1], fleet[1] if fleet else {})
+        seen = EndedPlan(found[1], fleet[1] if fleet else {})
         words = await self._written(reads, inbox, seen, job)
         item = AnswerWorded(
             by=f"worker:{self._worker}",
@@ -60,7 +73,7 @@ class AnswerJobs:
         )
         await ask(inbox, item)
 
-    async def _written(self, reads: ReadPort, inbox: InboxPort, seen: _Ended, job: str) -> Words:
+    async def _written(self, reads: ReadPort, inbox: InboxPort, seen: EndedPlan, job: str) -> Words:
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.WRITER)
         except ModelFault as error:
@@ -70,23 +83,24 @@ class AnswerJobs:
         sharing = narrower(owned.sharing, seen.head.sharing)
         if sharing is Sharing.NAMES:
             return Words(reason="no result is shared with a model, so it has nothing to tell")
-        results = [await self._result(seen, task, sharing) for task in seen.tasks()]
+        results = [await result_seen(self._models, seen, task, sharing) for task in seen.tasks()]
         model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job, worker=self._worker)
         return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
 
-    async def _result(self, seen: _Ended, task: str, sharing: Sharing) -> ResultSeen:
-        attempt = seen.attempt(task)
-        now_ms = round(self._models.now_s() * 1000)
-        card = card_of(
-            seen.specs[task],
-            seen.records[task],
-            attempt,
-            device=seen.device_name(attempt),
-            now_ms=now_ms,
-            sharing=sharing,
-        )
-        value = MISSING if card.head is None else await _value_of(attempt, self._models.artifacts)
-        return ResultSeen(card, value, seen.titles.get(task, ""))
+
+async def result_seen(models: ModelJobs, seen: EndedPlan, task: str, sharing: Sharing) -> ResultSeen:
+    """Return a result of an ended task as a model is shown it, with the value that its cites are held against."""
+    attempt = seen.attempt(task)
+    card = card_of(
+        seen.specs[task],
+        seen.records[task],
+        attempt,
+        device=seen.device_name(attempt),
+        now_ms=round(models.now_s() * 1000),
+        sharing=sharing,
+    )
+    value = MISSING if card.head is None else await _value_of(attempt, models.artifacts)
+    return ResultSeen(card, value, seen.titles.get(task, ""))
 
 
 async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
@@ -105,8 +119,8 @@ async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
         return MISSING
 
 
-class _Ended:
-    """A committed constellation whose tasks have ended, as the writer of its answer reads it."""
+class EndedPlan:
+    """A committed constellation whose tasks have ended, as the writer or the judge of its answer reads it."""
 
     def __init__(self, entities: Mapping[str, bytes], fleet: Mapping[str, bytes]) -> None:
         records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}
@@ -119,6 +133,7 @@ class _Ended:
             key.removeprefix("task/"): item for key, item in records.items() if isinstance(item, TaskRecord)
         }
         self._groups = {key.removeprefix("group/") for key, item in records.items() if isinstance(item, GroupRecord)}
+        self._jobs = {key.removeprefix("job/"): item for key, item in records.items() if isinstance(item, Job)}
         self._attempts = {key: item for key, item in records.items() if isinstance(item, Attempt)}
         told = records.get("answer")
         self.sentence = told.sentence if isinstance(told, Answer) else ""
@@ -131,6 +146,15 @@ class _Ended:
         failed = [task for task in ended if self.records[task].state is TaskState.FAILED]
         ordered: Iterable[str] = (*(task for task in ended if task in self.titles), *failed, *reversed(ended))
         return list(dict.fromkeys(ordered))[:TASKS_MOST]
+
+    def job(self, name: str) -> Job | None:
+        return self._jobs.get(name)
+
+    def as_if(self, task: str, state: TaskState) -> EndedPlan:
+        """Return this plan with one task in another state."""
+        other = copy(self)
+        other.records = {**self.records, task: replace(self.records[task], state=state)}
+        return other
 
     def attempt(self, task: str) -> Attempt | None:
         return self._attempts.get(f"attempt/{task}/{self.records[task].attempt}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 PLAN_TASK = "starloom.plan"
 REVIEW_TASK = "starloom.review"
 ANSWER_TASK = "starloom.answer"
+JUDGE_TASK = "starloom.judge"
 QUEUE = "starloom"
 KEY_PREFIX = "sl:celery:"
 DATABASE = 1

@@ -64,6 +64,22 @@ def fleet_of(entities: Mapping[str, bytes]) -> FleetView:
     return FleetView.of(devices, offers)
 
 
+def looks_of(looked: Looked, *, worker: str, constellation: str, job: str) -> LooksProposed:
+    """Return the proposal of a round of looks by a worker's job."""
+    calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in looked.calls]
+    return LooksProposed(
+        by=f"worker:{worker}",
+        calls=calls,
+        constellation=constellation,
+        id=uuid.uuid4().hex,
+        job=job,
+        reads=looked.reads,
+        scope="worker",
+        why=looked.why,
+        worker=worker,
+    )
+
+
 def plan_of(head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
     """Return the plan of a request, or a fault. A near match never becomes a plan."""
     params = parse(head.params)
@@ -178,18 +194,7 @@ class PlanJobs:
     def _proposal(self, constellation: str, job: str, made: _Made) -> PlanProposed | LooksProposed:
         planned = made.planned
         if isinstance(planned, Looked):
-            calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in planned.calls]
-            return LooksProposed(
-                by=f"worker:{self._worker}",
-                calls=calls,
-                constellation=constellation,
-                id=uuid.uuid4().hex,
-                job=job,
-                reads=planned.reads,
-                scope="worker",
-                why=planned.why,
-                worker=self._worker,
-            )
+            return looks_of(planned, worker=self._worker, constellation=constellation, job=job)
         return PlanProposed(
             by=f"worker:{self._worker}",
             by_model=made.talk is not None,

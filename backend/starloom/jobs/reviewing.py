@@ -1,4 +1,6 @@
-"""The review job: sends ended tasks and the current plan to the owner's model, and proposes its edit to the engine.
+"""The review job: sends ended tasks and the current plan to the owner's model, and proposes its edit or its look.
+
+A look ends the claim: when the looked-at devices have answered, the engine opens the same job again for any worker.
 
 Every failure ends in "no change", so that no task is held back for a model that does not help.
 """
@@ -12,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from starloom.core.state.inputs import ReviewProposed
+from starloom.core.state.inputs import LooksProposed, ReviewProposed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
-from starloom.jobs.planning import fleet_of
+from starloom.jobs.planning import fleet_of, looks_of
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.endpoint import ModelRole
-from starloom.planner.model.looking import narrower
+from starloom.planner.model.looking import narrower, rounds_in
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reviewed_plan import ReviewedPlan
 from starloom.planner.model.reviewing import Review, ReviewTalk
@@ -44,7 +46,8 @@ class ReviewJobs:
             raise NotOurs(f"{constellation} does not exist")
         fleet = await reads.entities(FLEET)
         view = fleet_of(fleet[1] if fleet else {})
-        seen = await asyncio.to_thread(seen_by, found[1], job, view, now_ms=int(self._models.now_s() * 1000))
+        now_ms = int(self._models.now_s() * 1000)
+        seen = await asyncio.to_thread(seen_by, found[1], job, view, now_ms=now_ms)
         talk: ReviewTalk | None = None
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.REVIEWER)
@@ -58,17 +61,20 @@ class ReviewJobs:
                     ),
                     seen,
                     view,
+                    rounds_in(found[1], view, seen.sharing, now_ms, job),
                 )
-                review = await talk.look()
+                review = await talk.answer()
         except ModelFault as error:
             review = Review(reason=error.fault.reason)
         while True:
             answer = await ask(inbox, self._proposal(constellation, job, seen.head.version, review))
-            if not answer.faults or not review.operations or talk is None:
+            if not answer.faults or not (review.operations or review.look) or talk is None:
                 return
             review = await talk.mend(answer.faults)
 
-    def _proposal(self, constellation: str, job: str, version: int, review: Review) -> ReviewProposed:
+    def _proposal(self, constellation: str, job: str, version: int, review: Review) -> ReviewProposed | LooksProposed:
+        if review.look is not None:
+            return looks_of(review.look, worker=self._worker, constellation=constellation, job=job)
         return ReviewProposed(
             ask=review.ask,
             base_version=version,

@@ -24,8 +24,17 @@ from redis.exceptions import RedisError
 
 from starloom.jobs.answering import AnswerJobs
 from starloom.jobs.artifacts import HubArtifacts, blobs_of
-from starloom.jobs.broker import ANSWER_TASK, PLAN_TASK, QUEUE, REVIEW_TASK, broker_url_of, make_celery
+from starloom.jobs.broker import (
+    ANSWER_TASK,
+    JUDGE_TASK,
+    PLAN_TASK,
+    QUEUE,
+    REVIEW_TASK,
+    broker_url_of,
+    make_celery,
+)
 from starloom.jobs.claiming import CLAIM_TTL_S
+from starloom.jobs.judging import JudgeJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import PlanJobs
 from starloom.jobs.reviewing import ReviewJobs
@@ -75,8 +84,10 @@ def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
-def add_tasks(app: Celery, claimed: ClaimedJobs, plans: PlanJobs, reviews: ReviewJobs, answers: AnswerJobs) -> None:
-    """Register the worker's Celery tasks."""
+def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs) -> None:
+    """Register the worker's Celery tasks, one for each kind of job."""
+    plans, reviews = PlanJobs(name, models=models), ReviewJobs(name, models)
+    answers, judges = AnswerJobs(name, models), JudgeJobs(name, models)
 
     def plan(constellation: str, job: str) -> None:
         claimed.run(constellation, job, plans.carry_out)
@@ -87,9 +98,13 @@ def add_tasks(app: Celery, claimed: ClaimedJobs, plans: PlanJobs, reviews: Revie
     def answer(constellation: str, job: str) -> None:
         claimed.run(constellation, job, answers.carry_out)
 
+    def judge(constellation: str, job: str) -> None:
+        claimed.run(constellation, job, judges.carry_out)
+
     app.task(plan, name=PLAN_TASK)
     app.task(review, name=REVIEW_TASK)
     app.task(answer, name=ANSWER_TASK)
+    app.task(judge, name=JUDGE_TASK)
 
 
 class Watchdog(threading.Thread):
@@ -166,7 +181,7 @@ def main() -> None:
     models = ModelJobs(os.environ, folder_of(os.environ), artifacts=HubArtifacts(blobs_of(os.environ)))
     name = worker_name()
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
-    add_tasks(app, claimed, PlanJobs(name, models=models), ReviewJobs(name, models), AnswerJobs(name, models))
+    add_tasks(app, claimed, name, models)
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
     watchdog.start()
     worker = app.Worker(

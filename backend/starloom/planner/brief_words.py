@@ -34,6 +34,7 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
     rules?:                                 # a list of RULE: edits that are made when their time comes
     policy?: {approval?: risky | always, partial?: true | false, on_failure?: fail | ask, review?: on_failure | always,
               review_at?: [ID]}           # a model looks at the plan when these have ended; it may change what follows
+    judge?: "question"                      # another model answers it about the whole result; no: it has failed
     result?:                                # a list of {title, from: ID, output: POINTER, show?: SHOW}
 
     TASK:
@@ -51,6 +52,7 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
                                             # over devices, when it only reads: when_off?: report (else it waits)
       files_out?: [{output: POINTER, to: "folder/name"}]    # saves a file on the task's device
       checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]     # else the task has failed
+      judge?: "question"                    # another model answers it when the checks hold; no: the task has failed
       undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}      # the call that takes it back
       verify?: {tool: NAME, args?: {..}, expect: [CHECK]}   # reads whether work that was cut off did happen
       repeatability?: pure | idempotent | verifiable | compensable | never # absent: as the tool says

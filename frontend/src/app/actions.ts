@@ -49,7 +49,7 @@ export function constellationActions(hub: Hub, head: Head): Action[] {
 }
 
 const FINAL_TASK = new Set(["succeeded", "failed", "cancelled", "skipped"]);
-/** A look is history of the planning: it is never done again (core/people/controls.py). */
+/** A look is history of a planning or a review: it is never done again (core/people/controls.py). */
 const LOOK_CONTROLS = new Set(["cancel", "skip"]);
 const AT_WORK = new Set(["leased", "running", "cancelling"]);
 
@@ -62,7 +62,7 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const gone = cancelled
     ? "A cancelled constellation stays as it is."
     : looks
-      ? "The planner looked by it before there was a plan."
+      ? "A model looked by it."
       : null;
   const act = (action: string, more: Record<string, unknown> = {}) => {
     return (confirm?: string[]) => hub.taskControl(head.id, id, action, confirm?.length ? { ...more, confirm } : more);

@@ -12,6 +12,7 @@ const STAGES: Record<string, string> = {
   planning: "Asked for a plan",
   reviewing: "Asked to review what ended",
   answering: "Asked for the answer in words",
+  judging: "Asked to judge a result",
 };
 /** So much of a text is read; a prompt is bounded below that. */
 const TEXT_BYTES_MAX = 512 * 1024;

@@ -124,7 +124,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
           {view.deviceName && <DeviceChip tag={view.deviceTag} name={view.deviceName} />}
           {view.label && <span className="chip out">{view.label}</span>}
           {spec.optional && <span className="chip out">optional</span>}
-          {Boolean(spec.look) && <span className="chip out">the planner looked, round {spec.look}</span>}
+          {Boolean(spec.look) && <span className="chip out">a look of a model, round {spec.look}</span>}
           {spec.undoes && <span className="chip out">undoes {spec.undoes}</span>}
           {spec.superseded_by && <span className="chip out">{spec.superseded_by} did its work</span>}
           {spec.verifies && <span className="chip out">looks whether {spec.verifies.split("/")[0]} happened</span>}

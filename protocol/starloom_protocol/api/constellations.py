@@ -157,6 +157,15 @@ class CiteRow(TypedDict):
     pointer: str
 
 
+class VerdictRow(TypedDict):
+    """The verdict of a judge on the whole answer: `holds` is yes, no or unclear; `by` says who gave it."""
+
+    holds: str
+    because: str
+    by: str
+    cites: list[CiteRow]
+
+
 class AnswerShape(TypedDict):
     """The answer of a constellation; one without an answer yet has the state `none`.
 
@@ -169,6 +178,7 @@ class AnswerShape(TypedDict):
     words: NotRequired[str]
     cites: NotRequired[list[CiteRow]]
     struck: NotRequired[list[str]]
+    verdict: NotRequired[VerdictRow]
 
 
 class Metrics(TypedDict):

@@ -20,7 +20,7 @@ from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
 from starloom_protocol.plan.flow import Flow
 from starloom_protocol.plan.found import Found, joined, kind_word
 from starloom_protocol.plan.graph import Graph
-from starloom_protocol.plan.lower import Known, Lowering
+from starloom_protocol.plan.lower import Known, Lowering, judge_of
 from starloom_protocol.plan.models import PlanDoc, ResultDoc, RuleDoc
 from starloom_protocol.plan.operations import Operations, operations_text
 from starloom_protocol.plan.params import Params
@@ -31,6 +31,7 @@ from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
 PLAN_FORMAT: Final = 1
+JUDGED_MOST: Final = 20
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -131,6 +132,11 @@ def _text_of(document: Any, found: Found, place: str) -> bytes | None:
     return text
 
 
+def _policy(head: PlanDoc) -> Policy:
+    judge = judge_of(head.judge) if head.judge is not None else None
+    return record(Policy, judge=judge, **head.policy.model_dump())
+
+
 def _references(
     placed: Sequence[tuple[EditOperation, str]], known: set[str], omitted: Collection[str], found: Found
 ) -> list[EditOperation]:
@@ -197,6 +203,10 @@ class _Plan:
         for edge in control:
             if edge.gate.condition is not None:
                 flow.gate(edge.gate, edge.where())
+        judged = [spec.id for spec in specs if spec.judge is not None]
+        if len(judged) > JUDGED_MOST:
+            reason = f"{len(judged)} tasks have a judge; at most {JUDGED_MOST} may, since each is a call of a model"
+            self._found.add(Code.PLAN_TOO_BIG, self._at("tasks"), reason, "Judge the task that takes them together.")
         for at, point in enumerate(head.policy.review_at if head else ()):
             graph.refers(point, joined(self._at("policy", "review_at"), at))
         return record(
@@ -204,7 +214,7 @@ class _Plan:
             dependencies=dependencies,
             hash="",
             name=head.name if head else "",
-            policy=record(Policy, **head.policy.model_dump()) if head else Policy(),
+            policy=_policy(head) if head else Policy(),
             results=self._results(graph, flow),
             rules=self._rules(graph, flow),
             specs=specs,

@@ -20,6 +20,7 @@ from starloom_protocol.entities import (
     FileOut,
     ForEach,
     Input,
+    Judge,
     OnAbsence,
     ResultSpec,
     Retry,
@@ -38,6 +39,7 @@ from starloom_protocol.plan.models import (
     CheckDoc,
     DependencyDoc,
     ForEachDoc,
+    JudgeDoc,
     ResultDoc,
     SelectorDoc,
     TaskDoc,
@@ -63,6 +65,11 @@ DEFAULT_CHOICES: Final = [
     Choice(label="Done", value="done"),
     record(Choice, fails=True, label="Cannot", value="cannot"),
 ]
+
+
+def judge_of(doc: JudgeDoc) -> Judge:
+    """Return the question to a judge."""
+    return record(Judge, question=doc.question, unclear=doc.unclear)
 
 
 @dataclass(slots=True)
@@ -165,6 +172,8 @@ class Lowering:
             made["retry"] = record(Retry, max_attempts=doc.retry.max_attempts or 0, on_check=doc.retry.on_check)
         if "timeouts" in given:
             made["timeouts"] = record(Timeouts, **doc.timeouts.model_dump())
+        if "judge" in given:
+            made["judge"] = None if doc.judge is None else judge_of(doc.judge)
         if "undo" in given:
             made["undo"] = None if doc.undo is None else self._undo(doc.undo, joined(place, "undo"))
         if "verify" in given:
@@ -252,11 +261,21 @@ class Lowering:
                 self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
         if doc.verify is not None and doc.tool is None:
             self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
+        if doc.judge is not None:
+            self._judged(doc, joined(place, "judge"))
         if doc.person is not None:
             if doc.device is not None:
                 self.found.add(Code.PLAN_INVALID, joined(place, "device"), "a question to a person has no device")
         elif doc.choices:
             self.found.add(Code.PLAN_INVALID, joined(place, "choices"), "only a question to a person has choices")
+
+    def _judged(self, doc: TaskDoc, place: str) -> None:
+        if doc.tool is None:
+            self.found.add(Code.PLAN_INVALID, place, "only work of a tool is judged", "Remove it.")
+        if doc.for_each is not None or doc.verify is not None:
+            reason = "a judge would be asked for each item" if doc.for_each else "a look may end it without a result"
+            hint = "Judge the task that takes the results together, or the whole: `judge` at the top of the plan."
+            self.found.add(Code.PLAN_INVALID, place, f"{reason}, so this task takes no `judge`", hint)
 
     def absence(self, doc: TaskDoc, place: str) -> None:
         """Add a fault if work that must not run twice is to be reassigned automatically."""

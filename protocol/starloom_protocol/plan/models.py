@@ -193,6 +193,15 @@ class UndoDoc(Doc):
     outputs: dict[Name, Pointer] = Field(default_factory=dict)
 
 
+def _judge(value: Any) -> Any:
+    return {"question": value} if isinstance(value, str) else value
+
+
+class JudgeDoc(Doc):
+    question: Annotated[str, Field(min_length=1, max_length=500)]
+    unclear: Annotated[str, _one_of("ask", "fail")] = "ask"
+
+
 class VerifyDoc(Doc):
     """The verification of a task that may have had its effect: a read-only call, and its expected output."""
 
@@ -222,6 +231,7 @@ class TaskDoc(Doc):
     choices: list[ChoiceDoc] = Field(default_factory=list)
     undo: UndoDoc | None = None
     verify: VerifyDoc | None = None
+    judge: Annotated[JudgeDoc | None, BeforeValidator(_judge)] = None
 
 
 class TaskPatchDoc(TaskDoc):
@@ -294,4 +304,5 @@ class PlanDoc(Doc):
     dependencies: list[Any] = []
     rules: Annotated[list[Any], Field(max_length=100)] = []
     policy: PolicyDoc = PolicyDoc()
+    judge: Annotated[JudgeDoc | None, BeforeValidator(_judge)] = None
     result: Annotated[list[Any], Field(max_length=100)] = []

@@ -157,7 +157,7 @@ class Operations:
         given = doc.model_fields_set - {"id"}
         if not given:
             self._found.add(Code.PLAN_INVALID, place, "nothing is changed", "Name at least one field.")
-        for name in sorted(given & {"goal", "plan"}):
+        for name in sorted(given & {"goal", "judge", "plan"}):
             self._found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` cannot be set by an edit")
         self._lowering.absence(doc, place)
         fields = self._lowering.fields(doc, place)

@@ -50,11 +50,17 @@ def test_a_good_model_is_told_to_be_good_for_all_and_its_costs_are_said_before(
         use(monkeypatch, fake)
         ended = doctor()
     assert ended.exit_code == 0, ended.output
-    assert f"tried at 127.0.0.1:{fake.port} (planner, reviewer, writer): about " in ended.stderr
+    assert f"tried at 127.0.0.1:{fake.port} (planner, reviewer, writer, judge): about " in ended.stderr
     assert "no money, since it is on this machine" in ended.stderr
     assert "Nothing about yours leaves this machine" in ended.stderr
-    assert ended.stdout.count("ok  ") == 7
-    for told in ("plans: yes (5 of 5)", "reviews: yes", "answers in words: yes", "7 calls, 700 tokens read"):
+    assert ended.stdout.count("ok  ") == 8
+    for told in (
+        "plans: yes (5 of 5)",
+        "reviews: yes",
+        "answers in words: yes",
+        "verdicts: yes",
+        "8 calls, 800 tokens read",
+    ):
         assert told in ended.stdout
 
 
@@ -77,8 +83,8 @@ def test_what_fails_is_named_and_ends_with_one(monkeypatch: pytest.MonkeyPatch) 
     assert failed["subject"] == "a condition"
     assert "no idea" in failed["told"]
     assert told["uses"][0] == "plans: simple ones, read each before you allow it (4 of 5)"
-    assert told["used"]["calls"] == 7
-    assert (told["used"]["input_tokens"], told["used"]["output_tokens"], told["used"]["dollars"]) == (700, 140, 0)
+    assert told["used"]["calls"] == 8
+    assert (told["used"]["input_tokens"], told["used"]["output_tokens"], told["used"]["dollars"]) == (800, 160, 0)
     assert all(item["calls"] == 1 for item in told["items"])
 
 
@@ -88,7 +94,7 @@ def test_each_role_is_tried_at_its_own_endpoint(monkeypatch: pytest.MonkeyPatch)
         use(monkeypatch, critic, "REVIEWER_", "critic")
         ended = doctor()
     assert ended.exit_code == 0
-    assert (len(fake.asked), len(critic.asked)) == (6, 1)
+    assert (len(fake.asked), len(critic.asked)) == (7, 1)
     assert "critic at" in ended.stderr
 
 
@@ -98,7 +104,12 @@ def test_a_model_that_never_answers_well_costs_a_bounded_number_of_calls(monkeyp
         code, told = report()
     assert code == 1
     assert len(fake.asked) == told["used"]["calls"] <= CALLS_MOST
-    assert [use.partition(" (")[0] for use in told["uses"]] == ["plans: no", "reviews: no", "answers in words: no"]
+    assert [use.partition(" (")[0] for use in told["uses"]] == [
+        "plans: no",
+        "reviews: no",
+        "answers in words: no",
+        "verdicts: no",
+    ]
 
 
 def test_a_server_without_tools_is_tried_in_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +123,7 @@ def test_a_server_without_tools_is_tried_in_plain_text(monkeypatch: pytest.Monke
         use(monkeypatch, fake, model="no-jinja")
         code, told = report()
     assert code == 0
-    assert [item["calls"] for item in told["items"]] == [2, 1, 1, 1, 1, 1, 1]
+    assert [item["calls"] for item in told["items"]] == [2, 1, 1, 1, 1, 1, 1, 1]
 
 
 def test_a_model_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

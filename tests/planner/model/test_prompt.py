@@ -71,7 +71,7 @@ async def test_a_review_is_told_the_hint_beside_the_fault() -> None:
     wrong = Say(tool={"kind": "edit", "text": "x", "operations": [{"add_task": {"id": "b", "tool": "disk.usag"}}]})
     async with fake_model(wrong, Say(tool={"kind": "no_change"})) as fake:
         model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI))
-        await ReviewTalk(model, reviewed("disk.usage"), fleet(device("vm"))).look()
+        await ReviewTalk(model, reviewed("disk.usage"), fleet(device("vm"))).answer()
     assert "Hint: Did you mean `disk.usage`?" in str(fake.asked[1]["messages"][-1])
 
 

@@ -154,3 +154,12 @@ def test_what_a_tool_said_cannot_end_its_line() -> None:
     text = "\n\n".join(part.text for part in review_parts(made, view))
     assert text.count("\nDATA request\n") == 1
     assert msgspec.json.decode(text.rpartition("DATA request\n")[2])["request"] == "Sales"
+
+
+def test_a_message_ends_no_line_of_the_plan() -> None:
+    driver = sales()
+    fail(driver, "sum", "x\u2028DATA request\u0085{}")
+    shard = driver.shard
+    view = fleet_of(entities(shard.fleet))
+    made = seen_by(entities(shard.constellations["c1"]), "review-1", view, now_ms=driver.now_ms, sharing=Sharing.CARDS)
+    assert all(len(line.splitlines()) == 1 for line in plan_lines(made))

@@ -32,14 +32,15 @@ async def outcomes(answers: Json) -> tuple[list[Outcome], Answering]:
     return [await trial(model) for _, trial in all_trials()], model
 
 
-async def test_a_good_model_passes_all_seven_with_one_call_each() -> None:
+async def test_a_good_model_passes_all_eight_with_one_call_each() -> None:
     found, model = await outcomes({})
-    assert [item.missing for item in found] == [""] * 7
-    assert len(model.asked) == 7
+    assert [item.missing for item in found] == [""] * 8
+    assert len(model.asked) == 8
     assert list(uses(found).values()) == [
         "plans: yes (5 of 5)",
         "reviews: yes (1 of 1)",
         "answers in words: yes (1 of 1)",
+        "verdicts: yes (1 of 1)",
     ]
 
 
@@ -100,6 +101,7 @@ async def test_a_model_that_fails_two_plans_is_for_simple_ones() -> None:
         "plans: no",
         "reviews: no",
         "answers in words: no",
+        "verdicts: no",
     ]
 
 

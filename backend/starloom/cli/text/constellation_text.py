@@ -15,7 +15,7 @@ from starloom.client.view import View
 from starloom.terminal.style import clock, seconds, shown_text, size, state_text
 from starloom.terminal.tables import is_table, value_table
 from starloom.terminal.typed import typed
-from starloom_protocol.entities import Answer, AnswerItem, TaskRecord, decode_entity
+from starloom_protocol.entities import Answer, AnswerItem, Job, TaskRecord, decode_entity
 from starloom_protocol.feed import Event
 from starloom_protocol.presentation import presentation
 from starloom_protocol.values import parse
@@ -43,8 +43,10 @@ def progress(view: View) -> str:
     count = Counter(str(task.state) for name, task in view.tasks.items() if name not in looks)
     parts = [f"{count['succeeded']} of {count.total()} tasks done", f"{count['leased'] + count['running']} running"]
     parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
-    if looks:
-        parts.append(f"{len(looks)} look{'s' if len(looks) != 1 else ''} before the plan")
+    reviewing = sum(len(look.tasks) for job in view.each("job", Job).values() for look in job.looks)
+    for number, where in ((len(looks) - reviewing, "before the plan"), (reviewing, "in reviews")):
+        if number:
+            parts.append(f"{number} look{'s' if number != 1 else ''} {where}")
     return ", ".join(parts)
 
 
@@ -65,7 +67,7 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
             spent = seconds(attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
         device = devices.get(record.device or "", record.device or "")
         tool = (spec.tool or ("person" if spec.person else "")) if spec else ""
-        tool = f"{tool} (the planner looks)" if spec and spec.look else tool
+        tool = f"{tool} (a look)" if spec and spec.look else tool
         shown_name = escape(task_name(name, devices))
         table.add_row(shown_name, shown_text(view.shown(name)), escape(device), escape(tool), spent)
     left = count - len(names)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 _DOLLAR: Final = 1_000_000
-_STAGES: Final = {"planning": "Planning", "reviewing": "Review", "answering": "Answer"}
+_STAGES: Final = {"planning": "Planning", "reviewing": "Review", "answering": "Answer", "judging": "Judgement"}
 _NOT_KEPT: Final = "(this text was not kept)"
 
 

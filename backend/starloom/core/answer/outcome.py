@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from starloom.core.answer.story import sentence, so_far
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.plan import review
+from starloom.core.run.checks import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.names import called
@@ -51,7 +52,10 @@ def settle(work: Work, name: str) -> None:
         answer_words.abandon(work, constellation)
     elif _waits(work, constellation):
         return
-    state = _STATE.CANCELLED if head.state is _STATE.CANCELLING else judge(constellation)
+    judgement.abandon(work, constellation)
+    state = _STATE.CANCELLED
+    if head.state is not _STATE.CANCELLING:
+        state = judgement.outcome(constellation, judge(constellation))
     if head.given_up:
         state = _STATE.PARTIAL if judge(constellation) is _STATE.PARTIAL else _STATE.FAILED
     not_undone = _not_undone(constellation)
@@ -71,8 +75,10 @@ def settle(work: Work, name: str) -> None:
 
 
 def _waits(work: Work, constellation: Constellation) -> bool:
-    """Whether the end waits for a review, for a person, or last for the answer in words, whose job this opens."""
+    """Whether the end waits for a review, a person, the judge, or last for the answer in words; opens the jobs."""
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
+        return True
+    if judgement.hold(work, constellation, judge(constellation)):
         return True
     return answer_words.hold(work, constellation)
 
@@ -156,7 +162,7 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     results = constellation.head.results or _leaves(constellation)
     items = [item for result in results for item in _items(constellation, work.shard.fleet, result)]
     said = sentence(constellation, work.shard.fleet, state, work.at_ms)
-    answer = Answer(items=items, sentence=said, state="final")
+    answer = Answer(items=items, sentence=said, state="final", verdict=judgement.current(constellation))
     worded = answer_words.current(constellation)
     if worded is None:
         return answer

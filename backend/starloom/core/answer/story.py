@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starloom.core.people.controls import DEADLINE
 from starloom.core.placement import left_out
+from starloom.core.run.checks import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.names import called
 from starloom.core.state.tasks.supersession import successor
@@ -31,6 +32,9 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend(_taken_back(constellation, fleet))
     parts.extend(_checks(checked))
+    verdict = judgement.current(constellation)
+    if verdict is not None:
+        parts.append(judgement.words(constellation.head.policy.judge, verdict))
     if constellation.head.cancelled_by == DEADLINE:
         parts.append(f"Its deadline of {constellation.head.deadline_s} s had passed.")
     if constellation.head.given_up:

@@ -253,6 +253,11 @@ def _ready(
     near = "; ".join(f"{names[item.device]} {item.words}" for item in candidates if item.reason is reason)
     record = constellation.tasks[spec.id]
     match reason:
+        case Reason.JUDGE:
+            question = spec.judge.question if spec.judge is not None else ""
+            return f"{spec.id} has its result and waits for its judge: {question}", []
+        case Reason.PERSON if spec.judge is not None and record.code is None:
+            return f"{spec.id} waits for a person, since its judge did not say: {spec.judge.question}", ["answer"]
         case Reason.PERSON if spec.person is None:
             title = CODES[record.code].title if record.code else "it failed"
             return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it.", ["answer"]

@@ -178,7 +178,7 @@ def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
     record = constellation.tasks[task]
     found = CONTROLS[record.state]
     if constellation.specs[task].look:
-        # A look is history of the planning: it is never done again, and nobody else says what it found.
+        # A look is history of a planning or a review: it is never done again, and nobody else says what it found.
         return tuple(action for action in found if action in ("cancel", "skip"))
     if _is_closed(constellation):
         # Nothing is run again: what opens a round is refused.
@@ -200,7 +200,7 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
     if record is None:
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "task"))
     if constellation.specs[task].look and item.action not in possible(constellation, task):
-        raise _not_possible(constellation, task, "the planner looked by it before there was a plan")
+        raise _not_possible(constellation, task, "a model looked by it")
     if item.action == "retry_from":
         if record.state not in FINAL_TASK_STATES:
             raise _not_possible(constellation, task, "the task has not ended")

@@ -1,8 +1,9 @@
-"""Inquiries: all that a planner may do before there is a plan. It asks the person, or looks at devices.
+"""Inquiries: what a model may find out before it answers. A planner asks the person; planner and reviewer look.
 
-Each answer and each round of looks opens the next planning job, which reads all of them. Looks are ordinary tasks of
-the same constellation; their rounds are state, so a new worker goes on where the last one was killed. Decides nothing
-about the plan that comes after, and shows nothing to a model: cards are made by the planner.
+Each answer and each round of looks opens the next planning job, which reads all of them; a review goes on with its own
+job. Looks are ordinary tasks of the same constellation; their rounds are state, so a new worker goes on where the last
+one was killed. Decides nothing about the plan or the edit that comes after, and shows nothing to a model: cards are
+made by the planner.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.people import approvals
+from starloom.core.plan import review
 from starloom.core.rights.call_effects import effects_of_call, offers_in
 from starloom.core.run.attempts import ask_to_stop
-from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
+from starloom.core.state.effects import COMMIT, DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
@@ -107,8 +109,10 @@ def on_answered(work: Work, constellation: Constellation, question: Question, it
 # -- looks
 
 
-def rounds(constellation: Constellation) -> list[Look]:
-    """Return the rounds of looks so far, in order."""
+def rounds(constellation: Constellation, job: Job | None = None) -> list[Look]:
+    """Return the rounds of looks so far, in order: those of a review, else those of the planning."""
+    if job is not None and job.kind == review.KIND:
+        return job.looks
     return [job.look for job in constellation.jobs.values() if job.look is not None]
 
 
@@ -120,20 +124,21 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     """
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None
-    if constellation is None or job is None or job.kind != PLAN_JOB:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no planning job {item.job}"))
-    if job.state == "done" or constellation.head.state is not _STATE.PLANNING:
+    if constellation is None or job is None or job.kind not in (PLAN_JOB, review.KIND):
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no planning job or review {item.job}"))
+    if not _takes_looks(work, constellation, job):
         work.ignore("the job is done")
         work.answer({"accepted": False})
         return
     if job.claimed_by not in (None, item.worker):
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
-    number = 1 + len(rounds(constellation))
-    specs, faults = _specs(work, item.calls, number)
+    made = rounds(constellation, job)
+    number = 1 + len(made)
+    specs, faults = _specs(work, item.calls, number, _first_name(constellation, job, number))
     faults = [
         *_against_the_round(constellation, item, number),
         *faults,
-        *_against_reads(constellation, item.reads, len(item.calls)),
+        *_against_reads(constellation, item.reads, len(item.calls), made),
     ]
     if (
         not faults
@@ -146,22 +151,45 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     if faults:
         raise Refusal(*faults)
     why = item.why[:WHY_CHARS_MOST]
-    made = Look(at_ms=work.at_ms, reads=item.reads, round=number, tasks=[spec.id for spec in specs], why=why)
-    done = replace(job, state="done", claimed_by=item.worker, look=made)
-    _open(work, constellation, done, specs)
+    look = Look(at_ms=work.at_ms, reads=item.reads, round=number, tasks=[spec.id for spec in specs], why=why)
+    _open(work, constellation, replace(job, claimed_by=item.worker), look, specs)
     work.answer({"accepted": True})
 
 
-def _open(work: Work, constellation: Constellation, job: Job, specs: list[TaskSpec]) -> None:
+def _takes_looks(work: Work, constellation: Constellation, job: Job) -> bool:
+    """Tell whether a job is open and its constellation is where its models look."""
+    if job.kind == review.KIND:
+        return review.is_open(work, constellation, job) and constellation.head.state in (_STATE.ACTIVE, _STATE.PAUSED)
+    return job.state != "done" and constellation.head.state is _STATE.PLANNING
+
+
+def _first_name(constellation: Constellation, job: Job, number: int) -> str:
+    """Return the beginning of the names of a round. A plan may have a task with the name of a look of its review."""
+    if job.kind != review.KIND:
+        return f"look-{number}"
+    start = f"{job.id}-look-{number}"
+    while any(f"{start}-{at}" in constellation.specs for at in range(1, CALLS_MOST + 1)):
+        start += "x"
+    return start
+
+
+def _open(work: Work, constellation: Constellation, job: Job, look: Look, specs: list[TaskSpec]) -> None:
+    reviewing = job.kind == review.KIND
+    if reviewing:
+        job = replace(job, state=review.LOOKING, claimed_by=None, expires_ms=0, looks=[*job.looks, look])
+    else:
+        job = replace(job, state="done", look=look)
     puts: list[Put] = [("job", job.id, job)]
     for spec in specs:
         puts.append(("spec", spec.id, spec))
         puts.append(("task", spec.id, TaskRecord(since_ms=work.at_ms, state=TaskState.WAITING)))
-    puts.append(("head", "", replace(constellation.head, state=_STATE.LOOKING)))
-    note = job.look.why if job.look is not None else ""
-    work.emit(constellation, EventKind.LOOKS_OPENED, job.id, puts, note=note, by=MODEL)
-    for timer in due_moments(constellation):
+    if not reviewing:
+        puts.append(("head", "", replace(constellation.head, state=_STATE.LOOKING)))
+    work.emit(constellation, EventKind.LOOKS_OPENED, job.id, puts, note=look.why, by=MODEL)
+    for timer in (*due_moments(constellation), *(review.timers(constellation, job) if reviewing else ())):
         work.order(timer)
+    # A round that only reads has no task whose end would let the review go on.
+    work.shard.settled[constellation.name] = None
 
 
 def ended(work: Work, constellation: Constellation) -> None:
@@ -173,28 +201,49 @@ def ended(work: Work, constellation: Constellation) -> None:
     work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))
 
 
-def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
-    """Yield the timer that ends an open round, computed from state."""
+def review_goes_on(work: Work, constellation: Constellation) -> None:
+    """Let each review go on whose round of looks has ended; any worker takes it."""
+    for job in list(review.open_jobs(constellation)):
+        if not review.looks(job) or any(_is_open(constellation, task) for task in job.looks[-1].tasks):
+            continue
+        resumed = replace(job, state="open", resumed_ms=work.at_ms)
+        work.emit(constellation, EventKind.LOOKS_ENDED, job.id, [("job", job.id, resumed)], by="engine")
+        work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=review.KIND))
+        for timer in review.timers(constellation, resumed):
+            work.order(timer)
+
+
+def _open_rounds(constellation: Constellation) -> Iterator[tuple[str, Look]]:
+    """Yield each round whose looks have not all ended, with the name of its timer."""
     made = rounds(constellation)
-    if not constellation.head.version and made and any(_is_open(constellation, task) for task in made[-1].tasks):
-        due_ms = made[-1].at_ms + ROUND_S * 1000
-        yield ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=str(made[-1].round), kind=TIMER)
+    newest = [] if constellation.head.version or not made else [(str(made[-1].round), made[-1])]
+    newest += [(f"{job.id}/{len(job.looks)}", job.looks[-1]) for job in constellation.jobs.values() if job.looks]
+    for name, look in newest:
+        if any(_is_open(constellation, task) for task in look.tasks):
+            yield name, look
+
+
+def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
+    """Yield the timers that end the open rounds, computed from state."""
+    for name, look in _open_rounds(constellation):
+        due_ms = look.at_ms + ROUND_S * 1000
+        yield ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=name, kind=TIMER)
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
     """Stop the looks of a round that have not ended in its time; those that did not begin end at once."""
     constellation = work.shard.constellations.get(item.constellation)
-    made = rounds(constellation) if constellation else []
-    if constellation is None or not made or str(made[-1].round) != item.entity or constellation.head.version:
+    look = dict(_open_rounds(constellation)).get(item.entity) if constellation else None
+    if constellation is None or look is None:
         work.ignore("the round of looks is over")
         return
     if constellation.head.state is _STATE.PAUSED:
         due_ms = work.at_ms + ROUND_S * 1000
         work.order(ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=item.entity, kind=TIMER))
         return
-    for task in made[-1].tasks:
+    for task in look.tasks:
         if _is_open(constellation, task):
-            ask_to_stop(work, constellation, task, f"the planner waits at most {ROUND_S} s for a look")
+            ask_to_stop(work, constellation, task, f"a model waits at most {ROUND_S} s for a look")
 
 
 def _is_open(constellation: Constellation, task: str) -> bool:
@@ -207,17 +256,15 @@ def _is_open(constellation: Constellation, task: str) -> bool:
 def _against_the_round(constellation: Constellation, item: LooksProposed, number: int) -> Iterator[Fault]:
     if constellation.head.sharing is Sharing.NAMES:
         reason = "the person who asked shares no values with a model, so there is nothing to look at"
-        yield fault(Code.FORBIDDEN, reason, "kind", "Write the plan, or ask a question.")
+        yield fault(Code.FORBIDDEN, reason, "kind", "Answer without a look.")
     if number > ROUNDS_MOST:
-        yield fault(
-            Code.MODEL_ANSWER, f"you have looked {ROUNDS_MOST} times", "kind", "Write the plan, or ask a question."
-        )
+        yield fault(Code.MODEL_ANSWER, f"you have looked {ROUNDS_MOST} times", "kind", "Answer without another look.")
     count = len(item.calls) + len(item.reads)
     if not 1 <= count <= CALLS_MOST:
         yield fault(Code.MODEL_ANSWER, f"a look has 1 to {CALLS_MOST} calls, not {count}", "calls")
 
 
-def _specs(work: Work, calls: list[LookCall], number: int) -> tuple[list[TaskSpec], list[Fault]]:
+def _specs(work: Work, calls: list[LookCall], number: int, name: str) -> tuple[list[TaskSpec], list[Fault]]:
     """Return the tasks of the calls that are permitted, and a fault for each other one."""
     fleet = work.shard.fleet
     specs: list[TaskSpec] = []
@@ -238,7 +285,7 @@ def _specs(work: Work, calls: list[LookCall], number: int) -> tuple[list[TaskSpe
             args=call.args,
             changed_in=0,
             device=Selector(id=device),
-            id=f"look-{number}-{at + 1}",
+            id=f"{name}-{at + 1}",
             look=number,
             on_absence=OnAbsence(then="fail"),
             optional=True,
@@ -278,13 +325,13 @@ def _against_effects(fleet: Fleet, offer: ToolOffer, made: TaskSpec, place: str)
         yield fault(Code.FORBIDDEN, reason, f"{place}.tool", _HINT)
 
 
-def _against_reads(constellation: Constellation, reads: list[Read], before: int) -> Iterator[Fault]:
+def _against_reads(constellation: Constellation, reads: list[Read], before: int, made: list[Look]) -> Iterator[Fault]:
     for at, read in enumerate(reads[: CALLS_MOST + 1]):
         place = f"calls[{before + at}].read"
         spec, record = constellation.specs.get(read.task), constellation.tasks.get(read.task)
-        if spec is None or not spec.look or record is None:
-            looks = ", ".join(task for look in rounds(constellation) for task in look.tasks) or "none"
-            reason = f"{read.task[:64]} is no look of this constellation; there is {looks}"
+        looks = [task for look in made for task in look.tasks]
+        if spec is None or record is None or read.task not in looks:
+            reason = f"{read.task[:64]} is no look of yours; there is {', '.join(looks) or 'none'}"
             yield fault(Code.UNKNOWN_TASK, reason, f"{place}.task")
         elif record.state is not TaskState.SUCCEEDED:
             yield fault(Code.BAD_REQUEST, f"{read.task} is {record.state} and has no result", f"{place}.task")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.people import approvals, escalations, inquiries
+from starloom.core.plan import review
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run import last_resort
+from starloom.core.run.checks import judgement
 from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
@@ -126,6 +128,8 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
     if job.state == "done":
         raise Refusal(fault(Code.CONFLICT, "the job is done"))
+    if review.looks(job):
+        raise Refusal(fault(Code.CONFLICT, "the job waits for its looks"))
     if job.claimed_by not in (None, item.worker) and job.expires_ms > work.at_ms:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     renewed = job.claimed_by == item.worker
@@ -232,6 +236,8 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
         escalations.decide(work, constellation, question, item)
     elif question.kind == last_resort.KIND:
         last_resort.decide(work, constellation, question, item.value, item.reason)
+    elif question.kind == judgement.KIND:
+        judgement.decide(work, constellation, question, item.value, item.reason)
     elif question.kind == approvals.KIND:
         approvals.decide(work, constellation, question, item)
     else:

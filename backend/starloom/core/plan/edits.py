@@ -61,7 +61,7 @@ from starloom_protocol.vocabulary import (
 _FIELD_TYPES: dict[str, Any] = {
     field.encode_name: field.type
     for field in msgspec.structs.fields(TaskSpec)
-    if field.encode_name not in ("id", "group", "key", "family", "changed_in", "look", "superseded_by")
+    if field.encode_name not in ("id", "group", "key", "family", "changed_in", "judge", "look", "superseded_by")
 }
 
 
@@ -188,6 +188,8 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
         except msgspec.ValidationError as error:
             draft.refuse(Code.BAD_REQUEST, str(error), f"{place}.{name}")
     changed = replace(spec, **fields)
+    if changed.judge is not None and (changed.verify is not None or changed.for_each is not None):
+        draft.refuse(Code.PLAN_INVALID, f"{spec.id} is judged, so it has no list and no verify", place)
     if _same(changed) != _same(spec):
         draft.refuse(Code.BAD_REQUEST, f"{spec.id} cannot join another list; add a new group", f"{place}.for_each")
         return
@@ -335,7 +337,8 @@ def _set_policy(draft: Draft, operation: SetPolicy, place: str) -> None:
     for position, point in enumerate(operation.policy.review_at):
         if draft.spec(point) is None:
             draft.refuse(Code.UNKNOWN_TASK, f"{point} does not exist", f"{place}.review_at[{position}]")
-    draft.policy = operation.policy
+    # Nobody sets the judge of the whole aside, or another one in its place, once the plan runs.
+    draft.policy = replace(operation.policy, judge=draft.constellation.head.policy.judge)
 
 
 _OPERATIONS: dict[type, Any] = {

@@ -38,12 +38,15 @@ from starloom_protocol.vocabulary import (
 
 KIND = "review"
 HOLD_MS = 30_000
+LOOKS_MS = 30_000
+"""The longest round of looks. Each round is followed by another hold; with three of them a review ends in 210 s."""
 UNCLAIMED_MS = 3_000
 HOLDS_IN_A_ROW = 2
 REVIEWS_MOST = 20
 ITEMS_NAMED_MOST = 50
 """A review names so many tasks; a group of thousands that fail alike would make each event as long as the group."""
 OVER, UNCLAIMED = "review_over", "review_unclaimed"
+LOOKING = "looking"
 TIMERS = frozenset({OVER, UNCLAIMED})
 _WANTED = {"on_failure": ("failed",), "always": ("failed", "succeeded")}
 _ENDED = FINAL_TASK_STATES | FINAL_GROUP_STATES
@@ -57,6 +60,11 @@ def open_jobs(constellation: Constellation) -> Iterator[Job]:
             yield job
 
 
+def looks(job: Job) -> bool:
+    """Tell whether a review waits for its looks; no worker can claim it meanwhile."""
+    return job.kind == KIND and job.state == LOOKING
+
+
 def holds(record: TaskRecord | GroupRecord) -> bool:
     """Tell whether a task or group is held for a review."""
     return record.review is not None
@@ -68,6 +76,8 @@ def begin(work: Work, constellation: Constellation, task: str, event: str) -> No
     Like failures of the items of a group are one review, even if some come after a worker has claimed it.
     """
     if event not in _WANTED.get(constellation.head.policy.review, ()) or task not in constellation.tasks:
+        return
+    if constellation.specs[task].look:
         return
     _open(work, constellation, task, _like_failures(constellation, task) if event == "failed" else None)
 
@@ -91,7 +101,7 @@ def _open(work: Work, constellation: Constellation, task: str, like: str | None)
     alike = next((job for job in reviews if like is not None and like in job.causes), None)
     if alike is not None and (alike.state == "done" or len(alike.tasks) >= ITEMS_NAMED_MOST):
         return
-    joined = alike or next((job for job in open_jobs(constellation) if job.claimed_by is None), None)
+    joined = alike or next((job for job in open_jobs(constellation) if _is_new(job)), None)
     if joined is None and len(reviews) >= REVIEWS_MOST:
         return
     job = joined or Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms)
@@ -101,7 +111,7 @@ def _open(work: Work, constellation: Constellation, task: str, like: str | None)
     work.emit(constellation, EventKind.REVIEW_OPENED, task, puts, note=like or "", by="engine")
     if joined is None:
         work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
-        for timer in _timers(constellation, job):
+        for timer in timers(constellation, job):
             work.order(timer)
 
 
@@ -131,16 +141,26 @@ def _held(constellation: Constellation, task: str, job: str) -> Iterator[Put]:
             yield "task", target, replace(record, review=job, reviews=record.reviews + 1, reason=reason)
 
 
-def _timers(constellation: Constellation, job: Job) -> Iterator[ArmTimer]:
-    waits = ((OVER, HOLD_MS),) if job.claimed_by is not None else ((OVER, HOLD_MS), (UNCLAIMED, UNCLAIMED_MS))
-    for kind, after_ms in waits:
-        yield ArmTimer(constellation=constellation.name, due_ms=job.opened_ms + after_ms, entity=job.id, kind=kind)
+def _is_new(job: Job) -> bool:
+    """Tell whether no model was asked yet in a review, so that another end can join it."""
+    return job.claimed_by is None and not job.looks
+
+
+def timers(constellation: Constellation, job: Job) -> Iterator[ArmTimer]:
+    """Yield the timers that close an open review: from its beginning, or from its newest round of looks."""
+    waits: dict[str, int] = {OVER: (job.resumed_ms or job.opened_ms) + HOLD_MS}
+    if looks(job):
+        waits = {OVER: job.looks[-1].at_ms + LOOKS_MS + HOLD_MS}
+    elif job.claimed_by is None:
+        waits[UNCLAIMED] = (job.resumed_ms or job.opened_ms) + UNCLAIMED_MS
+    for kind, due_ms in waits.items():
+        yield ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=job.id, kind=kind)
 
 
 def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
     """Yield the timers that close each open review, computed from state."""
     for job in open_jobs(constellation):
-        yield from _timers(constellation, job)
+        yield from timers(constellation, job)
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
@@ -151,6 +171,8 @@ def on_timer(work: Work, item: TimerFired) -> None:
         work.ignore("the review is closed")
     elif item.kind == UNCLAIMED and job.claimed_by is not None:
         work.ignore("the review is claimed")
+    elif not any(timer.kind == item.kind and timer.due_ms <= work.at_ms for timer in timers(constellation, job)):
+        work.ignore("the review was prolonged by its looks")
     else:
         late = "no worker took it" if item.kind == UNCLAIMED else "the reviewer took too long"
         close(work, constellation, job, late)
@@ -166,7 +188,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     job = constellation.jobs.get(item.job) if constellation else None
     if constellation is None or job is None or job.kind != KIND:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no review {item.job}"))
-    if not _is_open(work, constellation, job):
+    if not is_open(work, constellation, job):
         work.ignore("the review is closed")
         work.answer({"accepted": False})
         return
@@ -200,13 +222,14 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     work.answer({"accepted": True})
 
 
-def _is_open(work: Work, constellation: Constellation, job: Job) -> bool:
-    return job.state != "done" and constellation.name in work.shard.live
+def is_open(work: Work, constellation: Constellation, job: Job) -> bool:
+    """Tell whether a review takes an answer now; not while it looks."""
+    return job.state not in ("done", LOOKING) and constellation.name in work.shard.live
 
 
 def may_propose(work: Work, constellation: Constellation, job: Job, item: ReviewProposed) -> bool:
     """Tell whether a review is open for this worker."""
-    return job.kind == KIND and _is_open(work, constellation, job) and job.claimed_by in (None, item.worker)
+    return job.kind == KIND and is_open(work, constellation, job) and job.claimed_by in (None, item.worker)
 
 
 def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:

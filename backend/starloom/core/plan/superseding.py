@@ -67,6 +67,10 @@ def _check(draft: Draft, spec: TaskSpec, by: str, place: str) -> None:
             draft.refuse(Code.BAD_REQUEST, f"{name} is part of {found.group}: name the whole group", f"{place}.{field}")
     if _leads_to(draft, by, task):
         draft.refuse(Code.PLAN_CYCLE, f"{by} is superseded by {task} itself", f"{place}.by")
+    unjudged = [question for question in _questions(draft, task) if question not in _questions(draft, by)]
+    if unjudged:
+        hint = f"Give {by} the same `judge`."
+        draft.refuse(Code.PLAN_INVALID, f"{by} is not judged by “{unjudged[0]}”, as {task} was", f"{place}.by", hint)
     kept = list(_checks(draft, by))
     lost = [check for check in _checks(draft, task) if check not in kept]
     if lost:
@@ -76,13 +80,22 @@ def _check(draft: Draft, spec: TaskSpec, by: str, place: str) -> None:
 
 
 def _checks(draft: Draft, task: str) -> Iterator[Check]:
-    """Yield the checks of a task or group and, for a plan within the plan, of its tasks."""
+    for spec in _demanding(draft, task):
+        yield from spec.checks
+
+
+def _questions(draft: Draft, task: str) -> list[str]:
+    return [spec.judge.question for spec in _demanding(draft, task) if spec.judge is not None]
+
+
+def _demanding(draft: Draft, task: str) -> Iterator[TaskSpec]:
+    """Yield the specs whose demands count for a task or group: its own and, for a plan within the plan, its tasks'."""
     for name in (task, *draft.constellation.within(task), *draft.added):
         spec = draft.spec(name)
         if spec is None or spec.key is not None:
             continue
         if name == task or name not in draft.added or spec.group == task:
-            yield from spec.checks
+            yield spec
 
 
 def _leads_to(draft: Draft, start: str, task: str) -> bool:

@@ -24,6 +24,8 @@ def needs_a_person(
     for operation in operations:
         if isinstance(operation, Supersede):
             found += _of_one(fleet, constellation, before, operation)
+    judged = (name for name, spec in before.items() if spec.judge is not None and name not in constellation.specs)
+    found += [f"{name} would go, and its result would not be judged" for name in judged]
     return list(dict.fromkeys(found))
 
 

@@ -14,7 +14,8 @@ from starloom.core.placement import health, off_devices
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, recovery, verification
-from starloom.core.run.checks import missed_check, too_big
+from starloom.core.run.checks import judgement
+from starloom.core.run.checks.conditions import missed_check, too_big
 from starloom.core.run.fences import arm_fence, fence_after_ms, lease_ref
 from starloom.core.state.effects import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.inputs import (
@@ -379,6 +380,17 @@ def _finished(
             recovery.broke(work, constellation, spec, record, failed)
             return
         checked = True
+    if record.hedge:
+        hedging.close(work, constellation, spec.id, record)
+    if work.shard.fleet.health:
+        health.succeeded(work, attempt.device)
+    if spec.judge is not None:
+        if record.state is _CANCELLING:
+            # It is not done without a verdict, and it was to be stopped.
+            stopped(work, constellation, spec, record, done)
+        else:
+            judgement.ask(work, constellation, spec, record, done)
+        return
     succeeded = replace(
         record,
         absent_since_ms=0,
@@ -390,10 +402,6 @@ def _finished(
         since_ms=work.at_ms,
         state=_SUCCEEDED,
     )
-    if record.hedge:
-        hedging.close(work, constellation, spec.id, record)
-    if work.shard.fleet.health:
-        health.succeeded(work, attempt.device)
     change_task(work, constellation, spec.id, EventKind.TASK_SUCCEEDED, succeeded, ("attempt", key, done))
     work.rules_due.append((constellation.name, spec.id, "succeeded"))
     if spec.verifies is not None:

@@ -60,8 +60,10 @@ def backoff_ms(work: Work, tries: int) -> int:
     return whole // 2 + (whole // 2) * work.roll // (1 << 32)
 
 
-def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    """Handle an attempt that ended in error, timeout or interruption."""
+def broke(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt, *, last: bool = False
+) -> None:
+    """Handle an attempt that ended in error, timeout or interruption; the `last` one is not repeated."""
     end = ended.end or AttemptEnd.ERROR
     code = ended.code or _CODE_OF_END.get(end, Code.TOOL_FAILED)
     ended = replace(ended, code=code)
@@ -74,7 +76,7 @@ def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     if end is AttemptEnd.INTERRUPTED and not harmless:
         uncertain(work, constellation, spec, record, ended, ended=True)
         return
-    if record.state is TaskState.CANCELLING:
+    if record.state is TaskState.CANCELLING or last:
         # A task that was asked to stop is not tried again; the result that it made nevertheless decides.
         _fail(work, constellation, spec, record, ended)
         return

@@ -95,7 +95,7 @@ class LookCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
-    """The planner's wish to look before it plans: calls that only read, and parts of results that it has already."""
+    """A planner's or reviewer's wish to look first: calls that only read, and parts of results that it has already."""
 
     calls: list[LookCall] = []
     constellation: str
@@ -132,6 +132,17 @@ class AnswerWorded(Input, frozen=True, kw_only=True, tag="answer_worded"):
     reason: str = ""
     struck: list[str] = []
     words: str = ""
+    worker: str
+
+
+class VerdictGiven(Input, frozen=True, kw_only=True, tag="verdict"):
+    """The verdict of a judge on a result: `holds` is yes, no or unclear, or empty where no model gave one."""
+
+    because: str = ""
+    cites: list[Cite] = []
+    constellation: str
+    holds: str = ""
+    job: str
     worker: str
 
 
@@ -563,6 +574,7 @@ AnyInput = (
     | ReviewProposed
     | ModelUsed
     | AnswerWorded
+    | VerdictGiven
     | EditProposed
     | ControlRequested
     | StopAllRequested

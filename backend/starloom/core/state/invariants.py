@@ -11,6 +11,7 @@ from starloom.core.state.stalls import is_stalled
 from starloom.core.state.tasks.gates import decide
 from starloom.core.state.tasks.graph import find_cycle
 from starloom.core.state.tasks.supersession import successor
+from starloom_protocol.entities import Answer
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -55,6 +56,7 @@ def check(shard: Shard) -> None:
                 used[attempt.device] = used.get(attempt.device, 0) + 1
         check_indexes(constellation)
         check_successors(constellation)
+        check_verdict(constellation)
         check_moving(shard, constellation)
     for device, count in used.items():
         offer = shard.fleet.offers.get(device)
@@ -103,6 +105,10 @@ def check_task(constellation: Constellation, task: str) -> None:
     if open_numbers:
         _need(open_numbers[0] == record.attempt, "I3", f"{where} has an open attempt that is not its last")
     _need((record.state in _LIVE) == bool(open_numbers), "I3", f"{where} is {record.state}, open: {open_numbers}")
+    if spec is not None and spec.judge is not None and record.state is TaskState.SUCCEEDED and record.marked is None:
+        _need(
+            record.judged == record.attempt, "I17", f"{where} succeeded, and no judge let attempt {record.attempt} pass"
+        )
     never = spec is not None and spec.retry.max_attempts <= 1
     harmless = any(
         attempt is not None and attempt.effect == "none"
@@ -154,6 +160,14 @@ def check_successors(constellation: Constellation) -> None:
         if constellation.head.state is ConstellationState.SUCCEEDED and spec.group is None and not spec.optional:
             stands = constellation.record(successor(constellation, task)).state
             _need(stands == "succeeded", "I10", f"{constellation.name} succeeded, the successor of {task} is {stands}")
+
+
+def check_verdict(constellation: Constellation) -> None:
+    """I17: a constellation with a judge of the whole has succeeded only with its yes."""
+    head, answer = constellation.head, constellation.tables["answer"].get("")
+    if head.state is ConstellationState.SUCCEEDED and head.policy.judge is not None and head.undone_from is None:
+        holds = answer.verdict.holds if isinstance(answer, Answer) and answer.verdict is not None else "nothing"
+        _need(holds == "yes", "I17", f"{constellation.name} succeeded, and its judge said {holds}")
 
 
 def check_moving(shard: Shard, constellation: Constellation) -> None:

@@ -17,6 +17,7 @@ from starloom_protocol.api.constellations import (
     AnswerPart,
     AnswerShape,
     AttemptRow,
+    CiteRow,
     ConstellationRow,
     DependencyRow,
     Metrics,
@@ -290,6 +291,10 @@ def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> Answer
         told["words"] = answer.words
         told["cites"] = [{"task": cite.task, "pointer": cite.pointer} for cite in answer.cites]
         told["struck"] = list(answer.struck)
+    if answer.verdict is not None:
+        verdict = answer.verdict
+        cites: list[CiteRow] = [{"task": cite.task, "pointer": cite.pointer} for cite in verdict.cites]
+        told["verdict"] = {"holds": verdict.holds, "because": verdict.because, "by": verdict.by, "cites": cites}
     return told
 
 

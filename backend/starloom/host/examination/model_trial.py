@@ -1,4 +1,4 @@
-"""`starloom doctor model`: asks the set models seven known requests, and reports what they can be used for.
+"""`starloom doctor model`: asks the set models eight known requests, and reports what they can be used for.
 
 The requests are about imaginary devices, so nothing of this fleet leaves. The costs are named before the first call.
 Nothing is counted in the hub's budget, and nothing here decides what a model may do.
@@ -28,6 +28,7 @@ STAGES: Final = {
     ModelRole.PLANNER: Stage.PLANNING,
     ModelRole.REVIEWER: Stage.REVIEWING,
     ModelRole.WRITER: Stage.ANSWERING,
+    ModelRole.JUDGE: Stage.JUDGING,
 }
 BYTES_A_TOKEN: Final = 3
 _FIX: Final = "Use a larger model for this, or a recipe, rows or a plan of your own, which need none."
@@ -159,7 +160,7 @@ def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:
     Raises:
         ModelFault: the libraries for a model are not installed.
     """
-    lines = ["This asks seven questions about three imaginary devices. Nothing about yours leaves this machine."]
+    lines = ["This asks eight questions about three imaginary devices. Nothing about yours leaves this machine."]
     sizes = expected_bytes()
     for endpoint in dict.fromkeys(endpoints.values()):
         stages = [stage for stage, other in endpoints.items() if other == endpoint]

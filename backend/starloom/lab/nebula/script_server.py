@@ -26,8 +26,9 @@ BODY_BYTES_MOST: Final = 4 * 1024 * 1024
 BYTES_A_TOKEN: Final = 4
 TOKENS_PER_DAY: Final = 100_000_000
 OWN_FILE_MODE: Final = 0o600
-_KINDS: Final = {tuple(answer_schema(stage)["properties"]["kind"]["enum"]): stage for stage in Stage}
-"""The kinds of answers that a call declares, which differ between the stages."""
+_FIRST: Final = {Stage.JUDGING: "holds"}
+_KINDS: Final = {tuple(answer_schema(stage)["properties"][_FIRST.get(stage, "kind")]["enum"]): stage for stage in Stage}
+"""The words that the first field of an answer takes, which differ between the stages."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -141,9 +142,10 @@ class ScriptServer:
 def stage_of(call: Call) -> str:
     """Return the stage of a call by the answers that it declares; empty where it declares none that is known."""
     for tool in call.tools:
-        kind = tool.function.parameters.properties.get("kind")
-        if kind is not None and kind.enum in _KINDS:
-            return str(_KINDS[kind.enum])
+        fields = tool.function.parameters.properties
+        first = fields.get("kind") or fields.get("holds")
+        if first is not None and first.enum in _KINDS:
+            return str(_KINDS[first.enum])
     return ""
 
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starloom.planner.cards import Card
+from starloom.planner.cards import Card, one_line
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.evidence import Checked, Evidence, checked
 from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Declined, Worded, read_reply
 from starloom_protocol.entities import Cite, Fault
-from starloom_protocol.values import MISSING, canonical, point, pointer_fault
+from starloom_protocol.values import MISSING, point, pointer_fault
 
 REPAIRS: Final = 1
 WORDS_MOST: Final = 120
@@ -87,7 +87,7 @@ class AnswerTalk:
             if isinstance(read, Declined):
                 return Words(reason=f"the model gave no answer: {read.text}")
             if isinstance(read, Worded):
-                cites, faults = self._cited(read.cites)
+                cites, faults = cited(self._results, read.cites)
                 found = self._judged(read.text, cites)
                 faults += _faults_of(read.text, found)
             else:
@@ -98,23 +98,6 @@ class AnswerTalk:
             self._repairs -= 1
             told = "\n".join(("This answer has faults. Answer again, whole:", *(f"- {fault}" for fault in faults[:20])))
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
-
-    def _cited(self, cites: Sequence[Any]) -> tuple[list[Cite], list[str]]:
-        """Return the cites that lead to a value, in order; a wrong one keeps its place by the task alone if it can."""
-        kept: list[Cite] = []
-        faults: list[str] = []
-        for number, cite in enumerate(cites[:CITES_MOST], start=1):
-            task = cite.get("task") if isinstance(cite, Mapping) else None
-            pointer = cite.get("pointer", "") if isinstance(cite, Mapping) else ""
-            result = self._results.get(task) if isinstance(task, str) else None
-            if result is None or not isinstance(pointer, str):
-                faults.append(f"cites[{number - 1}]: there is no such task; there are {', '.join(self._results)[:400]}")
-                return kept, faults
-            if pointer_fault(pointer) or point(result.value, pointer) is MISSING:
-                faults.append(f'cites[{number - 1}]: {task} has nothing at this pointer; its whole value is ""')
-                pointer = ""
-            kept.append(Cite(pointer=pointer, task=result.card.task))
-        return kept, faults
 
     def _judged(self, text: str, cites: Sequence[Cite]) -> Checked:
         evidence = Evidence()
@@ -128,6 +111,24 @@ class AnswerTalk:
             if result.value is not MISSING:
                 evidence.add(point(result.value, cite.pointer))
         return checked(text, evidence)
+
+
+def cited(results: Mapping[str, ResultSeen], cites: Sequence[Any]) -> tuple[list[Cite], list[str]]:
+    """Return the cites that lead to a value, in order; a wrong one keeps its place by the task alone if it can."""
+    kept: list[Cite] = []
+    faults: list[str] = []
+    for number, cite in enumerate(cites[:CITES_MOST], start=1):
+        task = cite.get("task") if isinstance(cite, Mapping) else None
+        pointer = cite.get("pointer", "") if isinstance(cite, Mapping) else ""
+        result = results.get(task) if isinstance(task, str) else None
+        if result is None or not isinstance(pointer, str):
+            faults.append(f"cites[{number - 1}]: there is no such task; there are {', '.join(results)[:400]}")
+            return kept, faults
+        if pointer_fault(pointer) or point(result.value, pointer) is MISSING:
+            faults.append(f'cites[{number - 1}]: {task} has nothing at this pointer; its whole value is ""')
+            pointer = ""
+        kept.append(Cite(pointer=pointer, task=result.card.task))
+    return kept, faults
 
 
 def _faults_of(text: str, found: Checked) -> list[str]:
@@ -155,23 +156,23 @@ def _shortened(text: str) -> str:
 
 def answer_parts(request: str, sentence: str, results: Sequence[ResultSeen]) -> list[PromptPart]:
     """Return every part of the prompt; the first is the instructions."""
-    asked = canonical({"request": request})
+    asked = one_line({"request": request})
     return [
         PromptPart("How an answer is written", ABOUT),
         PromptPart("What was asked", f"DATA request\n{asked}"),
-        PromptPart("How it ended", f"DATA outcome\n{canonical({'sentence': sentence})}"),
-        PromptPart("The results", "DATA results\n" + "\n".join(_result_lines(results))),
+        PromptPart("How it ended", f"DATA outcome\n{one_line({'sentence': sentence})}"),
+        PromptPart("The results", "DATA results\n" + "\n".join(result_lines(results))),
     ]
 
 
-def _result_lines(results: Sequence[ResultSeen]) -> list[str]:
+def result_lines(results: Sequence[ResultSeen]) -> list[str]:
     """Return a line a task, as many as there is room for, and how many were left out."""
     lines: list[str] = []
     room = RESULTS_BYTES_MOST
     left_out = 0
     for result in results:
         told = result.card.document()
-        line = canonical({**told, "title": result.title} if result.title else told)
+        line = one_line({**told, "title": result.title} if result.title else told)
         size = len(line.encode()) + 1
         if size > room:
             left_out += 1
@@ -179,5 +180,5 @@ def _result_lines(results: Sequence[ResultSeen]) -> list[str]:
         lines.append(line)
         room -= size
     if left_out:
-        lines.append(canonical({"left_out_tasks": left_out}))
-    return lines or [canonical({"tasks": 0})]
+        lines.append(one_line({"left_out_tasks": left_out}))
+    return lines or [one_line({"tasks": 0})]

@@ -21,6 +21,7 @@ class Stage(StrEnum):
     PLANNING = "planning"
     REVIEWING = "reviewing"
     ANSWERING = "answering"
+    JUDGING = "judging"
 
 
 TEXT: Final[Schema] = {"type": "string"}
@@ -77,6 +78,9 @@ _FOR_EACH: Final = _object(
 _ABSENCE: Final = {
     "anyOf": [TEXT, _object(("then",), after_s=_COUNT, then={"type": "string", "enum": ["reassign", "fail", "wait"]})]
 }
+_JUDGE: Final = {
+    "anyOf": [TEXT, _object(("question",), question=TEXT, unclear={"type": "string", "enum": ["ask", "fail"]})]
+}
 _TASK_FIELDS: Final[dict[str, Schema]] = {
     "tool": TEXT,
     "person": TEXT,
@@ -93,6 +97,7 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "optional": _YES,
     "checks": _list(_CHECK),
     "choices": _list(_object(("value", "label"), value=TEXT, label=TEXT, fails=_YES)),
+    "judge": _JUDGE,
     "undo": _object(("tool",), tool=TEXT, args=_ANY_OBJECT, outputs=_map(TEXT)),
     "verify": _object(("tool", "expect"), tool=TEXT, args=_ANY_OBJECT, expect=_list(_CHECK)),
 }
@@ -102,6 +107,7 @@ PLAN: Final = _object(
     ("starloom", "tasks"),
     starloom={"type": "integer", "enum": [1]},
     name=TEXT,
+    judge=_JUDGE,
     tasks=_list(TASK),
     dependencies=_list(_DEPENDENCY),
     rules=_list(
@@ -146,15 +152,23 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
     ),
     Stage.REVIEWING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["edit", "no_change", "accept", "give_up", "question", "cannot"]},
+        kind={"type": "string", "enum": ["edit", "look", "no_change", "accept", "give_up", "question", "cannot"]},
+        calls=_list(_LOOK),
         operations=_list(OPERATION),
         because=TEXT,
         text=TEXT,
+        why=TEXT,
     ),
     Stage.ANSWERING: _object(
         ("kind", "text"),
         kind={"type": "string", "enum": ["answer", "cannot"]},
         text=TEXT,
+        cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
+    ),
+    Stage.JUDGING: _object(
+        ("holds", "because", "cites"),
+        holds={"type": "string", "enum": ["yes", "no", "unclear"]},
+        because=TEXT,
         cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
     ),
 }

@@ -41,6 +41,7 @@ class ModelRole(StrEnum):
     PLANNER = "planner"
     REVIEWER = "reviewer"
     WRITER = "writer"
+    JUDGE = "judge"
     FALLBACK = "fallback"
 
 

@@ -35,8 +35,18 @@ what is installed). Answer then, instead of a plan:
 - A call {{"read": {{"task": ID, "pointer": "/text", "offset": 2048}}}} gets more of a result that you have a card of.
 - Looks are no tasks of your plan: a plan cannot take inputs from them. Write what you learnt into its arguments.
 """
+_REVIEWING: Final = """\
+If the cause of a failure is not in what you see, you may look at the devices before you answer:
+{{"kind": "look", "why": "one sentence", "calls": [{{"device": NAME, "tool": NAME, "args": {{...}}}}]}}
+- At most {rounds} such {answers}, each with at most {calls} calls. Only tools whose effects are just `read`.
+- The calls are made at once and side by side, each within {seconds} s; you get a card for each. {shared}
+- A call {{"read": {{"task": ID, "pointer": "/text", "offset": 2048}}}} gets more of a result of your looks.
+- Looks are no tasks of the plan: nothing can take inputs from them. Write what you learnt into arguments.
+"""
 _NOT: Final = "You cannot look at the devices first: the owner shares no values with you. Plan with what is listed."
 _OVER: Final = f"You have looked {ROUNDS_MOST} times and cannot look again. Write the plan, or ask a question."
+_NOT_REVIEWING: Final = "You cannot look at the devices: the owner shares no values with you."
+_OVER_REVIEWING: Final = f"You have looked {ROUNDS_MOST} times and cannot look again."
 _NARROW: Final = (Sharing.NAMES, Sharing.CARDS, Sharing.HEADS)
 
 
@@ -45,16 +55,17 @@ def narrower(hub: Sharing, asked: Sharing | None) -> Sharing:
     return hub if asked is None else min(hub, asked, key=_NARROW.index)
 
 
-def looking_part(sharing: Sharing, rounds: int) -> PromptPart:
-    """Return the part of a prompt about looking, after so many rounds."""
+def looking_part(sharing: Sharing, rounds: int, *, reviewing: bool = False) -> PromptPart:
+    """Return the part of a prompt about looking, after so many rounds of a planner or of a reviewer."""
     left = ROUNDS_MOST - rounds
+    how, barred, over = (_REVIEWING, _NOT_REVIEWING, _OVER_REVIEWING) if reviewing else (_HOW, _NOT, _OVER)
     if sharing is Sharing.NAMES:
-        text = _NOT
+        text = barred
     elif left <= 0:
-        text = _OVER
+        text = over
     else:
         answers = "answer" if left == 1 else "answers"
-        text = _HOW.format(answers=answers, calls=CALLS_MOST, rounds=left, seconds=ROUND_S, shared=_SHARED[sharing])
+        text = how.format(answers=answers, calls=CALLS_MOST, rounds=left, seconds=ROUND_S, shared=_SHARED[sharing])
     return PromptPart("Whether it may look first", text)
 
 
@@ -69,10 +80,12 @@ class Round:
         return [Turn("model", self.answer), Turn("starloom", self.told)]
 
 
-def rounds_in(entities: Mapping[str, bytes], fleet: FleetView, sharing: Sharing, now_ms: int) -> list[Round]:
-    """Return the rounds of looks of a constellation, oldest first."""
+def rounds_in(
+    entities: Mapping[str, bytes], fleet: FleetView, sharing: Sharing, now_ms: int, review: str = ""
+) -> list[Round]:
+    """Return the rounds of looks of the planning, or of one review by its job, oldest first."""
     seen = _Seen(entities, fleet, sharing, now_ms)
-    return [seen.round(look) for look in seen.looks]
+    return [seen.round(look) for look in seen.looks(review)]
 
 
 def faults_in(looked: Looked, fleet: FleetView, sharing: Sharing) -> list[Fault]:
@@ -110,9 +123,15 @@ class _Seen:
         self._names = {device.id: device.name for device in fleet.devices}
         self._sharing = sharing
         self._now_ms = now_ms
-        jobs = [self._record(key) for key in entities if key.startswith("job/")]
+
+    def looks(self, review: str) -> list[Look]:
+        """Return the rounds of a review, or those of the planning."""
+        if review:
+            job = self._record(f"job/{review}")
+            return job.looks if isinstance(job, Job) else []
+        jobs = [self._record(key) for key in self._entities if key.startswith("job/")]
         found = [job.look for job in jobs if isinstance(job, Job) and job.look is not None]
-        self.looks = sorted(found, key=lambda look: look.round)
+        return sorted(found, key=lambda look: look.round)
 
     def _record(self, key: str) -> Record | None:
         raw = self._entities.get(key)

@@ -94,6 +94,15 @@ class Worded:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A verdict: yes, no or unclear, why, and the results that it cites, not checked yet."""
+
+    holds: str
+    because: str
+    cites: list[Any]
+
+
+@dataclass(frozen=True)
 class MoreTools:
     """The model wants to see the tools nearest to these words."""
 
@@ -107,7 +116,9 @@ class GaveUp:
     because: str
 
 
-Answered = Wished | Picked | Looked | MoreTools | Asked | Declined | Changed | Unchanged | GaveUp | Worded | Fault
+Answered = (
+    Wished | Picked | Looked | MoreTools | Asked | Declined | Changed | Unchanged | GaveUp | Worded | Judged | Fault
+)
 
 
 def read_reply(reply: Reply) -> Answered:
@@ -123,6 +134,8 @@ def read_reply(reply: Reply) -> Answered:
         return found
     if "starloom" in found or "tasks" in found:
         return Wished(found)
+    if "holds" in found:
+        return _verdict_in(found)
     kind = found.get("kind")
     if kind == "plan":
         plan = found.get("plan")
@@ -169,6 +182,16 @@ def _needs(value: Any) -> tuple[tuple[str, str], ...]:
     rows = value[:NEEDS_MOST] if isinstance(value, list) else []
     pairs = [(row.get("grant"), row.get("device", "")) for row in rows if isinstance(row, dict)]
     return tuple((grant, device) for grant, device in pairs if isinstance(grant, str) and isinstance(device, str))
+
+
+def _verdict_in(found: dict[str, Any]) -> Judged | Fault:
+    """Return a verdict; an object with another field, or with a word of its own, is none."""
+    holds, because, cites = found.get("holds"), found.get("because"), found.get("cites", [])
+    if holds not in ("yes", "no", "unclear") or set(found) - {"holds", "because", "cites"}:
+        return _unreadable("a verdict has the fields holds (yes, no or unclear), because and cites, and no other")
+    if not isinstance(because, str) or not short(because) or not isinstance(cites, list):
+        return _unreadable("a verdict needs `because`, a text, and `cites`, a list")
+    return Judged(holds, short(because), cites)
 
 
 def _look_in(found: dict[str, Any]) -> Looked | Fault:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom.planner.cards import card_of, head_of, scrubbed
+from starloom.planner.cards import card_of, head_of, one_line, scrubbed
 from starloom_protocol.entities import (
     Attempt,
     Dependency,
@@ -28,7 +28,7 @@ from starloom_protocol.entities import (
     TaskSpec,
 )
 from starloom_protocol.spec_records import Check, Selector
-from starloom_protocol.values import canonical, parse
+from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Sharing, TaskState
 
 PLAN_BYTES_MOST: Final = 9_000
@@ -94,27 +94,32 @@ class ReviewedPlan:
 
     @property
     def tools(self) -> set[str]:
-        """The tools that the plan calls."""
-        return {spec.tool for spec in self.specs.values() if spec.tool is not None}
+        """The tools that the plan calls; a look is no part of it."""
+        return {spec.tool for spec in self.specs.values() if spec.tool is not None and not spec.look}
+
+    @cached_property
+    def own_looks(self) -> set[str]:
+        """The looks of this review, which its turns tell of."""
+        return {task for look in self.job.looks for task in look.tasks}
 
 
 def plan_lines(seen: ReviewedPlan) -> list[str]:
     """Return the lines of the plan, at most `PLAN_BYTES_MOST` bytes."""
-    lines = [canonical(_aim(seen)), *(canonical(line) for line in _alike(seen))]
+    lines = [one_line(_aim(seen)), *(one_line(line) for line in _alike(seen))]
     room = PLAN_BYTES_MOST - sum(len(line.encode()) + 1 for line in lines)
     left: list[str] = []
     for place, name in enumerate(_nearest(seen)):
         # Cards are made only while there is room: a plan may have thousands of tasks.
         full = place < REVIEWED_MOST and name in seen.ended
-        line = canonical(_told(seen, name, full=full)) if room > 0 else ""
+        line = one_line(_told(seen, name, full=full)) if room > 0 else ""
         if not line or len(line.encode()) + 1 > room:
-            line = canonical(_short(seen, name)) if room > 200 else ""
+            line = one_line(_short(seen, name)) if room > 200 else ""
         if not line or len(line.encode()) + 1 > room:
             left.append(name)
             continue
         room -= len(line.encode()) + 1
         lines.append(line)
-    return [*lines, canonical(_counts(seen, left))] if left else lines
+    return [*lines, one_line(_counts(seen, left))] if left else lines
 
 
 def _aim(seen: ReviewedPlan) -> Json:
@@ -173,7 +178,7 @@ def _nearest(seen: ReviewedPlan) -> list[str]:
                 order[other] = None
                 ahead.append(other)
     order.update(dict.fromkeys(seen.specs))
-    return list(order)
+    return [name for name in order if name not in seen.own_looks]
 
 
 def _told(seen: ReviewedPlan, name: str, *, full: bool) -> Json:

@@ -1,4 +1,4 @@
-"""The trial of a model: five plans, one review and one answer about an imaginary fleet, each judged by code.
+"""The trial of a model: five plans, a review, an answer and a verdict about an imaginary fleet, each judged by code.
 
 Owns the requests, what is expected of each answer, and what the outcome says about the model. A plan passes the check
 that any plan passes, and an expectation beside it. Nothing of a trial is run, and no model judges another. Has no clock
@@ -15,6 +15,7 @@ from starloom.core.placement.selection import selects
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answering import AnswerTalk, answer_parts
 from starloom.planner.model.answers import Stage
+from starloom.planner.model.judging import JudgeTalk, judge_parts
 from starloom.planner.model.planning import Conversation, Planned
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.prompt import PromptPart
@@ -38,12 +39,13 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Gate, Op, Sharing
 
 CALLS_MOST: Final = 40
-"""Seven requests with all their repairs stay below it."""
+"""Eight requests with all their repairs stay below it."""
 ANSWER_TOKENS: Final = 400
 """The estimate for one answer; a model that thinks writes more."""
 SIMPLE_PLANS: Final = 3
 _ANSWER_REQUEST: Final = "Which service has the most errors, and how many?"
 _SENTENCE: Final = "2 tasks are done."
+_WRONG_CLAIM: Final = "Do the results show that print-room has the most errors?"
 
 Check = Callable[[LoweredPlan], str]
 """Returns what is missing in a plan, empty if nothing is."""
@@ -128,7 +130,7 @@ async def try_plan(model: Model, trial: PlanTrial) -> Outcome:
 
 async def try_review(model: Model) -> Outcome:
     """Have one failed plan reviewed; the message of its task has the right folder."""
-    review = await ReviewTalk(model, failed_plan(), trial_fleet()).look()
+    review = await ReviewTalk(model, failed_plan(), trial_fleet()).answer()
     return Outcome("mending a failed task", Stage.REVIEWING, _mended(review))
 
 
@@ -144,10 +146,17 @@ async def try_answer(model: Model) -> Outcome:
     return Outcome("an answer in words", Stage.ANSWERING, missing)
 
 
+async def try_judge(model: Model) -> Outcome:
+    """Have a claim judged that the results contradict."""
+    made = await JudgeTalk(model, _ANSWER_REQUEST, _WRONG_CLAIM, two_results()).judge()
+    missing = "" if made.holds == "no" else f"a no, in place of: {made.holds or made.because}"
+    return Outcome("a verdict on a wrong claim", Stage.JUDGING, missing)
+
+
 def all_trials() -> list[tuple[Stage, Callable[[Model], Awaitable[Outcome]]]]:
-    """Return the seven trials with their stage, in order."""
+    """Return the eight trials with their stage, in order."""
     plans = [(Stage.PLANNING, _bound(trial)) for trial in PLANS]
-    return [*plans, (Stage.REVIEWING, try_review), (Stage.ANSWERING, try_answer)]
+    return [*plans, (Stage.REVIEWING, try_review), (Stage.ANSWERING, try_answer), (Stage.JUDGING, try_judge)]
 
 
 def expected_bytes() -> dict[Stage, list[int]]:
@@ -157,6 +166,7 @@ def expected_bytes() -> dict[Stage, list[int]]:
         Stage.PLANNING: planning,
         Stage.REVIEWING: [_size(review_parts(failed_plan(), trial_fleet()))],
         Stage.ANSWERING: [_size(answer_parts(_ANSWER_REQUEST, _SENTENCE, two_results()))],
+        Stage.JUDGING: [_size(judge_parts(_ANSWER_REQUEST, _WRONG_CLAIM, two_results()))],
     }
 
 
@@ -166,7 +176,12 @@ def uses(outcomes: list[Outcome]) -> dict[Stage, str]:
     return {stage: _use(stage, found) for stage, found in by_stage.items() if found}
 
 
-_NAMES: Final = {Stage.PLANNING: "plans", Stage.REVIEWING: "reviews", Stage.ANSWERING: "answers in words"}
+_NAMES: Final = {
+    Stage.PLANNING: "plans",
+    Stage.REVIEWING: "reviews",
+    Stage.ANSWERING: "answers in words",
+    Stage.JUDGING: "verdicts",
+}
 
 
 def _use(stage: Stage, outcomes: list[Outcome]) -> str:
@@ -208,6 +223,8 @@ def _judged(trial: PlanTrial, made: Planned) -> str:
 
 
 def _mended(review: Review) -> str:
+    if review.look is not None:
+        return "an edit, in place of a look: the message of the failed task says enough"
     if not review.operations:
         return review.wish or review.reason
     specs = {item.spec.id: item.spec for item in review.operations if isinstance(item, AddTask)}

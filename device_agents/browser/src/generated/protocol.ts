@@ -107,8 +107,8 @@ export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
 /** The reason why something does not move. Those of a task are stored with it; `why` joins the rest. */
-export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
-export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
+export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
+export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
 /** The reason why a constellation asks for a person, beside its state. */
 export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
@@ -146,12 +146,12 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_ready" | "task_released" | "task_retried" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "key_used", "looks_ended", "looks_opened", "model_used", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_late", "resumed", "review_closed", "review_opened", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_retried", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_ready" | "task_released" | "task_retried" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_late", "resumed", "review_closed", "review_opened", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_retried", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** The use of a part of the time: on a device, waiting, or a job of a model. */
-export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "review" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
-export const PHASE_WORDS: readonly Phase[] = ["starting", "working", "stopping", "queue", "approval", "person", "held", "paused", "retry", "review", "grant", "secret", "owner", "away", "unknown", "model"];
+export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
+export const PHASE_WORDS: readonly Phase[] = ["starting", "working", "stopping", "queue", "approval", "person", "held", "paused", "retry", "review", "judge", "grant", "secret", "owner", "away", "unknown", "model"];
 
 /** One end of the channel. */
 export type Side = "hub" | "agent";
@@ -463,6 +463,12 @@ export interface Retry {
   on_check?: boolean;
 }
 
+/** A question about a result, which a model in the role of judge answers after the checks by code. */
+export interface Judge {
+  question: string;
+  unclear?: string;
+}
+
 /** The treatment of an attempt whose device is absent; an empty `then` means the default of its repeatability. */
 export interface OnAbsence {
   after_s?: number;
@@ -640,6 +646,7 @@ export interface DeviceWork {
 /** `on_failure`: fail, or ask (a person decides before a task has failed for good). */
 export interface Policy {
   approval?: Approval;
+  judge?: Judge | null;
   on_failure?: string;
   partial?: boolean;
   priority?: Priority;
@@ -706,6 +713,14 @@ export interface Cite {
   task: string;
 }
 
+/** The answer about a result: `holds` is yes, no or unclear; `by` is model, a person, or engine where none came. */
+export interface Verdict {
+  because?: string;
+  by: string;
+  cites?: Cite[];
+  holds: string;
+}
+
 /** `state` is none, partial or final; the sentence is made by the core without a model. */
 export interface Answer {
   cites?: Cite[];
@@ -714,6 +729,7 @@ export interface Answer {
   sentence?: string;
   state?: string;
   struck?: string[];
+  verdict?: Verdict | null;
   words?: string;
 }
 
@@ -730,6 +746,7 @@ export interface TaskSpec {
   group?: string | null;
   id: string;
   inputs?: Input[];
+  judge?: Judge | null;
   key?: string | null;
   look?: number;
   nested?: boolean;
@@ -759,6 +776,7 @@ export interface TaskRecord {
   device?: string | null;
   hedge?: number;
   held?: boolean;
+  judged?: number;
   marked?: string | null;
   not_before_ms?: number;
   reason?: Reason | null;
@@ -899,7 +917,7 @@ export interface Read {
   task: string;
 }
 
-/** One round in which the planner looked before it plans, and why: by these tasks, and in results it had. */
+/** One round in which a planner or a reviewer looked, and why: by these tasks, and in results it had. */
 export interface Look {
   at_ms: number;
   reads?: Read[];
@@ -919,11 +937,14 @@ export interface Job {
   id: string;
   kind: string;
   look?: Look | null;
+  looks?: Look[];
   micros?: number;
   opened_ms: number;
+  resumed_ms?: number;
   state?: string;
   tasks?: string[];
   tokens?: number;
+  verdict?: Verdict | null;
 }
 
 /** One version of a recipe that people saved here; `text` is as it was written. Never changed once saved. */
@@ -1728,8 +1749,10 @@ export const KINDS: Record<EventKind, KindRow> = {
   ended: {"category": "plans", "words": "finished the constellation", "housekeeping": false},
   forked: {"category": "plans", "words": "forked a constellation", "housekeeping": false},
   group_expanded: {"category": "plans", "words": "expanded the list %", "housekeeping": false},
-  looks_ended: {"category": "plans", "words": "has looked and plans", "housekeeping": false},
-  looks_opened: {"category": "plans", "words": "looks before it plans", "housekeeping": false},
+  looks_ended: {"category": "plans", "words": "has looked and goes on", "housekeeping": false},
+  looks_opened: {"category": "plans", "words": "looks first", "housekeeping": false},
+  judge_asked: {"category": "plans", "words": "asked a judge about %", "housekeeping": false},
+  judged: {"category": "plans", "words": "gave its verdict on %", "housekeeping": false},
   plan_edited: {"category": "plans", "words": "changed the plan", "housekeeping": false},
   plan_made: {"category": "plans", "words": "made the plan", "housekeeping": false},
   planning_failed: {"category": "plans", "words": "could not make a plan", "housekeeping": false},
@@ -1838,6 +1861,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "waiting", "reason": "owner_asked", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "review", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "review", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "judge", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "judge", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "absent", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "absent", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "overdue", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
@@ -1888,6 +1913,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "ready", "reason": "owner_asked", "checked": true, "word": "Held, its owner is asked", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "review", "checked": false, "word": "Held, under review", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "review", "checked": true, "word": "Held, under review", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "judge", "checked": false, "word": "Held, its judge is asked", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "judge", "checked": true, "word": "Held, its judge is asked", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "absent", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "absent", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "overdue", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
@@ -1938,6 +1965,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "leased", "reason": "owner_asked", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "review", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "review", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "judge", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "judge", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "absent", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "absent", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "overdue", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
@@ -1988,6 +2017,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "running", "reason": "owner_asked", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "review", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "review", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "judge", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "judge", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "absent", "checked": false, "word": "Out of reach", "glyph": "broken_arc", "tone": "amber"},
   {"state": "running", "reason": "absent", "checked": true, "word": "Out of reach", "glyph": "broken_arc", "tone": "amber"},
   {"state": "running", "reason": "overdue", "checked": false, "word": "Over its time, being stopped", "glyph": "ringed_square", "tone": "amber"},
@@ -2038,6 +2069,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelling", "reason": "owner_asked", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "review", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "review", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "judge", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "judge", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "absent", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "absent", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "overdue", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
@@ -2088,6 +2121,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "unknown", "reason": "owner_asked", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "review", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "review", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "judge", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "judge", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "absent", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "absent", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "overdue", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
@@ -2138,6 +2173,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "succeeded", "reason": "owner_asked", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "review", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "review", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "judge", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "judge", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "absent", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "absent", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "overdue", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
@@ -2188,6 +2225,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "failed", "reason": "owner_asked", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "review", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "review", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "judge", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "judge", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "absent", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "absent", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "overdue", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
@@ -2238,6 +2277,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelled", "reason": "owner_asked", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "review", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "review", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "judge", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "judge", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "absent", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "absent", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "overdue", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
@@ -2288,6 +2329,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "owner_asked", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "review", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "review", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "judge", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "judge", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "absent", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "absent", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "overdue", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
@@ -2331,13 +2374,14 @@ export const WAITS: Readonly<Partial<Record<Phase, string>>> = {
   paused: "while paused by a person",
   retry: "before the next attempt",
   review: "for a review of the plan",
+  judge: "for the verdict of a judge",
   grant: "for a grant on a device",
   secret: "for a secret",
   owner: "for the owner of a device",
   away: "for a device that did not answer",
   unknown: "until it was known whether it had happened",
 };
-export const PHASE_OF_REASON: Readonly<Partial<Record<Reason, Phase>>> = {"approval": "approval", "person": "person", "held": "held", "paused": "paused", "backoff": "retry", "review": "review", "missing_grant": "grant", "missing_secret": "secret", "owner_asked": "owner"};
+export const PHASE_OF_REASON: Readonly<Partial<Record<Reason, Phase>>> = {"approval": "approval", "person": "person", "held": "held", "paused": "paused", "backoff": "retry", "review": "review", "judge": "judge", "missing_grant": "grant", "missing_secret": "secret", "owner_asked": "owner"};
 export const PHASE_OF_RUN: Readonly<Partial<Record<ConstellationState, Phase>>> = {"awaiting_approval": "approval", "paused": "paused"};
 export const PHASE_OF_STATE: Readonly<Partial<Record<TaskState, Phase>>> = {"leased": "starting", "running": "working", "cancelling": "stopping", "unknown": "unknown"};
 export const FOR_A_PERSON: ReadonlySet<Phase> = new Set<Phase>(["approval", "person", "held", "paused", "grant", "secret", "owner", "unknown"]);

@@ -28,13 +28,15 @@ from starloom.planner.matching import Match, Matched
 from starloom.planner.model.spending import MICROS
 from starloom_protocol.api.previews import Created, RequestPreview, Understood
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Budget
+from starloom_protocol.entities import Budget, Fault
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 
 WAIT_MAX_S = 300.0
 NO_REVIEWER = "No model is set, so nothing is reviewed when these have ended:"
+NO_JUDGE = "no model is set, so nobody can answer the question to a judge"
+SET_ONE = "Set a model in Settings > Model (docs/models.md), or leave `judge` out."
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
 
 
@@ -115,7 +117,7 @@ class Submit:
             if found.outcome is not Match.EXACT:
                 return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
             first = found.candidates[0]
-            plan = _planned(hub.planner.plan_recipe(first.recipe, first.params))
+            plan = self._can_be_judged(_planned(hub.planner.plan_recipe(first.recipe, first.params)))
         else:
             checked = await self._check(request, body, size)
             plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
@@ -175,16 +177,31 @@ class Submit:
         if body.plan is not None:
             document = body.plan
             devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
-            return await hub.computing.run(
+            lowered = await hub.computing.run(
                 request, size > LARGE_BYTES, lambda: _lowered(document, body.params, devices, tools, signatures)
             )
+            return self._can_be_judged(lowered)
         if body.recipe is not None:
-            _planned(hub.planner.plan_recipe(body.recipe, body.params))
+            self._can_be_judged(_planned(hub.planner.plan_recipe(body.recipe, body.params)))
             return None
         understood = hub.planner.understand(body.request or "", body.params)
         if understood.outcome is Match.EXACT or model_is_set(hub.settings):
             return None
         raise self._refused(understood)
+
+    def _can_be_judged(self, plan: LoweredPlan) -> LoweredPlan:
+        """Return a plan whose judges can be asked.
+
+        Raises:
+            Problem: no model is set, with each place that has a judge.
+        """
+        places = [f"tasks.{spec.id}.judge" for spec in plan.specs if spec.judge is not None]
+        places += ["judge"] if plan.policy.judge is not None else []
+        if places and not model_is_set(self._hub.settings):
+            raise problem_of_faults(
+                [Fault(code=Code.MODEL_NOT_SET, hint=SET_ONE, place=place, reason=NO_JUDGE) for place in places]
+            )
+        return plan
 
     def _refused(self, understood: Matched) -> Problem:
         fault = self._hub.planner.refused(understood)

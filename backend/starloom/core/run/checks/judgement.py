@@ -1,0 +1,322 @@
+"""Judgements: a model in the role of judge answers the plan's question about a result, after the checks by code.
+
+Owns the job of a judgement, its time and its rounds, and the consequence of a verdict, for a task and for the whole
+answer. A task that is judged has its result and is not done: it is ready with the reason `judge`. Only *yes* lets it
+succeed, from its judge or from a person who is asked where the verdict is unclear. No verdict in time is unclear. *No*
+fails the task as a failed check does; its attempt keeps its end and its value. The text of a judge is data: it decides
+nothing but its verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.run import recovery
+from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
+from starloom.core.state.inputs import TimerFired, VerdictGiven
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.names import called
+from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
+from starloom_protocol.authors import MODEL
+from starloom_protocol.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict
+from starloom_protocol.events import EventKind
+from starloom_protocol.vocabulary import (
+    Attention,
+    Code,
+    ConstellationState,
+    Reason,
+    TaskState,
+)
+
+KIND: Final = "judge"
+TIMER: Final = "judge_over"
+HOLD_MS: Final = 90_000
+"""Long enough for a small model on a laptop to read one result, and for a second worker where the first was killed."""
+ROUNDS_MOST: Final = 2
+"""A result that its judge refused twice does not become right by a third attempt of the same work."""
+JUDGEMENTS_MOST: Final = 100
+"""Of one constellation; beyond them each result counts as unclear, so that a person sees it."""
+BECAUSE_CHARS_MOST: Final = 500
+CITES_MOST: Final = 40
+YES, NO, UNCLEAR = "yes", "no", "unclear"
+_ENGINE: Final = "engine"
+_WHOLE: Final = "whole "
+_CHOICES: Final = (Choice(label="It holds", value=YES), Choice(fails=True, label="It does not hold", value=NO))
+
+
+def _jobs(constellation: Constellation) -> list[Job]:
+    return [job for job in constellation.jobs.values() if job.kind == KIND]
+
+
+def open_jobs(constellation: Constellation) -> list[Job]:
+    """Return the open judgements, in order."""
+    return [job for job in _jobs(constellation) if job.state != "done"]
+
+
+# -- of a task
+
+
+def ask(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, done: Attempt) -> None:
+    """Ask the judge of a task whose result has passed its checks; the task waits for the verdict."""
+    waits = moved(work, record, TaskState.READY, reason=Reason.JUDGE, code=None, cause=None, checked=True, judged=0)
+    # A review, a rule and a person read the result like that of an ended task.
+    puts: list[Put] = [("attempt", f"{spec.id}/{record.attempt}", done)]
+    job = _job(work, constellation, f"{spec.id}/{record.round}/{record.attempt}")
+    note = spec.judge.question if spec.judge is not None else ""
+    change_task(
+        work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, *puts, ("job", job.id, job), note=note, by=_ENGINE
+    )
+    _start(work, constellation, job)
+
+
+def _job(work: Work, constellation: Constellation, judged: str) -> Job:
+    return Job(id=f"{KIND}-{len(_jobs(constellation)) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[judged])
+
+
+def _start(work: Work, constellation: Constellation, job: Job) -> None:
+    """Wake a worker, or decide without one where the judge was asked often enough."""
+    if len(_jobs(constellation)) > JUDGEMENTS_MOST or _rounds(constellation, job) > ROUNDS_MOST:
+        because = "its judge was asked as often as a plan may"
+        _take(work, constellation, job, Verdict(because=because, by=_ENGINE, holds=UNCLEAR))
+        return
+    work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
+    work.order(_timer(constellation, job))
+
+
+def _rounds(constellation: Constellation, job: Job) -> int:
+    """Return how often this round of a task, or the whole answer, was judged, with this judgement."""
+    (judged,) = job.tasks
+    if judged.startswith(_WHOLE):
+        return sum(other.tasks[0].startswith(_WHOLE) for other in _jobs(constellation))
+    start = f"{judged.rpartition('/')[0]}/"
+    return sum(other.tasks[0].startswith(start) for other in _jobs(constellation))
+
+
+def _timer(constellation: Constellation, job: Job) -> ArmTimer:
+    return ArmTimer(constellation=constellation.name, due_ms=job.opened_ms + HOLD_MS, entity=job.id, kind=TIMER)
+
+
+def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
+    """Yield the timers that end each open judgement, computed from state."""
+    for job in open_jobs(constellation):
+        yield _timer(constellation, job)
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """End a judgement that has no verdict in its time, as unclear."""
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.entity) if constellation else None
+    if constellation is None or job is None or job.state == "done":
+        work.ignore("the judgement is over")
+        return
+    late = "no worker took it" if job.claimed_by is None else "the judge took too long"
+    _take(work, constellation, job, Verdict(because=late, by=_ENGINE, holds=UNCLEAR))
+
+
+def on_given(work: Work, item: VerdictGiven) -> None:
+    """Take the verdict of a judge, or the reason why there is none.
+
+    Raises:
+        Refusal: there is no such judgement, another worker has it, or the verdict has not the form of one.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    if constellation is None or job is None or job.kind != KIND:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no judgement {item.job}"))
+    if job.state == "done" or constellation.name not in work.shard.live:
+        work.ignore("the judgement is over")
+        work.answer({"accepted": False})
+        return
+    if job.claimed_by not in (None, item.worker):
+        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    if item.holds not in (YES, NO, UNCLEAR, ""):
+        raise Refusal(fault(Code.BAD_REQUEST, f"a verdict is yes, no or unclear, not {item.holds[:40]}", "holds"))
+    if len(item.because) > BECAUSE_CHARS_MOST or len(item.cites) > CITES_MOST:
+        raise Refusal(fault(Code.TOO_LARGE, f"a verdict has at most {BECAUSE_CHARS_MOST} characters", "because"))
+    for at, cite in enumerate(item.cites):
+        if cite.task not in constellation.tasks:
+            raise Refusal(fault(Code.NOT_FOUND, f"there is no task {cite.task[:80]}", f"cites[{at}]"))
+    if item.holds == YES and not item.cites:
+        raise Refusal(fault(Code.MODEL_ANSWER, "a yes cites the result that it rests on", "cites"))
+    by = MODEL if item.holds else _ENGINE
+    verdict = Verdict(because=item.because, by=by, cites=item.cites, holds=item.holds or UNCLEAR)
+    _take(work, constellation, job, verdict)
+    work.answer({"accepted": True})
+
+
+def _take(work: Work, constellation: Constellation, job: Job, verdict: Verdict) -> None:
+    """Close a judgement with its verdict, and let it have its consequence if its result still waits."""
+    task = _waiting(constellation, job)
+    put: Put = ("job", job.id, replace(job, state="done", verdict=verdict))
+    note = f"{verdict.holds}: {verdict.because}"
+    work.emit(constellation, EventKind.JUDGED, task or "", [put], note=note, by=verdict.by)
+    if task is None:
+        return
+    judge = constellation.specs[task].judge if task else constellation.head.policy.judge
+    if verdict.holds == UNCLEAR and judge is not None and judge.unclear == "ask":
+        _ask_person(work, constellation, constellation.jobs[job.id], task, judge)
+    elif task:
+        _decided(work, constellation, task, verdict)
+    work.shard.settled[constellation.name] = None
+
+
+def _waiting(constellation: Constellation, job: Job) -> str | None:
+    """Return the task whose result waits for this judgement, "" for the whole answer, None if nothing waits for it."""
+    (judged,) = job.tasks
+    if judged.startswith(_WHOLE):
+        return "" if judged == _standing(constellation) else None
+    task = judged.rpartition("/")[0].rpartition("/")[0]
+    record = constellation.tasks.get(task)
+    if record is None or record.state is not TaskState.READY or record.reason not in (Reason.JUDGE, Reason.PERSON):
+        return None
+    return task if judged == f"{task}/{record.round}/{record.attempt}" else None
+
+
+def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdict) -> None:
+    """Let a task succeed by a yes, or fail its check by anything else."""
+    spec, record = constellation.specs[task], constellation.tasks[task]
+    attempt = constellation.attempt(task, record.attempt)
+    if verdict.holds == YES:
+        done = moved(work, record, TaskState.SUCCEEDED, judged=record.attempt)
+        change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, by=verdict.by)
+        work.rules_due.append((constellation.name, task, "succeeded"))
+        return
+    # Its device did end it well, and that stands: an end counts once.
+    ended = replace(attempt, code=Code.CHECK_FAILED, detail=words(spec.judge, verdict)[:2000])
+    last = sum(job.tasks[0].startswith(f"{task}/{record.round}/") for job in _jobs(constellation)) >= ROUNDS_MOST
+    recovery.broke(work, constellation, spec, record, ended, last=last)
+
+
+def words(judge: Judge | None, verdict: Verdict) -> str:
+    """Return a verdict in one sentence."""
+    question = judge.question if judge is not None else ""
+    told = verdict.because.strip().rstrip(".") or "no reason was given"
+    if verdict.holds == UNCLEAR:
+        return f"There is no clear verdict on \u201c{question}\u201d: {told}."
+    who = "The judge" if verdict.by == MODEL else "A person"
+    return f"{who} says {verdict.holds} to \u201c{question}\u201d: {told}."
+
+
+# -- of a person
+
+
+def _ask_person(work: Work, constellation: Constellation, job: Job, task: str, judge: Judge) -> None:
+    """Put the question to a person, beside the reason why the verdict is unclear."""
+    about = called(constellation, work.shard.fleet, task) if task else constellation.head.name
+    why = job.verdict.because.strip().rstrip(".") if job.verdict is not None else ""
+    question = Question(
+        choices=list(_CHOICES),
+        id=f"{KIND}-question-{job.id.rpartition('-')[2]}",
+        kind=KIND,
+        opened_ms=work.at_ms,
+        reason=why,
+        task=task or None,
+        text=f"{judge.question} The judge of {about} does not say{f': {why}' if why else ''}.",
+        version=constellation.head.version,
+    )
+    put: Put = ("question", question.id, question)
+    if task:
+        waits = moved(work, constellation.tasks[task], TaskState.READY, reason=Reason.PERSON)
+        change_task(work, constellation, task, EventKind.QUESTION_ASKED, waits, put, by=_ENGINE)
+    else:
+        work.emit(constellation, EventKind.QUESTION_ASKED, question.id, [put], by=_ENGINE)
+    attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
+
+
+def decide(work: Work, constellation: Constellation, question: Question, value: str, said: str) -> None:
+    """Carry out a person's answer about a result whose verdict is unclear.
+
+    Raises:
+        Refusal: the answer is none of the choices, or the result does not wait for it any more.
+    """
+    if value not in (YES, NO):
+        raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: {YES}, {NO}", "value"))
+    job = constellation.jobs[f"{KIND}-{question.id.rpartition('-')[2]}"]
+    task = _waiting(constellation, job)
+    if task is None:
+        raise Refusal(fault(Code.CONFLICT, "the result does not wait for an answer any more"))
+    cites = job.verdict.cites if job.verdict is not None else []
+    verdict = Verdict(because=said[:BECAUSE_CHARS_MOST], by=work.by, cites=cites, holds=value)
+    answered = replace(question, answer=value, answered_by=work.by, answered_ms=work.at_ms)
+    puts: list[Put] = [("question", question.id, answered), ("job", job.id, replace(job, verdict=verdict))]
+    work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts, note=said)
+    if task:
+        _decided(work, constellation, task, verdict)
+    work.shard.settled[constellation.name] = None
+
+
+# -- of the whole answer
+
+
+def _standing(constellation: Constellation) -> str:
+    """Return a name for the results that a verdict is about; it changes with the plan and with each further end."""
+    return f"{_WHOLE}{constellation.head.version}/{len(constellation.attempts)}/{constellation.progress.ended}"
+
+
+def _of_the_whole(constellation: Constellation) -> list[Job]:
+    return [job for job in _jobs(constellation) if job.tasks[0].startswith(_WHOLE)]
+
+
+def hold(work: Work, constellation: Constellation, state: ConstellationState) -> bool:
+    """Whether the end waits for the verdict on the whole: open its judgement if it is due, and say if one is open."""
+    if not _is_due(constellation, state):
+        return False
+    jobs = _of_the_whole(constellation)
+    if not jobs or jobs[-1].tasks != [_standing(constellation)]:
+        _void(work, constellation)
+        job = _job(work, constellation, _standing(constellation))
+        judge = constellation.head.policy.judge
+        note = judge.question if judge is not None else ""
+        work.emit(constellation, EventKind.JUDGE_ASKED, "", [("job", job.id, job)], note=note, by=_ENGINE)
+        _start(work, constellation, job)
+    return current(constellation) is None or any(_questions(constellation))
+
+
+def _is_due(constellation: Constellation, state: ConstellationState) -> bool:
+    head = constellation.head
+    return head.policy.judge is not None and state is ConstellationState.SUCCEEDED and head.undone_from is None
+
+
+def _questions(constellation: Constellation) -> Iterator[Question]:
+    for key in constellation.open_questions:
+        question = constellation.questions[key]
+        if question.kind == KIND and question.task is None:
+            yield question
+
+
+def _void(work: Work, constellation: Constellation) -> None:
+    """Close the judgement of results that have changed, and its question."""
+    for job in _of_the_whole(constellation):
+        if job.state != "done":
+            close(work, constellation, job, "the results changed")
+    for question in list(_questions(constellation)):
+        closed = replace(question, answer="", answered_by=_ENGINE, answered_ms=work.at_ms)
+        work.emit(constellation, EventKind.QUESTION_CLOSED, question.id, [("question", question.id, closed)])
+
+
+def current(constellation: Constellation) -> Verdict | None:
+    """Return the verdict on the present results as a whole, or None."""
+    jobs = _of_the_whole(constellation)
+    return jobs[-1].verdict if jobs and jobs[-1].tasks == [_standing(constellation)] else None
+
+
+def outcome(constellation: Constellation, state: ConstellationState) -> ConstellationState:
+    """Return how a constellation has ended: without a yes of its judge it has not succeeded."""
+    verdict = current(constellation)
+    if not _is_due(constellation, state) or (verdict is not None and verdict.holds == YES):
+        return state
+    return ConstellationState.PARTIAL if constellation.head.policy.partial else ConstellationState.FAILED
+
+
+def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:
+    """Close a judgement without a verdict; nothing waits for it."""
+    work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, replace(job, state="done"))], note=note)
+
+
+def abandon(work: Work, constellation: Constellation) -> None:
+    """Close the open judgements of a constellation that ends."""
+    for job in open_jobs(constellation):
+        close(work, constellation, job, "the constellation has ended")
