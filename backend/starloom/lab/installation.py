@@ -58,7 +58,7 @@ STEP_S: Final = 0.05
 class Installation:
     """`start` it, break its parts, `close` it. The devices' folders are `folder(name)`."""
 
-    time_scale = TIME_SCALE
+    time_scale: int = TIME_SCALE
 
     def __init__(self, home: Path, devices: Sequence[str], seed: int) -> None:
         self.home = home
@@ -185,6 +185,16 @@ class Installation:
                     if process.status() != psutil.STATUS_ZOMBIE and any(sign in word for word in words):
                         return process
         return None
+
+    def wait_until_whole(self) -> None:
+        """Wait until the hub answers and every device is online, as after faults.
+
+        Raises:
+            Problem: one did not come back, with the end of its log.
+        """
+        self._until(self._ready, "the hub did not come back", READY_S, "supervisor")
+        logs = [f"agent-{one}" for one in self.devices]
+        self._until(self._all_online, "a device did not come back", ONLINE_S, *logs)
 
     def hold_supervisor(self, *, held: bool) -> None:
         """Keep the supervisor from starting anything again, or let it."""

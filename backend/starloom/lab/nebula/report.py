@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -124,19 +123,10 @@ def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
         "retries": sum(one.retries for one in began),
         "moves": sum(one.moves for one in began),
         "hedges": sum(one.hedges for one in began),
-        "doubled": sum(doubled(one) for one in runs),
+        "doubled": sum(one.doubled for one in runs),
         "approvals": sum(one.approvals for one in runs),
         "wall_s": round(sum(one.wall_ms for one in began) / 1000, 1),
     }
-
-
-def doubled(run: Ran) -> int:
-    """Return how many calls that do something were made more often than the task allows."""
-    if run.seen is None:
-        return 0
-    allowed = run.task.about.may_call
-    counted = Counter(call.tool for call in run.seen.calls())
-    return sum(max(0, count - allowed[tool]) for tool, count in counted.items() if tool in allowed)
 
 
 def interval(runs: Sequence[Ran], good: Callable[[Ran], bool]) -> list[float] | None:
@@ -177,7 +167,7 @@ def _row(one: Ran) -> dict[str, Any]:
         "asked": list(one.asked),
         "approvals": one.approvals,
         "constellation": one.constellation,
-        "doubled": doubled(one),
+        "doubled": one.doubled,
         "unnoticed": list(one.unnoticed),
         "figures": one.figures.document(),
     }
