@@ -214,6 +214,11 @@ class Installation:
         argv += ["--slots", str(self.slots(name))]
         self._running[name] = self._spawn(argv, f"agent-{name}", self.variables(name))
 
+    def join_again(self, name: str) -> None:
+        """Join a device as a new one, if its owner has revoked it; `start_agent` brings it back."""
+        asyncio.run(join(self._own_client(), self._agents[name]))
+        self.allow([self._agents[name]])
+
     def kill_agent(self, name: str) -> None:
         """SIGKILL; `start_agent` brings it back."""
         process = self._running.pop(name)

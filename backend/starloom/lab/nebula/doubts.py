@@ -1,7 +1,7 @@
-"""The person's decisions after a fault: about work that may have happened, and about what waits for a lost device.
+"""The person's decisions after a fault: about work that may have happened, and about a device that is lost for good.
 
-A person looks before they decide: where a device's own tools note a call, it happened. Work that waits for a device
-that is lost for good is given up. Everything goes by the controls of a task that anybody has.
+A person looks before they decide: where a device's own tools note a call, it happened. A device that is lost is revoked
+once the hub shows it as off, and what only it could do is given up. Everything goes by the controls that anybody has.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starloom.lab.nebula.devices import PREFIX
 from starloom.lab.nebula.person import CHANGED, Asking
 from starloom.lab.nebula.seen import Call
 from starloom_protocol.entities import Attempt, Selector, TaskRecord, TaskSpec
-from starloom_protocol.vocabulary import REPEATABLE, TaskState
+from starloom_protocol.vocabulary import TaskState
 
 THINKS_S: Final = 2.0
 LOOKS_AGAIN_S: Final = 1.0
@@ -77,17 +77,13 @@ def _succeeded_there(view: View, task: str, record: TaskRecord, tool: str, devic
 
 
 def about_loss(view: View, device: str, name: str) -> list[Decision]:
-    """Return which tasks are given up, since only a lost device could do them or go on with them."""
-    found: list[Decision] = []
+    """Return the tasks that are given up, since only the lost device could do them."""
     specs = view.specs
-    for task, record in view.tasks.items():
-        waits = record.state is TaskState.READY and only(specs[task].device, device, name)
-        attempt = view.last_attempt(task)
-        stands = record.state in (TaskState.LEASED, TaskState.RUNNING) and record.absent_since_ms > 0
-        stuck = stands and record.device == device and attempt is not None and attempt.repeatability not in REPEATABLE
-        if waits or stuck:
-            found.append(Decision(task, "cancel", f"{name} is lost"))
-    return found
+    return [
+        Decision(task, "cancel", f"{name} is lost")
+        for task, record in view.tasks.items()
+        if record.state is TaskState.READY and only(specs[task].device, device, name)
+    ]
 
 
 class Doubts:
@@ -107,6 +103,7 @@ class Doubts:
         self._now = now
         self._since: dict[str, float] = {}
         self._looked = -LOOKS_AGAIN_S
+        self._revoked = False
         self.decided: list[str] = []
 
     def look(self, view: View, lost: str = "") -> None:
@@ -122,9 +119,16 @@ class Doubts:
                 self._do(view, about_doubt(task, specs[task], attempt, view, calls, name, lost=attempt.device == lost))
         if lost and self._now() - self._looked >= LOOKS_AGAIN_S:
             self._looked = self._now()
-            if self._is_off(lost):
-                for decision in about_loss(view, lost, self._names[lost]):
-                    self._do(view, decision)
+            self._give_up(view, lost, self._names[lost])
+
+    def _give_up(self, view: View, device: str, name: str) -> None:
+        if not self._revoked and self._is_off(device):
+            self._client.post(f"/devices/{device}/revoke")
+            self._revoked = True
+            self.decided.append(f"{name} is revoked: it is lost")
+        if self._revoked:
+            for decision in about_loss(view, device, name):
+                self._do(view, decision)
 
     def _is_off(self, device: str) -> bool:
         found = self._client.get("/devices")["items"]

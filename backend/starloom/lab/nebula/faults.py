@@ -23,7 +23,7 @@ CHANGE: Final = "P5"
 PROFILES: Final = {
     NONE: "nothing breaks",
     TRANSIENT: "once an agent is killed and back after 5 s, or a link is cut for 10 s",
-    NOISE: "own tools fail for a moment (5 %) or for good (3 %), say yes and do nothing (2 %), take ten times slower (5 %)",
+    NOISE: "own tools fail for a moment (5 %) or for good (3 %), say yes and do nothing (2 %), are slow (5 %)",
     LOSS: "one device is lost for good at half of the tasks",
     HUB: "the hub is killed and started again",
     CHANGE: "the world changes meanwhile",

@@ -99,5 +99,7 @@ class Striker:
 
     def _heal(self, due: _Due) -> None:
         if due.broken is not None:
+            if due.strike.for_good:
+                self._world.join_again(due.broken.device)
             self._breaker.heal(due.broken)
         due.done = True
