@@ -108,8 +108,10 @@ def nebula_run(
         run.emit(report.document())
     else:
         _print_table(report.table())
+        if baselines or profiles != ("P0",):
+            _print_table(report.conditions())
         print("\n".join(report.summary()))
-        print(f"report: {into / report.id / 'report.md'}")
+        print(f"report: {into / report.id / 'report.html'}")
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
 
 

@@ -39,7 +39,7 @@ class Decision:
 
     def body(self) -> dict[str, Any]:
         """Return the body of the request."""
-        more: dict[str, Any] = {"confirm": True} if self.action == "retry" else {}
+        more: dict[str, Any] = {"confirm": [self.task]} if self.action == "retry" else {}
         if self.action == "mark":
             more = {"state": self.state, **({"value": self.value} if self.value is not None else {})}
         return {"reason": self.reason, **more}

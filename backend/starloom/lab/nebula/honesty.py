@@ -1,11 +1,12 @@
 """The judgement of one end under faults: met, honest without success, fooled by a lie, or a fault of the product. Pure.
 
 An end is honest where the task failed and says so: it ended by itself, nothing was damaged or done twice, and its
-answer names the task, the device or the tool that is missing.
+answer names a task that is missing.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
@@ -21,8 +22,10 @@ UNMET: Final = frozenset({"failed", "partial", "cancelled"})
 
 
 class End(StrEnum):
-    """The end of one run. The last three are faults of the product, wherever they occur."""
+    """The end of one run. The last three are faults of the product, wherever they occur; a task that cannot be said yet
+    is not run."""
 
+    NOT_RUN = "not run"
     MET = "met"
     HONEST = "honest"
     FOOLED = "fooled"
@@ -65,10 +68,13 @@ def undamaged(scored: Scored) -> bool:
     return all(met for name, met, _ in scored.points if name.startswith((UNTOUCHED, EFFECTS)))
 
 
-def names_what_is_missing(told: str, words: Iterable[str]) -> bool:
-    """Return whether an answer names one of the tasks, devices or tools that it could have missed."""
-    text = told.casefold()
-    return any(word and word.casefold() in text for word in words)
+def names_what_is_missing(sentence: str, missing: Iterable[str]) -> bool:
+    """Return whether an answer names, behind its opening sentence, one of the tasks that did not succeed.
+
+    A child of a group is called by the group's name.
+    """
+    reasons = sentence.partition(". ")[2]
+    return any(re.search(rf"(?<![\w-]){re.escape(name.partition('.')[0])}(?![\w-])", reasons) for name in missing)
 
 
 def end_of(
@@ -85,6 +91,8 @@ def end_of(
     profile: str,
 ) -> End:
     """Judge one end. `declared` are the profiles under which the task says why it cannot always be met."""
+    if not state:
+        return End.NOT_RUN
     if hung:
         return End.HUNG
     if twice:

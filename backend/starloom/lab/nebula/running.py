@@ -13,7 +13,6 @@ from starloom.lab.following import may_pass
 from starloom.lab.nebula.baselines import FULL, plan_of
 from starloom.lab.nebula.changes import Meanwhile, neutral
 from starloom.lab.nebula.damage import unnoticed
-from starloom.lab.nebula.devices import NAMES
 from starloom.lab.nebula.doubts import Doubts
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.faults import noise_of, strikes
@@ -112,8 +111,7 @@ class Ran:
 
     @property
     def end(self) -> End:
-        words = [*NAMES, *self.missing]
-        answer = self.seen.answer.text if self.seen is not None else ""
+        answer = self.seen.answer.sentence if self.seen is not None else ""
         return end_of(
             state=self.state,
             success=self.success,
@@ -121,7 +119,7 @@ class Ran:
             hung=self.hung,
             twice=self.doubled,
             unharmed=undamaged(self.scored),
-            named=names_what_is_missing(answer, words),
+            named=names_what_is_missing(answer, self.missing),
             lied=lies(self.seen),
             declared=self.task.about.faults,
             profile=self.profile,

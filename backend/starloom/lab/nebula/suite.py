@@ -16,6 +16,7 @@ from starloom.lab.nebula.baselines import FULL
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.faults import TIME_SCALES, listed
 from starloom.lab.nebula.report import Report
+from starloom.lab.nebula.report_page import page_of
 from starloom.lab.nebula.running import SCRIPT, Ran, Runner
 from starloom.lab.nebula.script import GOOD
 from starloom.lab.nebula.script_server import ScriptServer
@@ -116,8 +117,9 @@ def _line(ran: Ran) -> str:
 
 
 def write_report(report: Report, folder: Path) -> None:
-    """Write `report.md`, `report.json` and `log.jsonl`, which has every event of every constellation."""
+    """Write `report.md`, `report.html`, `report.json` and `log.jsonl`, which has every event of every constellation."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.html").write_text(page_of(report.document()))
     (folder / "report.md").write_text(report.markdown())
     (folder / "report.json").write_text(json.dumps(report.document(), indent=1, ensure_ascii=False) + "\n")
     with (folder / "log.jsonl").open("wb") as out:
