@@ -21,6 +21,8 @@ from starloom_protocol.vocabulary import TaskState
 
 THINKS_S: Final = 2.0
 LOOKS_AGAIN_S: Final = 1.0
+OFF_S: Final = 8.0
+"""How long a lost device is off before its owner revokes it: the hub's own recovery comes first."""
 AGAIN: Final = frozenset({"python.run", "http.request", "net.check"})
 """Tools of the tasks' plans whose work lies in a folder of its own, or only asks: a person lets them run again."""
 ILLEGAL: Final = "illegal_control"
@@ -103,6 +105,7 @@ class Doubts:
         self._now = now
         self._since: dict[str, float] = {}
         self._looked = -LOOKS_AGAIN_S
+        self._off_since: float | None = None
         self._revoked = False
         self.decided: list[str] = []
 
@@ -122,7 +125,10 @@ class Doubts:
             self._give_up(view, lost, self._names[lost])
 
     def _give_up(self, view: View, device: str, name: str) -> None:
-        if not self._revoked and self._is_off(device):
+        if self._off_since is None and self._is_off(device):
+            self._off_since = self._now()
+        off_s = 0.0 if self._off_since is None else self._now() - self._off_since
+        if not self._revoked and off_s >= OFF_S:
             self._client.post(f"/devices/{device}/revoke")
             self._revoked = True
             self.decided.append(f"{name} is revoked: it is lost")
