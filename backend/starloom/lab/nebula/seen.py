@@ -112,11 +112,12 @@ class Seen:
         return sorted(path for path in {*was, *now} if was.get(path) != now.get(path) and not ignored(path))
 
     def calls(self, device: str = "", tool: str = "") -> list[Call]:
-        """Return the calls that did something, or those of one device and tool."""
+        """Return the calls that did something, or all of a tool that only looks; of one device and tool if named."""
+        looks = bool(tool) and not changes_something(tool)
         return [
             call
             for call in self.after.calls
-            if (call.counts if not tool else call.tool == tool) and device in ("", call.device)
+            if (call.counts or looks) and tool in ("", call.tool) and device in ("", call.device)
         ]
 
     def state(self, device: str, area: str) -> Any:

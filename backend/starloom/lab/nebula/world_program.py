@@ -97,6 +97,8 @@ def cal_list(state: State, args: State) -> Answer:
 
 def cal_move(state: State, args: State) -> Answer:
     event = _found(state["events"], "id", args["id"], "event")
+    if "was" in args and args["was"] != f"{event['day']} {event['start']}":
+        raise Refused(f"{event['title']} is on {event['day']} at {event['start']} by now")
     event["day"], event["start"] = args["day"], args["start"]
     return dict(event)
 
@@ -202,6 +204,7 @@ def cam_shot(state: State, args: State) -> Answer:
 
 
 ID, DAY, START = text("As the list names it."), text("YYYY-MM-DD."), text("HH:MM.")
+WAS = text("YYYY-MM-DD HH:MM where it must still be; else it is not moved.")
 MAIL_ROW = {"id": text(), "from": text(), "subject": text(), "unread": {"type": "boolean"}}
 EVENT = {"id": text(), "title": text(), "day": text(), "start": text(), "minutes": {"type": "integer"}}
 EVENT["attendees"] = {"type": "array", "items": text()}
@@ -225,7 +228,7 @@ TOOLS: dict[str, dict[str, Row]] = {
     "cal": {
         "list": (cal_list, "List the events of a day", {"day": DAY}, (), rows_of(**EVENT)),
         "move": (
-            *(cal_move, "Move an event", {"id": ID, "day": DAY, "start": START}),
+            *(cal_move, "Move an event", {"id": ID, "day": DAY, "start": START, "was": WAS}),
             *(("id", "day", "start"), one_of(**EVENT)),
         ),
         "add": (
