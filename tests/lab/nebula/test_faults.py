@@ -22,7 +22,7 @@ from starloom.lab.nebula.faults import (
     strikes,
 )
 from starloom.lab.nebula.seen import AnswerSeen, Seen, calls_of, take_snapshot
-from starloom.lab.nebula.task import all_tasks
+from starloom.lab.nebula.task import all_tasks, chosen
 from starloom.lab.nebula.world_program import FOR_GOOD, MOMENT, NOISE, Refused, call, noise_at
 from starloom_protocol.lab_faults import CAN, FaultKind
 
@@ -178,3 +178,22 @@ def test_a_neutral_change_is_not_the_task_s_and_must_stay(ground: Ground, laid: 
     (ground.files(device) / PLACE).unlink()
     gone = change.known_to(Seen(before, take_snapshot(ground.root), AnswerSeen("succeeded")))
     assert gone.changed(device) == [PLACE]
+
+
+def test_a_meeting_that_others_move_is_known_to_the_check_and_moved_once(ground: Ground) -> None:
+    (task,) = chosen(["37"])
+    assert task.fixture is not None
+    assert task.change is not None
+    task.fixture(ground)
+    words = ground.facts.words()
+    first, second = task.change(ground), task.change(ground)
+    design = ground.state("desk", "cal")["events"][2]
+    assert (design["day"], design["start"]) == (words["monday"], "16:00")
+    assert first.truth == {"moved_meanwhile": {"e-3": "16:00"}}
+    assert second.truth == {}
+
+
+def test_what_a_task_declares_of_faults_is_a_profile_with_a_reason() -> None:
+    for task in all_tasks():
+        assert set(task.about.faults) <= set(PROFILES) - {"P0"}
+        assert all(len(reason) > 20 for reason in task.about.faults.values())

@@ -98,6 +98,15 @@ def test_retries_moves_and_hedges_are_counted_and_asking_the_owner_is_none() -> 
     assert (figures.attempts, figures.retries, figures.moves, figures.hedges) == (4, 1, 1, 1)
 
 
+def test_a_hedge_that_took_over_is_still_counted_as_one() -> None:
+    log, view = Log(), View(CONSTELLATION)
+    log.add("planned", head=head_of(), spec__a=spec("a"), attempt__a__1=attempt(0, 0))
+    log.add("hedge_opened", attempt__a__2=attempt(5, 0, "d-b", hedge=True))
+    log.add("hedge_took_over", attempt__a__1=attempt(0, 9), attempt__a__2=attempt(5, 9, "d-b"))
+    view.apply(log.rows)
+    assert figures_of(view, log.rows).hedges == 1
+
+
 def test_nothing_that_ran_gives_no_figures_and_divides_by_nothing() -> None:
     figures = figures_of(*a_view(spec__a=spec("a")))
     assert (figures.tasks, figures.width, figures.parallelism, figures.gain) == (0, 0.0, 0.0, 0.0)

@@ -88,7 +88,7 @@ def test_the_papers_figures_stand_beside_those_without_faults_and_say_what_compa
 def test_the_gate_and_its_misses_stand_first() -> None:
     assert "The gate is met." in read(ended(1, End.MET)).text
     reader = read(ended(1, End.HUNG))
-    assert "did not end by themselves: 01-todays-errors (P1)" in reader.text
+    assert "were not over within their deadline: 01-todays-errors (P1)" in reader.text
 
 
 def test_a_task_that_was_not_run_is_no_failed_run() -> None:

@@ -116,7 +116,7 @@ def _fault(share: float, target: FaultTarget, kind: FaultKind, for_s: float) -> 
 
 
 def noise_of(profile: str, task: str) -> dict[str, object] | None:
-    """Return what the world program is told about its noise; None where it makes none."""
+    """Return the noise of the world program under a profile; None where it makes none."""
     return {"task": task, **NOISE_SHARES} if profile == NOISE else None
 
 

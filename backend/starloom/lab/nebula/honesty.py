@@ -1,7 +1,7 @@
 """The judgement of one end under faults: met, honest without success, fooled by a lie, or a fault of the product. Pure.
 
-An end is honest where the task failed and says so: it ended by itself, nothing was damaged or done twice, and its
-answer names a task that is missing.
+An end is honest where the task failed and says so: it was not cancelled as a whole, nothing was damaged or done twice,
+and its answer names a task that is missing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ UNMET: Final = frozenset({"failed", "partial", "cancelled"})
 
 
 class End(StrEnum):
-    """The end of one run. The last three are faults of the product, wherever they occur; a task that cannot be said yet
-    is not run."""
+    """The end of one run. The last three are faults of the product, wherever they occur.
+
+    `NOT_RUN`: the task cannot be said yet, or nothing took it.
+    """
 
     NOT_RUN = "not run"
     MET = "met"

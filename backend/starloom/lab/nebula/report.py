@@ -18,7 +18,7 @@ PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
 """The figures that UFO3's paper reports of NebulaBench: only a run with a live model may stand beside its first two."""
 Z_95: Final = 1.96
 _SAID: Final = {
-    End.HUNG: "did not end by themselves",
+    End.HUNG: "were not over within their deadline",
     End.FALSE_DONE: "said to be done and not",
     End.DOUBLED: "did something twice",
     End.NOT_MET: "neither met nor honest about it",

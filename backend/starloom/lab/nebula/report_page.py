@@ -10,11 +10,13 @@ from html import escape
 from typing import Any, Final
 
 from starloom.lab.nebula.faults import PROFILES
+from starloom.lab.nebula.honesty import End
 from starloom.lab.nebula.task import CATEGORIES
 
 Document = Mapping[str, Any]
 LIVE: Final = "model"
 """The planner whose SSR and TSR may stand beside those of the paper."""
+FINE: Final = (End.MET, End.NOT_RUN)
 BAD: Final = ("not met", "hung", "false done", "doubled")
 NO_BASELINE: Final = "the full product"
 
@@ -45,7 +47,7 @@ def page_of(document: Document) -> str:
         "<h2>Categories</h2>",
         _categories(document),
         "<h2>Runs that were not met</h2>",
-        *(_not_met(run, document["declared"]) for run in document["runs"] if not run["success"] and run["state"]),
+        *(_not_met(run, document["declared"]) for run in document["runs"] if run["end"] not in FINE),
         "<h2>Tasks</h2>",
         _tasks(document),
     ]
@@ -170,7 +172,7 @@ def _tasks(document: Document) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:
-    """Return a table that scrolls by itself on a narrow screen."""
+    """Return a table with a scroll bar of its own on a narrow screen."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         made = (
