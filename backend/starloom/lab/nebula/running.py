@@ -354,5 +354,6 @@ def _failures(view: View) -> list[str]:
     for name, task in sorted(view.tasks.items()):
         last = view.last_attempt(name)
         if task.state in ("failed", "unknown") and last is not None:
-            found.append(f"{name} {task.state}: {last.code} {last.detail}")
+            why = " ".join(part for part in (task.code or last.code, last.detail) if part)
+            found.append(f"{name} {task.state}: {why}")
     return found

@@ -33,9 +33,18 @@ class Striker:
     """`turn` it again and again while the task runs, then make it `whole`. `struck` are its faults in words."""
 
     def __init__(
-        self, world: NebulaWorld, strikes: Sequence[Strike], seed: int, change: Callable[[], str] | None = None
+        self,
+        world: NebulaWorld,
+        strikes: Sequence[Strike],
+        seed: int,
+        change: Callable[[], str],
+        *,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._world = world
+        self._now = now
+        self._sleep = sleep
         self._breaker = Breaker(world, seed)
         self._change = change
         self._dues = [_Due(strike) for strike in strikes]
@@ -44,13 +53,9 @@ class Striker:
         self.lost = ""
         """The id of the device that is lost for good."""
 
-    @property
-    def lost_name(self) -> str:
-        return self._names.get(self.lost, "")
-
     def turn(self, view: View) -> None:
         """Do what is due, and take back what is over."""
-        now = time.monotonic()
+        now = self._now()
         for due in self._dues:
             if due.broken is not None and not due.done and not due.strike.for_good and now >= due.over_at:
                 self._heal(due)
@@ -69,7 +74,7 @@ class Striker:
                 self._heal(due)
         if hit:
             self._world.wait_until_whole()
-            time.sleep(AFTER_S)
+            self._sleep(AFTER_S)
 
     def _strike_if_due(self, due: _Due, view: View, now: float) -> None:
         tasks = view.tasks
@@ -81,8 +86,7 @@ class Striker:
         fault = due.strike.fault
         if fault is None:
             due.done = True
-            if self._change is not None:
-                self.struck.append(f"{self._change()}, {of_all}")
+            self.struck.append(f"{self._change()}, {of_all}")
             return
         name = due.strike.device({self._names[one] for one in at_work}) if due.strike.needs_device else ""
         try:
