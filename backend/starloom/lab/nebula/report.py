@@ -23,6 +23,7 @@ _SAID: Final = {
     End.DOUBLED: "did something twice",
     End.NOT_MET: "neither met nor honest about it",
 }
+_ORDER: Final = (End.MET, End.HONEST, End.FOOLED, End.NOT_MET, End.HUNG, End.FALSE_DONE, End.NOT_RUN)
 NOTE_CHARS: Final = 300
 RUNGS: Final = ("retried", "moved", "hedged", "verified", "edited", "person")
 """The rungs of the recovery ladder, as the hub's report of a run counts them."""
@@ -100,20 +101,7 @@ class Report:
 
     def conditions(self) -> list[list[str]]:
         """Return the lines of the table of profiles and baselines, its head first."""
-        head = [
-            "faults",
-            "met",
-            "honest",
-            "fooled",
-            "not met",
-            "hung",
-            "false done",
-            "doubled",
-            "TSR",
-            "SSR",
-            *RUNGS,
-            "s",
-        ]
+        head = ["faults", *_ORDER, "doubled", "TSR", "SSR", *RUNGS, "s"]
         return [head, *(_condition(key, part) for key, part in self._conditions())]
 
     def table(self) -> list[list[str]]:
@@ -207,10 +195,9 @@ def _condition(key: tuple[str, str], runs: Sequence[Ran]) -> list[str]:
     totals, ends = totals_of(runs), Counter(one.end for one in runs)
     spread = _tsr_interval(runs)
     between = f" ({spread[0]:.1%} to {spread[1]:.1%})" if spread else ""
-    order = (End.MET, End.HONEST, End.FOOLED, End.NOT_MET, End.HUNG, End.FALSE_DONE)
     return [
         " ".join(part for part in key if part),
-        *(f"{ends[end]}" + (f"/{len(runs)}" if end is End.MET else "") for end in order),
+        *(f"{ends[end]}" + (f"/{len(runs)}" if end is End.MET else "") for end in _ORDER),
         str(totals["doubled"]),
         f"{totals['tsr']:.1%}{between}",
         f"{totals['ssr']:.1%}",

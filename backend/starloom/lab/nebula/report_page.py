@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from starloom.lab.nebula.baselines import WORDS
 from starloom.lab.nebula.faults import PROFILES
 from starloom.lab.nebula.honesty import End
 from starloom.lab.nebula.task import CATEGORIES
@@ -17,8 +18,10 @@ Document = Mapping[str, Any]
 LIVE: Final = "model"
 """The planner whose SSR and TSR may stand beside those of the paper."""
 FINE: Final = (End.MET, End.NOT_RUN)
+_ENDS: Final = ("honest", "fooled", "not met", "hung", "false done", "not run")
+"""The ends that the table of faults has beside those that were met."""
 BAD: Final = ("not met", "hung", "false done", "doubled")
-NO_BASELINE: Final = "the full product"
+NO_BASELINE: Final = "none"
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #c62828; --soft: #9a6700; }
@@ -92,7 +95,7 @@ def _beside_the_paper(document: Document) -> str:
 
 
 def _conditions(document: Document) -> str:
-    head = ["faults", "baseline", "met", "honest", "fooled", *BAD[:3], "doubled effects", "TSR", "SSR"]
+    head = ["faults", "baseline", "met", *_ENDS, "doubled effects", "TSR", "SSR"]
     rungs = list(document["totals"]["recoveries"])
     rows = []
     for row in document["profiles"]:
@@ -100,10 +103,10 @@ def _conditions(document: Document) -> str:
         between = f" ({_share(spread[0])} to {_share(spread[1])})" if spread else ""
         rows.append(
             (
-                f"{row['profile']}: {PROFILES[row['profile']]}",
+                row["profile"],
                 row["baseline"] or NO_BASELINE,
                 f"{ends['met']}/{row['runs']}",
-                *(str(ends[name]) for name in ("honest", "fooled", *BAD[:3])),
+                *(str(ends[name]) for name in _ENDS),
                 str(row["doubled"]),
                 _share(row["tsr"]) + between,
                 _share(row["ssr"]),
@@ -112,10 +115,14 @@ def _conditions(document: Document) -> str:
         )
     note = (
         "Honest: not met, and the answer names what is missing. Fooled: a tool said yes and did nothing, and the task "
-        "declares that nothing it may look at shows that. The last columns count recoveries by rung. "
-        "An interval is that of 95 % over the seeds."
+        "declares that nothing it may look at shows that. Not run: no plan can say it yet. The last columns count "
+        "recoveries by rung. An interval is that of 95 % over the seeds."
     )
-    return _table([*head, *rungs], rows, text_columns=2) + f"<p>{escape(note)}</p>"
+    profiles = dict.fromkeys(row["profile"] for row in document["profiles"])
+    baselines = dict.fromkeys(row["baseline"] for row in document["profiles"] if row["baseline"])
+    words = [f"{name}: {PROFILES[name]}." for name in profiles] + [f"{name}: {WORDS[name]}." for name in baselines]
+    listed = "".join(f"<li>{escape(word)}</li>" for word in words)
+    return _table([*head, *rungs], rows, text_columns=2) + f"<ul>{listed}</ul><p>{escape(note)}</p>"
 
 
 def _categories(document: Document) -> str:
