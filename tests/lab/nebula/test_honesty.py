@@ -10,8 +10,9 @@ import pytest
 from starloom.cli.problems import Problem, usage
 from starloom.cli.view import View
 from starloom.lab.nebula.doubts import Doubts, about_doubt, about_loss, only
-from starloom.lab.nebula.honesty import End, doubled, end_of, names_what_is_missing
+from starloom.lab.nebula.honesty import End, doubled, end_of, names_what_is_missing, noise_in
 from starloom.lab.nebula.seen import AnswerSeen, Call, Seen, Snapshot
+from starloom.lab.nebula.world_program import FOR_GOOD, MOMENT
 from starloom_protocol.entities import Attempt, Selector, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import Repeatability, TaskState
 from tests.cli.events import CONSTELLATION, Log
@@ -93,6 +94,20 @@ def send(to: str, **more: Any) -> Call:
 )
 def test_an_effect_is_doubled_where_it_came_again_or_too_often(calls: Sequence[Call], count: int) -> None:
     assert doubled(seen_with(*calls), {"mail.send": 3}) == count
+
+
+def test_the_noise_of_a_run_is_told_and_a_refusal_of_the_tool_is_none() -> None:
+    calls = [
+        send("a", lied=True),
+        send("a", refused=MOMENT),
+        send("a", refused=FOR_GOOD),
+        send("a", refused="one address"),
+    ]
+    assert noise_in(seen_with(*calls, send("b"))) == [
+        "mail.send on desk lied",
+        "mail.send on desk failed for a moment",
+        "mail.send on desk is out of order",
+    ]
 
 
 # -- doubts

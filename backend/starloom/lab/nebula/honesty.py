@@ -16,6 +16,7 @@ import msgspec
 
 from starloom.lab.nebula.score import EFFECTS, UNTOUCHED, Scored
 from starloom.lab.nebula.seen import Call, Seen
+from starloom.lab.nebula.world_program import FOR_GOOD, MOMENT
 
 UNMET: Final = frozenset({"failed", "partial", "cancelled"})
 """States of a constellation that do not claim success. `cancelled`: a person gave up all that was left."""
@@ -63,6 +64,16 @@ def _identity(call: Call) -> tuple[str, str, str]:
 def lies(seen: Seen | None) -> int:
     """Return how many calls said yes and did nothing."""
     return sum(call.lied for call in seen.after.calls) if seen is not None else 0
+
+
+def noise_in(seen: Seen) -> list[str]:
+    """Return the calls that failed or lied by the noise of the world, in words; a slow one leaves no trace."""
+    said = {MOMENT: "failed for a moment", FOR_GOOD: "is out of order"}
+    return [
+        f"{call.tool} on {call.device} {'lied' if call.lied else said[call.refused]}"
+        for call in seen.after.calls
+        if call.lied or call.refused in said
+    ]
 
 
 def undamaged(scored: Scored) -> bool:

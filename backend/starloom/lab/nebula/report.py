@@ -101,7 +101,7 @@ class Report:
 
     def conditions(self) -> list[list[str]]:
         """Return the lines of the table of profiles and baselines, its head first."""
-        head = ["faults", *_ORDER, "doubled", "TSR", "SSR", *RUNGS, "s"]
+        head = ["faults", "struck", *_ORDER, "doubled", "TSR", "SSR", *RUNGS, "s"]
         return [head, *(_condition(key, part) for key, part in self._conditions())]
 
     def table(self) -> list[list[str]]:
@@ -149,6 +149,7 @@ def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
         "tsr": _share(sum(one.success for one in runs), len(runs)),
         "tcr": _share(sum(one.completed for one in runs), len(runs)),
         "ssr": _share(sum(one.scored.met_weight for one in runs), weight),
+        "struck": sum(bool(one.struck) for one in runs),
         "false_done": sum(one.false_done for one in runs),
         "ends": {end.value: sum(one.end is end for one in runs) for end in End},
         "recoveries": {rung: sum(one.recoveries.get(rung, 0) for one in runs) for rung in RUNGS},
@@ -197,6 +198,7 @@ def _condition(key: tuple[str, str], runs: Sequence[Ran]) -> list[str]:
     between = f" ({spread[0]:.1%} to {spread[1]:.1%})" if spread else ""
     return [
         " ".join(part for part in key if part),
+        str(totals["struck"]),
         *(f"{ends[end]}" + (f"/{len(runs)}" if end is End.MET else "") for end in _ORDER),
         str(totals["doubled"]),
         f"{totals['tsr']:.1%}{between}",

@@ -95,7 +95,7 @@ def _beside_the_paper(document: Document) -> str:
 
 
 def _conditions(document: Document) -> str:
-    head = ["faults", "baseline", "met", *_ENDS, "doubled effects", "TSR", "SSR"]
+    head = ["faults", "baseline", "struck", "met", *_ENDS, "doubled effects", "TSR", "SSR"]
     rungs = list(document["totals"]["recoveries"])
     rows = []
     for row in document["profiles"]:
@@ -105,6 +105,7 @@ def _conditions(document: Document) -> str:
             (
                 row["profile"],
                 row["baseline"] or NO_BASELINE,
+                str(row["struck"]),
                 f"{ends['met']}/{row['runs']}",
                 *(str(ends[name]) for name in _ENDS),
                 str(row["doubled"]),
@@ -114,6 +115,7 @@ def _conditions(document: Document) -> str:
             )
         )
     note = (
+        "Struck: runs in which a fault came before the end. "
         "Honest: not met, and the answer names what is missing. Fooled: a tool said yes and did nothing, and the task "
         "declares that nothing it may look at shows that. Not run: no plan can say it yet. The last columns count "
         "recoveries by rung. An interval is that of 95 % over the seeds."

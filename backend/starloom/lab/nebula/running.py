@@ -16,7 +16,7 @@ from starloom.lab.nebula.damage import unnoticed
 from starloom.lab.nebula.doubts import Doubts
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.faults import noise_of, strikes
-from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, undamaged
+from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.score import ENDED, Scored, not_run, score, score_hostile
@@ -242,7 +242,7 @@ class Runner:
             seen,
             lost,
             hostile,
-            struck=followed.struck,
+            struck=[*followed.struck, *noise_in(seen)],
             decided=followed.decided,
             hung=followed.hung,
             missing=[name for name, one in view.tasks.items() if one.state != TaskState.SUCCEEDED],
