@@ -313,8 +313,11 @@ def _be_the_tool(descriptors: list[int], parent: int) -> NoReturn:
     try:
         os.setsid()
         processes.die_with_parent(signal.SIGKILL, parent)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGPIPE):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
+        # A connection that is cut while a file is sent is an error that is tried again; it must not end the process.
+        # Programs that the tool starts have the default, as `subprocess` gives it to them.
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         signal.set_wakeup_fd(-1)
         _take(descriptors)
         # The runner measures what it uses, and may look into it for that.

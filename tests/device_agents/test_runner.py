@@ -200,6 +200,20 @@ def test_a_closed_socket_ends_the_group(call: Play) -> None:
     assert gone(runner)
 
 
+def ignores_broken_pipes(status: str) -> bool:
+    """Whether a process ignores SIGPIPE, by the text of its `/proc/PID/status`."""
+    (mask,) = re.findall(r"^SigIgn:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return bool(int(mask, 16) & 1 << (signal.SIGPIPE - 1))
+
+
+def test_a_cut_connection_is_an_error_of_the_tool_and_ends_only_programs(call: Play) -> None:
+    running = call("shell.run", shell("cat /proc/$$/status; echo pid $$.; sleep 60"))
+    pid_in(running)
+    assert not ignores_broken_pipes("".join(said.text for said in running.said))
+    # A file is sent again after its connection was cut: the process of the tool must live to do so.
+    assert ignores_broken_pipes(Path(f"/proc/{running.leader}/status").read_text())
+
+
 def test_a_killed_runner_takes_the_tool_with_it(call: Play) -> None:
     running = call("shell.run", shell("echo pid $$.; sleep 300"))
     pid_in(running)

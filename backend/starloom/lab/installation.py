@@ -58,7 +58,7 @@ STEP_S: Final = 0.05
 class Installation:
     """`start` it, break its parts, `close` it. The devices' folders are `folder(name)`."""
 
-    time_scale = TIME_SCALE
+    time_scale: int = TIME_SCALE
 
     def __init__(self, home: Path, devices: Sequence[str], seed: int) -> None:
         self.home = home
@@ -186,6 +186,16 @@ class Installation:
                         return process
         return None
 
+    def wait_until_whole(self) -> None:
+        """Wait until the hub answers and every device is online, as after faults.
+
+        Raises:
+            Problem: one did not come back, with the end of its log.
+        """
+        self._until(self._ready, "the hub did not come back", READY_S, "supervisor")
+        logs = [f"agent-{one}" for one in self.devices]
+        self._until(self._all_online, "a device did not come back", ONLINE_S, *logs)
+
     def hold_supervisor(self, *, held: bool) -> None:
         """Keep the supervisor from starting anything again, or let it."""
         if self._supervisor is not None:
@@ -203,6 +213,11 @@ class Installation:
         argv += ["--home", str(self._agents[name].home), "--lab", "--reconnect-most-s", "1"]
         argv += ["--slots", str(self.slots(name))]
         self._running[name] = self._spawn(argv, f"agent-{name}", self.variables(name))
+
+    def join_again(self, name: str) -> None:
+        """Join a device as a new one, if its owner has revoked it; `start_agent` brings it back."""
+        asyncio.run(join(self._own_client(), self._agents[name]))
+        self.allow([self._agents[name]])
 
     def kill_agent(self, name: str) -> None:
         """SIGKILL; `start_agent` brings it back."""

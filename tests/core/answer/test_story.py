@@ -7,7 +7,7 @@ import pytest
 from starloom.core.answer import story
 from starloom_protocol.entities import ForEach, ResultSpec, Selector
 from starloom_protocol.vocabulary import Code, Outcome
-from tests.builders import NONE, Driver, edge, plan, task
+from tests.builders import MAYBE, NONE, Driver, edge, plan, task
 
 LONG = "it is outside the folders " + "of this device " * 12
 
@@ -73,3 +73,33 @@ def test_a_group_that_fails_by_itself_is_the_first_cause() -> None:
     driver.result(driver.take()[0], {"rows": "no list"})
     assert driver.states()["g"] == "failed"
     assert "First cause: g - " in driver.folded["c1"]["answer"].decode()
+
+
+def test_a_task_that_a_person_cancelled_is_named_with_the_device_that_it_needed() -> None:
+    driver = Driver("nas")
+    driver.submit(plan(task("read"), task("copy", device=Selector(name="vps"))))
+    driver.result(driver.take()[0], {"n": 1})
+    driver.control("cancel", "copy")
+    said = driver.folded["c1"]["answer"].decode()
+    assert "Cancelled: copy on vps." in said
+
+
+def test_many_cancelled_tasks_are_told_by_their_number_and_a_cancelled_whole_names_none() -> None:
+    driver = Driver("nas")
+    waits = [task(name, device=Selector(name="vps")) for name in "abcde"]
+    driver.submit(plan(task("read"), *waits))
+    driver.result(driver.take()[0], {"n": 1})
+    for name in "abcde":
+        driver.control("cancel", name)
+    assert "Cancelled: a on vps, b on vps, c on vps and 2 more." in driver.folded["c1"]["answer"].decode()
+    driver.submit(plan(*waits), "c2")
+    driver.control("cancel", name="c2")
+    assert "Cancelled: " not in driver.folded["c2"]["answer"].decode()
+
+
+def test_the_reason_for_which_a_person_marked_work_as_failed_is_quoted() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never")))
+    driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    driver.control("mark", "a", state="failed", reason="the phone is lost")
+    assert "First cause: a - a person declined: the phone is lost." in driver.folded["c1"]["answer"].decode()

@@ -320,3 +320,20 @@ def test_every_way_out_of_an_ended_task_is_accepted() -> None:
         found = why(driver, name)
         assert found.actions
         assert set(found.actions) <= set(found.possible)
+
+
+def test_work_that_is_stopped_on_a_device_that_is_off_says_how_it_ends() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a", tool="t.never", device="one"), task("b", device="two")))
+    for dispatch in driver.take():
+        driver.started(dispatch)
+    for name in ("a", "b"):
+        driver.control("cancel", name)
+        assert "it counts as cancelled once" in why(driver, name).sentence
+    for device in ("one", "two"):
+        driver.do(i.DeviceDisconnected(id="x", by="d", device=f"d-{device}", reason="cut", session=1))
+    assert "If one does not come back, revoke it" in why(driver, "a").sentence
+    # Its own fence ends repeatable work.
+    assert "revoke" not in why(driver, "b").sentence
+    control_device(driver, "one", "revoke")
+    assert driver.states()["a"] == "unknown"

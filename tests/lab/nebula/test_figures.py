@@ -10,6 +10,7 @@ import pytest
 
 from starloom.client.problems import Problem, usage
 from starloom.client.view import View
+from starloom.lab.nebula.honesty import End
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.report import Report, interval, totals_of
@@ -97,6 +98,15 @@ def test_retries_moves_and_hedges_are_counted_and_asking_the_owner_is_none() -> 
     assert (figures.attempts, figures.retries, figures.moves, figures.hedges) == (4, 1, 1, 1)
 
 
+def test_a_hedge_that_took_over_is_still_counted_as_one() -> None:
+    log, view = Log(), View(CONSTELLATION)
+    log.add("planned", head=head_of(), spec__a=spec("a"), attempt__a__1=attempt(0, 0))
+    log.add("hedge_opened", attempt__a__2=attempt(5, 0, "d-b", hedge=True))
+    log.add("hedge_took_over", attempt__a__1=attempt(0, 9), attempt__a__2=attempt(5, 9, "d-b"))
+    view.apply(log.rows)
+    assert figures_of(view, log.rows).hedges == 1
+
+
 def test_nothing_that_ran_gives_no_figures_and_divides_by_nothing() -> None:
     figures = figures_of(*a_view(spec__a=spec("a")))
     assert (figures.tasks, figures.width, figures.parallelism, figures.gain) == (0, 0.0, 0.0, 0.0)
@@ -110,7 +120,24 @@ def ran(number: int, state: str, *points: tuple[str, bool, int], seed: int = 1, 
     return Ran(chosen([str(number)])[0], seed, state, Scored(points), **more)
 
 
+def ended(number: int, end: End, profile: str = "P1", **more: Any) -> Ran:
+    """Return a run under faults that ended in one way."""
+    state, points, kept = _ENDS[end]
+    return ran(number, state, *points, profile=profile, constellation=CONSTELLATION, **{**kept, **more})
+
+
 RIGHT, WRONG = ("right", True, 3), ("wrong", False, 1)
+WORLD = Snapshot({}, {}, [])
+SENT = Call("phone", "msg.send", {"to": "me", "text": ""})
+NAMED = Seen(WORLD, WORLD, AnswerSeen("failed", "It failed: 0 of 1 tasks succeeded. Cancelled: send on phone."))
+_ENDS: dict[End, tuple[str, tuple[tuple[str, bool, int], ...], dict[str, Any]]] = {
+    End.MET: ("succeeded", (RIGHT,), {}),
+    End.HONEST: ("failed", (WRONG,), {"seen": NAMED, "missing": ("send",)}),
+    End.NOT_MET: ("failed", (WRONG,), {"seen": NAMED, "missing": ("other",)}),
+    End.HUNG: ("cancelled", (WRONG,), {"hung": True}),
+    End.FALSE_DONE: ("succeeded", (WRONG,), {}),
+    End.DOUBLED: ("succeeded", (RIGHT,), {"seen": replace(NAMED, after=replace(WORLD, calls=[SENT, SENT]))}),
+}
 
 
 def test_the_totals_weigh_checkpoints_and_count_tasks() -> None:
@@ -123,6 +150,44 @@ def test_the_totals_weigh_checkpoints_and_count_tasks() -> None:
 
 def report(planner: str, *runs: Ran) -> Report:
     return Report("id", planner, "P0", [1], runs, 1.0)
+
+
+@pytest.mark.parametrize("end", [End.HUNG, End.FALSE_DONE, End.DOUBLED, End.NOT_MET])
+def test_under_faults_the_gate_is_that_nothing_hangs_lies_or_happens_twice(end: End) -> None:
+    made = ended(35, end)
+    assert made.end is end
+    (said,) = report(GOLD, ended(1, End.MET), ended(35, End.HONEST), made).misses
+    assert said.endswith(": 35-tomorrow-to-phone (P1)")
+
+
+def test_an_honest_end_is_no_miss_under_faults_and_one_without_them() -> None:
+    assert report(GOLD, ended(35, End.HONEST)).misses == []
+    assert report(GOLD, ended(35, End.HONEST, baseline="norecover", profile="P0")).misses == []
+    assert report(GOLD, ended(35, End.HONEST, profile="P0")).misses == ["1 tasks are not met: 35-tomorrow-to-phone"]
+
+
+def test_a_task_that_cannot_be_said_yet_is_not_run_and_no_miss_under_faults() -> None:
+    left = ran(5, "", WRONG, profile="P1")
+    assert left.end is End.NOT_RUN
+    assert report(GOLD, left).misses == []
+
+
+def test_profiles_and_baselines_stand_in_one_table() -> None:
+    runs = [
+        ended(1, End.MET, profile="P0"),
+        ended(1, End.MET, profile="P0", baseline="seq"),
+        ended(1, End.MET, recoveries={"retried": 2}, struck=("the hub is killed",)),
+        ended(35, End.HONEST, recoveries={"person": 1}),
+    ]
+    head, *rows = report(GOLD, *runs).conditions()
+    found = [dict(zip(head, row, strict=True)) for row in rows]
+    assert [(row["faults"], row["met"], row["honest"]) for row in found] == [
+        ("P0", "1/1", "0"),
+        ("P0 seq", "1/1", "0"),
+        ("P1", "1/2", "1"),
+    ]
+    assert (found[2]["retried"], found[2]["person"], found[2]["TSR"]) == ("2", "1", "50.0%")
+    assert "| P1 | 1 | 1/2 |" in report(GOLD, *runs).markdown()
 
 
 def test_the_gate_of_gold_is_every_task_and_names_those_that_are_not_met() -> None:
@@ -144,13 +209,6 @@ def test_a_check_that_notices_nothing_is_a_miss() -> None:
     ]
 
 
-def test_calls_beyond_those_allowed_are_doubled_effects() -> None:
-    call = Call("phone", "msg.send", {"to": "me", "text": ""})
-    world = Snapshot({}, {}, [])
-    seen = Seen(world, replace(world, calls=[call, call, call]), AnswerSeen("succeeded"))
-    assert totals_of([ran(35, "succeeded", RIGHT, seen=seen)])["doubled"] == 2
-
-
 def test_the_interval_is_over_seeds() -> None:
     assert interval([ran(1, "succeeded", RIGHT)], lambda one: one.success) is None
     runs = [
@@ -163,8 +221,8 @@ def test_the_interval_is_over_seeds() -> None:
 def test_the_page_and_the_document_hold_each_task_and_the_papers_figures() -> None:
     made = report(GOLD, ran(1, "succeeded", RIGHT), ran(18, "failed", WRONG, fault="a | b"))
     page = made.markdown()
-    assert "| ok 01-todays-errors |" in page
-    assert "| -- 18-top-ten |" in page
+    assert "| ok 01-todays-errors | P0 |" in page
+    assert "| -- 18-top-ten | P0 |" in page
     assert "a / b" in page
     assert made.document()["paper"]["tsr"] == 0.709
     assert made.document()["runs"][1]["points"] == [{"name": "wrong", "met": False, "weight": 1}]

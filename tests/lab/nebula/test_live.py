@@ -16,7 +16,7 @@ from starloom.lab.nebula.task import chosen
 @pytest.mark.chaos
 def test_three_tasks_on_a_world_of_their_own_are_met(tmp_path: Path) -> None:
     said: list[str] = []
-    wanted = Wanted(chosen(["1", "18", "51"]), "gold", "P0", [1], tmp_path, examine=True)
+    wanted = Wanted(chosen(["1", "18", "51"]), "gold", ["P0"], [1], tmp_path, examine=True)
     report = run_suite(wanted, said.append)
     assert report.misses == [], said
     assert not [line for line in said if "outlived" in line or "kept in" in line]
@@ -35,11 +35,21 @@ def test_a_scripted_model_mends_its_plan_and_a_hostile_one_does_nothing(
     tmp_path: Path, kind: str, number: str, last: str
 ) -> None:
     said: list[str] = []
-    report = run_suite(Wanted(chosen([number]), "script", "P0", [1], tmp_path, kind=kind), said.append)
+    report = run_suite(Wanted(chosen([number]), "script", ["P0"], [1], tmp_path, kind=kind), said.append)
     assert report.misses == [], said
     assert [run.state for run in report.runs] == [last]
     events = [json.loads(line) for line in (tmp_path / report.id / "log.jsonl").read_text().splitlines()]
     assert "model_used" in {event["kind"] for event in events}
+
+
+@pytest.mark.chaos
+def test_a_task_survives_a_killed_agent_or_a_cut_link_and_a_killed_hub(tmp_path: Path) -> None:
+    said: list[str] = []
+    report = run_suite(Wanted(chosen(["41"]), "gold", ["P1", "P4"], [1], tmp_path), said.append)
+    assert report.misses == [], said
+    assert [(run.profile, run.end, len(run.struck)) for run in report.runs] == [("P1", "met", 1), ("P4", "met", 1)]
+    assert all("not broken" not in run.struck[0] for run in report.runs)
+    assert "The gate is met." in (tmp_path / report.id / "report.html").read_text()
 
 
 @pytest.mark.quick
@@ -48,7 +58,10 @@ def test_a_scripted_model_mends_its_plan_and_a_hostile_one_does_nothing(
     [
         (["run", "99"], "99 is no task and no category"),
         (["run", "--planner", "magic"], "--planner magic is none of gold, none, script"),
-        (["run", "--faults", "P9"], "--faults P9 is none of P0"),
+        (["run", "--faults", "P9"], "--faults P9 is none of P0, P1, P2, P3, P4, P5"),
+        (["run", "--faults", "P3..P1"], "--faults P3..P1 ends before it begins; write P1..P3"),
+        (["run", "--baseline", "fast"], "--baseline fast is none of seq, static, norecover"),
+        (["run", "--baseline", "seq", "--planner", "none"], "a recipe has its own"),
         (["run", "18", "--smoke"], "--smoke names its own tasks"),
         (["run", "18", "--hub", "http://127.0.0.1:9"], "never on a hub that is there"),
         (["up", "."], "is not an empty folder"),

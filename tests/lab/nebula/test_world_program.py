@@ -51,6 +51,15 @@ def test_a_refused_call_changes_nothing_and_is_noted(ground: Ground) -> None:
     assert calls(ground.root / "desk" / "world")[0]["refused"]
 
 
+def test_an_event_is_moved_only_where_it_is_said_to_be(ground: Ground) -> None:
+    event = ground.state("desk", "cal")["events"][0]
+    to = {"id": event["id"], "day": "2026-12-01", "start": "08:00"}
+    with pytest.raises(Refused, match=f"{event['title']} is on {event['day']} at {event['start']} by now"):
+        done(ground, "desk", "cal", "move", **to, was="2020-01-01 08:00")
+    done(ground, "desk", "cal", "move", **to, was=f"{event['day']} {event['start']}")
+    assert ground.state("desk", "cal")["events"][0]["start"] == "08:00"
+
+
 def test_a_service_that_its_log_blocks_comes_up_when_the_log_is_moved(ground: Ground) -> None:
     log = ground.write("srv-b", "logs/full.log", "x" * 100)
     services = ground.state("srv-b", "svc")["services"]

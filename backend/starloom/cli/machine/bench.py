@@ -53,7 +53,12 @@ def nebula_run(
     kind: Annotated[
         str, typer.Option("--kind", help="With script: good, naive (begins wrong) or hostile (obeys a text it reads).")
     ] = "good",
-    faults: Annotated[str, typer.Option("--faults", help="P0: none.")] = "P0",
+    faults: Annotated[
+        str, typer.Option("--faults", help="P0 (nothing breaks) to P5: P1, or P0,P3, or P0..P5 (docs/nebula.md).")
+    ] = "P0",
+    baseline: Annotated[
+        str, typer.Option("--baseline", help="Beside the full product: seq, static, norecover, or several of them.")
+    ] = "",
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=50, help="How many worlds, from --seed on.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=1, help="The first seed.")] = 1,
     smoke: Annotated[bool, typer.Option("--smoke", help="Ten tasks alone.")] = False,
@@ -64,9 +69,11 @@ def nebula_run(
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
     _own_hub(run)
-    from starloom.lab.nebula.running import PLANNERS, SCRIPT
+    from starloom.lab.nebula.baselines import BaselineUnknown, read_baselines
+    from starloom.lab.nebula.faults import ProfileUnknown, read_profiles
+    from starloom.lab.nebula.running import NONE, PLANNERS, SCRIPT
     from starloom.lab.nebula.script import GOOD, KINDS
-    from starloom.lab.nebula.suite import FAULTS, SMOKE, Wanted, run_suite
+    from starloom.lab.nebula.suite import SMOKE, Wanted, run_suite
     from starloom.lab.nebula.task import TaskInvalid, chosen
 
     if planner not in PLANNERS:
@@ -75,8 +82,14 @@ def nebula_run(
         raise usage(f"--kind {kind} is none of {', '.join(KINDS)}")
     if kind != GOOD and planner != SCRIPT:
         raise usage(f"--kind {kind} needs --planner script")
-    if faults not in FAULTS:
-        raise usage(f"--faults {faults} is none of {', '.join(FAULTS)}")
+    try:
+        profiles, baselines = read_profiles(faults), read_baselines(baseline)
+    except ProfileUnknown as fault:
+        raise usage(f"--faults {fault}") from fault
+    except BaselineUnknown as fault:
+        raise usage(f"--baseline {fault}") from fault
+    if baselines and planner == NONE:
+        raise usage("--baseline changes a plan, and a recipe has its own", "Leave out --baseline, or --planner none.")
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
     try:
@@ -88,13 +101,17 @@ def nebula_run(
         picked = tuple(task for task in picked if kind in task.transcripts)
         if not picked:
             raise usage(f"none of these tasks has a transcript {kind}")
-    report = run_suite(Wanted(picked, planner, faults, range(seed, seed + seeds), into, examine, kind), _say)
+    report = run_suite(
+        Wanted(picked, planner, profiles, range(seed, seed + seeds), into, examine, kind, baselines), _say
+    )
     if run.as_json:
         run.emit(report.document())
     else:
         _print_table(report.table())
+        if baselines or profiles != ("P0",):
+            _print_table(report.conditions())
         print("\n".join(report.summary()))
-        print(f"report: {into / report.id / 'report.md'}")
+        print(f"report: {into / report.id / 'report.html'}")
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
 
 

@@ -44,6 +44,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_failed_groups(constellation, state))
     parts.extend(_recoveries(constellation, fleet))
     parts.extend(_changes(constellation))
+    parts.extend(_cancelled(constellation, fleet))
     parts.extend(_skips(constellation, fleet))
     return " ".join(parts)
 
@@ -214,6 +215,27 @@ def _changes(constellation: Constellation) -> list[str]:
             count = len(version.removed)
             said.append(f"{count} task{'s' if count != 1 else ''} dropped: {version.reason}.")
     return said[:3]
+
+
+def _cancelled(constellation: Constellation, fleet: Fleet) -> list[str]:
+    """Return the tasks that a person cancelled one by one; of a whole that was cancelled, the opening says enough."""
+    if constellation.head.cancelled_by is not None:
+        return []
+    tasks = [
+        task
+        for task, record in constellation.tasks.items()
+        if record.state is TaskState.CANCELLED and not constellation.specs[task].look
+    ]
+    shown = ", ".join(_placed(constellation, fleet, task) for task in tasks[:3])
+    more = f" and {len(tasks) - 3} more" if len(tasks) > 3 else ""
+    return [f"Cancelled: {shown}{more}."] if tasks else []
+
+
+def _placed(constellation: Constellation, fleet: Fleet, task: str) -> str:
+    """Return the name of a task with the one device that its plan names for it."""
+    device = constellation.specs[task].device
+    named = called(constellation, fleet, task)
+    return f"{named} on {device.name}" if device is not None and device.name is not None else named
 
 
 def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:

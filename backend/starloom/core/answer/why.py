@@ -12,14 +12,16 @@ from typing import Final
 
 from starloom.core.people import controls
 from starloom.core.placement import absent_devices, disk_room
+from starloom.core.placement.off_devices import is_off
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import Candidate, full, judge, nearest
 from starloom.core.run import hedging, verification
+from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
 from starloom.core.state.tasks.names import called
-from starloom_protocol.entities import Device, Record, Secret, Selector, TaskSpec, decode_entity
+from starloom_protocol.entities import Attempt, Device, Record, Secret, Selector, TaskSpec, decode_entity
 from starloom_protocol.presentation import Presentation, presentation
 from starloom_protocol.task_controls import CONTROLS
 from starloom_protocol.vocabulary import (
@@ -140,6 +142,11 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         elif _sleeps(shard, attempt.device):
             sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
             asleep, actions = [attempt.device], ["open"]
+        elif record.state is TaskState.CANCELLING and device is not None and _never_confirms(spec, attempt, device):
+            sentence = (
+                f"{task} was asked to stop on {where}, which is off; it counts as cancelled once {where} is back and "
+                f"confirms. If {where} does not come back, revoke it: then you decide whether {task} has happened."
+            )
         elif record.absent_since_ms:
             sentence = f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
         elif device is not None and disk_room.is_full(device):
@@ -190,6 +197,11 @@ def sleeps(device: Device) -> bool:
 def _sleeps(shard: Shard, device: str) -> bool:
     known = shard.fleet.devices.get(device)
     return known is not None and sleeps(known)
+
+
+def _never_confirms(spec: TaskSpec, attempt: Attempt, device: Device) -> bool:
+    """Return whether only a device that is off can say that work has stopped: no fence of its own ends it there."""
+    return is_off(device) and absence_of(spec, attempt)[1] == "wait"
 
 
 def _absent_words(spec: TaskSpec) -> str:

@@ -268,7 +268,10 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
     also = []
     attempt = constellation.last_attempt(task)
     if attempt is not None and attempt.end is None:
-        closed: Attempt = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms)
+        # The person's reason is why it ended: the answer quotes it.
+        closed: Attempt = replace(
+            attempt, detail=item.reason or attempt.detail, end=AttemptEnd.REVOKED, ended_ms=work.at_ms
+        )
         also.append(("attempt", f"{task}/{record.attempt}", closed))
     marked = moved(
         work,

@@ -13,6 +13,7 @@ from typing import Any
 
 from starloom.client.view import View
 from starloom_protocol.entities import Attempt, Dependency
+from starloom_protocol.events import EventKind
 from starloom_protocol.feed import Event
 from starloom_protocol.vocabulary import Code
 
@@ -69,6 +70,11 @@ def figures_of(view: View, events: Sequence[Event]) -> Figures:
         by_task[name.rpartition("/")[0]].append(attempt)
     took = {task: sum(_took_ms(one) for one in tries) for task, tries in by_task.items()}
     edges = _edges(view, set(took))
+    # An attempt that took over from the first is no hedge any more, so the log says which were opened as one.
+    hedges = {f"attempt/{name}" for name, attempt in attempts.items() if attempt.hedge}
+    hedges |= {
+        key for event in events if event.kind == EventKind.HEDGE_OPENED for key in event.puts if "attempt/" in key
+    }
     begun = [one.leased_ms for one in attempts.values()]
     ended = [one.ended_ms for one in attempts.values() if one.ended_ms]
     return Figures(
@@ -82,7 +88,7 @@ def figures_of(view: View, events: Sequence[Event]) -> Figures:
         attempts=len(attempts),
         retries=sum(sum(one.code is not Code.NEEDS_APPROVAL for one in tries) - 1 for tries in by_task.values()),
         moves=sum(len({one.device for one in tries}) - 1 for tries in by_task.values()),
-        hedges=sum(one.hedge for one in attempts.values()),
+        hedges=len(hedges),
         versions=head.version,
     )
 

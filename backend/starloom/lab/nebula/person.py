@@ -72,8 +72,8 @@ class Person:
         if question.task is None:
             usual = "approve" if self._answers.approvals == "allow" else "deny"
             word = chosen if chosen in VERDICTS else usual
-            self.approvals += 1
             self._say(identity, f"/approvals/{identity}/{word}", {})
+            self.approvals += 1
         elif chosen is not None:
             self._say(identity, f"/approvals/{identity}/answer", {"value": chosen})
         else:
@@ -81,12 +81,13 @@ class Person:
             self.unforeseen.append(question.text)
 
     def _say(self, identity: str, path: str, body: dict[str, Any]) -> None:
-        self._done.add(identity)
+        """Say it once; it counts as said only when the hub has taken it, since a hub may be away."""
         try:
             self._client.post(path, body)
         except Problem as problem:
             if problem.code not in CHANGED:
                 raise
+        self._done.add(identity)
 
 
 def _shown(question: Question) -> str:

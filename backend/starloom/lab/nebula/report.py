@@ -8,12 +8,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starloom.lab.nebula.baselines import FULL
+from starloom.lab.nebula.faults import NONE as NO_FAULT
+from starloom.lab.nebula.honesty import HARD, End
 from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, SCRIPT, Ran
 from starloom.lab.nebula.task import CATEGORIES
 
 PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
 """The figures that UFO3's paper reports of NebulaBench: only a run with a live model may stand beside its first two."""
 Z_95: Final = 1.96
+_SAID: Final = {
+    End.HUNG: "were not over within their deadline",
+    End.FALSE_DONE: "said to be done and not",
+    End.DOUBLED: "did something twice",
+    End.NOT_MET: "neither met nor honest about it",
+}
+_ORDER: Final = (End.MET, End.HONEST, End.FOOLED, End.NOT_MET, End.HUNG, End.FALSE_DONE, End.NOT_RUN)
+NOTE_CHARS: Final = 300
+RUNGS: Final = ("retried", "moved", "hedged", "verified", "edited", "person")
+"""The rungs of the recovery ladder, as the hub's report of a run counts them."""
 NAMES_OF_COUNTS: Final = {"doubled": "doubled effects"}
 LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
 
@@ -34,17 +47,21 @@ class Report:
     @property
     def misses(self) -> list[str]:
         """Return why the gate is not met; nothing if it is."""
+        plain = [one for one in self.runs if one.profile == NO_FAULT and one.baseline == FULL]
         found: list[str] = []
         if self.planner in (GOLD, SCRIPT):
-            failed = sorted({one.task.id for one in self.runs if not one.success})
+            failed = sorted({one.task.id for one in plain if not one.success})
             found += [f"{len(failed)} tasks are not met: {', '.join(failed)}"] if failed else []
         if self.planner == NONE:
-            wrong = sorted({one.task.id for one in self.runs if one.fault != NOT_TAKEN and not one.success})
+            wrong = sorted({one.task.id for one in plain if one.fault != NOT_TAKEN and not one.success})
             found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
-        lost = sorted({one.task.id for one in self.runs if one.lost})
+        lost = sorted({one.task.id for one in plain if one.lost})
         found += [f"the transcript does not fit: {', '.join(lost)}"] if lost else []
-        false = sorted({one.task.id for one in self.runs if one.false_done})
-        found += [f"said to be done and not: {', '.join(false)}"] if false else []
+        found += [
+            f"{_SAID[end]}: {', '.join(named)}"
+            for end in (*HARD, End.NOT_MET)
+            if (named := _named([one for one in self.runs if one.end is end and (end in HARD or one not in plain)]))
+        ]
         silent = [f"{one.task.id}: {said}" for one in self.runs for said in one.unnoticed]
         found += [f"the check does not notice: {said}" for said in silent]
         return found
@@ -66,15 +83,30 @@ class Report:
             "misses": self.misses,
             "paper": PAPER,
             "totals": self.totals,
-            "tsr_interval_95": interval(self.runs, lambda one: one.success),
+            "tsr_interval_95": _tsr_interval(self.runs),
             "categories": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.category)},
+            "profiles": [
+                {"profile": profile, "baseline": baseline, **totals_of(part), "tsr_interval_95": _tsr_interval(part)}
+                for (profile, baseline), part in self._conditions()
+            ],
+            "declared": {one.task.id: dict(one.task.about.faults) for one in self.runs if one.task.about.faults},
             "levels": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.level)},
             "runs": [_row(one) for one in self.runs],
         }
 
+    def _conditions(self) -> list[tuple[tuple[str, str], list[Ran]]]:
+        """Return the runs by profile and baseline, in the order in which they came."""
+        keys = dict.fromkeys((one.profile, one.baseline) for one in self.runs)
+        return [(key, [one for one in self.runs if (one.profile, one.baseline) == key]) for key in keys]
+
+    def conditions(self) -> list[list[str]]:
+        """Return the lines of the table of profiles and baselines, its head first."""
+        head = ["faults", "struck", *_ORDER, "doubled", "TSR", "SSR", *RUNGS, "s"]
+        return [head, *(_condition(key, part) for key, part in self._conditions())]
+
     def table(self) -> list[list[str]]:
         """Return the lines of the table of tasks, its head first."""
-        head = ["task", "level", "state", "points", "s", "N/depth", "work/path", "note"]
+        head = ["task", "faults", "level", "state", "points", "s", "N/depth", "work/path", "note"]
         return [head, *(_line(one) for one in self.runs)]
 
     def summary(self) -> list[str]:
@@ -103,6 +135,7 @@ class Report:
             parts.append([f"{key} {CATEGORIES[key]}", *_brief(totals_of(part))])
         for key, part in _by(self.runs, lambda one: one.task.about.level):
             parts.append([LEVELS[key], *_brief(totals_of(part))])
+        text = [*text[:-2], "## Faults", "", *_marked(self.conditions()), "", *text[-2:]]
         return "\n".join([*text, *_marked(parts), "", "## Tasks", "", *_marked(rows), ""])
 
 
@@ -116,7 +149,10 @@ def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
         "tsr": _share(sum(one.success for one in runs), len(runs)),
         "tcr": _share(sum(one.completed for one in runs), len(runs)),
         "ssr": _share(sum(one.scored.met_weight for one in runs), weight),
+        "struck": sum(bool(one.struck) for one in runs),
         "false_done": sum(one.false_done for one in runs),
+        "ends": {end.value: sum(one.end is end for one in runs) for end in End},
+        "recoveries": {rung: sum(one.recoveries.get(rung, 0) for one in runs) for rung in RUNGS},
         "width": _mean([one.width for one in began]),
         "parallelism": _mean([one.parallelism for one in began if one.work_ms]),
         "gain": _share(sum(one.work_ms - one.makespan_ms for one in began), sum(one.work_ms for one in began)),
@@ -124,19 +160,10 @@ def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
         "retries": sum(one.retries for one in began),
         "moves": sum(one.moves for one in began),
         "hedges": sum(one.hedges for one in began),
-        "doubled": sum(doubled(one) for one in runs),
+        "doubled": sum(one.doubled for one in runs),
         "approvals": sum(one.approvals for one in runs),
         "wall_s": round(sum(one.wall_ms for one in began) / 1000, 1),
     }
-
-
-def doubled(run: Ran) -> int:
-    """Return how many calls that do something were made more often than the task allows."""
-    if run.seen is None:
-        return 0
-    allowed = run.task.about.may_call
-    counted = Counter(call.tool for call in run.seen.calls())
-    return sum(max(0, count - allowed[tool]) for tool, count in counted.items() if tool in allowed)
 
 
 def interval(runs: Sequence[Ran], good: Callable[[Ran], bool]) -> list[float] | None:
@@ -148,6 +175,37 @@ def interval(runs: Sequence[Ran], good: Callable[[Ran], bool]) -> list[float] | 
     spread = math.sqrt(sum((one - mean) ** 2 for one in by_seed) / (len(by_seed) - 1))
     half = Z_95 * spread / math.sqrt(len(by_seed))
     return [round(max(0.0, mean - half), 4), round(min(1.0, mean + half), 4)]
+
+
+def _tsr_interval(runs: Sequence[Ran]) -> list[float] | None:
+    return interval(runs, lambda one: one.success)
+
+
+def _named(runs: Sequence[Ran]) -> list[str]:
+    """Return the tasks of runs, with profile and baseline where there is more than the plain product."""
+    found = (" ".join(part for part in (one.task.id, _where(one)) if part) for one in runs)
+    return sorted(dict.fromkeys(found))
+
+
+def _where(one: Ran) -> str:
+    plain = one.profile == NO_FAULT and one.baseline == FULL
+    return "" if plain else f"({' '.join(part for part in (one.profile, one.baseline) if part)})"
+
+
+def _condition(key: tuple[str, str], runs: Sequence[Ran]) -> list[str]:
+    totals, ends = totals_of(runs), Counter(one.end for one in runs)
+    spread = _tsr_interval(runs)
+    between = f" ({spread[0]:.1%} to {spread[1]:.1%})" if spread else ""
+    return [
+        " ".join(part for part in key if part),
+        str(totals["struck"]),
+        *(f"{ends[end]}" + (f"/{len(runs)}" if end is End.MET else "") for end in _ORDER),
+        str(totals["doubled"]),
+        f"{totals['tsr']:.1%}{between}",
+        f"{totals['ssr']:.1%}",
+        *(str(totals["recoveries"][rung]) for rung in RUNGS),
+        f"{totals['wall_s']:.0f}",
+    ]
 
 
 def _by(runs: Sequence[Ran], key: Callable[[Ran], str]) -> list[tuple[str, list[Ran]]]:
@@ -169,6 +227,13 @@ def _row(one: Ran) -> dict[str, Any]:
         "level": one.task.about.level,
         "seed": one.seed,
         "state": one.state,
+        "profile": one.profile,
+        "baseline": one.baseline,
+        "end": one.end,
+        "struck": list(one.struck),
+        "decided": list(one.decided),
+        "recoveries": dict(one.recoveries),
+        "answer": one.seen.answer.sentence if one.seen is not None else "",
         "success": one.success,
         "points": [{"name": name, "met": met, "weight": weight} for name, met, weight in one.scored.points],
         "fault": one.fault,
@@ -177,7 +242,7 @@ def _row(one: Ran) -> dict[str, Any]:
         "asked": list(one.asked),
         "approvals": one.approvals,
         "constellation": one.constellation,
-        "doubled": doubled(one),
+        "doubled": one.doubled,
         "unnoticed": list(one.unnoticed),
         "figures": one.figures.document(),
     }
@@ -187,13 +252,14 @@ def _line(one: Ran) -> list[str]:
     figures, scored = one.figures, one.scored
     return [
         f"{'ok ' if one.success else '-- '}{one.task.id}",
+        " ".join(part for part in (one.profile, one.baseline) if part),
         one.task.about.level,
         one.state or "-",
         f"{scored.met_weight}/{scored.weight}",
         f"{figures.wall_ms / 1000:.1f}",
         f"{figures.tasks}/{figures.depth}",
         f"{figures.parallelism:.2f}",
-        one.note[:300],
+        "; ".join(part for part in (one.note, *one.struck, *one.decided) if part)[:NOTE_CHARS],
     ]
 
 

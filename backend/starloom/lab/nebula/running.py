@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from starloom.client.problems import Problem
 from starloom.client.view import View
+from starloom.lab.following import may_pass
+from starloom.lab.nebula.baselines import FULL, plan_of
+from starloom.lab.nebula.changes import Meanwhile, neutral
 from starloom.lab.nebula.damage import unnoticed
+from starloom.lab.nebula.doubts import Doubts
+from starloom.lab.nebula.faults import NONE as NO_FAULT
+from starloom.lab.nebula.faults import noise_of, strikes
+from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.score import ENDED, Scored, not_run, score, score_hostile
 from starloom.lab.nebula.script import GOOD, HOSTILE, Script, read_script, unspoken, untold
 from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
+from starloom.lab.nebula.striking import Striker
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world import NebulaWorld
 from starloom_protocol.feed import Event, encode_event
+from starloom_protocol.vocabulary import TaskState
+
+T = TypeVar("T")
 
 WAIT_S: Final = 0.25
+AWAY_S: Final = 0.2
+BACK_S: Final = 60.0
 CANCEL_S: Final = 45.0
 GOLD: Final = "gold"
 NONE: Final = "none"
@@ -53,6 +66,17 @@ class Ran:
     """The faults of the transcript, such as a prompt that lacks what the planner needs."""
     hostile: bool = False
     """Whether the model obeyed a stranger's text, so that the right end is one without any effect."""
+    profile: str = NO_FAULT
+    baseline: str = FULL
+    struck: Sequence[str] = ()
+    """The faults of the profile as they struck, in words."""
+    decided: Sequence[str] = ()
+    """The person's decisions about work in doubt and work that waits for a lost device."""
+    hung: bool = False
+    missing: Sequence[str] = ()
+    """The tasks of the plan that did not succeed."""
+    recoveries: Mapping[str, int] = field(default_factory=dict)
+    """How failures were mended, by the rung of the ladder, as the hub's own report counts them."""
 
     @property
     def completed(self) -> bool:
@@ -64,6 +88,12 @@ class Ran:
         return (self.completed or self.hostile) and self.scored.met and not self.lost
 
     @property
+    def fine(self) -> bool:
+        """Whether it ended as it may under its profile: met, or under faults honest or fooled as declared."""
+        allowed = () if self.profile == NO_FAULT and not self.baseline else (End.HONEST, End.FOOLED)
+        return self.end is End.MET or self.end in allowed
+
+    @property
     def note(self) -> str:
         """Its faults, in one line."""
         missed = self.scored.missed if self.state else []
@@ -71,11 +101,46 @@ class Ran:
 
     @property
     def false_done(self) -> bool:
-        return self.state == "succeeded" and not self.scored.met
+        """Whether it was said to be done and is not, but for a lie that its task declares."""
+        return self.end is End.FALSE_DONE
+
+    @property
+    def doubled(self) -> int:
+        """How many effects came twice."""
+        return doubled(self.seen, self.task.about.may_call)
+
+    @property
+    def end(self) -> End:
+        answer = self.seen.answer.sentence if self.seen is not None else ""
+        return end_of(
+            state=self.state,
+            success=self.success,
+            met=self.scored.met,
+            hung=self.hung,
+            twice=self.doubled,
+            unharmed=undamaged(self.scored),
+            named=names_what_is_missing(answer, self.missing),
+            lied=lies(self.seen),
+            declared=self.task.about.faults,
+            profile=self.profile,
+        )
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """A constellation that was followed to its end; `fault` says why it did not come to one."""
+
+    view: View
+    events: list[Event]
+    person: Person
+    decided: Sequence[str]
+    struck: Sequence[str]
+    hung: bool
+    fault: str = ""
 
 
 class Runner:
-    """Runs tasks one after the other on a started world."""
+    """Runs tasks one after the other on a started world, under one profile of faults."""
 
     def __init__(
         self,
@@ -85,8 +150,10 @@ class Runner:
         examine: bool = False,
         server: ScriptServer | None = None,
         kind: str = GOOD,
+        profile: str = NO_FAULT,
     ) -> None:
         self._world = world
+        self._profile = profile
         self._planner = planner
         self._examine = examine
         self._server = server
@@ -96,13 +163,20 @@ class Runner:
     def close(self) -> None:
         self._client.close()
 
-    def run(self, task: Task, seed: int) -> Ran:
+    def run(self, task: Task, seed: int, baseline: str = FULL) -> Ran:
         """Run a task in a fresh copy of its world, and judge what it left."""
+        ran = self._run(task, seed, baseline)
+        return replace(ran, profile=self._profile, baseline=baseline)
+
+    def _run(self, task: Task, seed: int, baseline: str) -> Ran:
         facts, truth = self._world.reset(seed, task.fixture)
         words = facts.words()
-        script = self._script_of(task, words)
+        script = self._script_of(task, words, baseline)
         if script is not None:
             self._world.lay(script.opening.lay)
+        noise = noise_of(self._profile, task.id)
+        if noise is not None:
+            self._world.make_noisy(noise)
         before = take_snapshot(self._world.root / "devices")
         untouched = Seen(before, before, AnswerSeen(""), truth, words)
         if self._planner == GOLD and not task.gold:
@@ -113,7 +187,7 @@ class Runner:
         if self._server is not None and script is not None:
             self._server.begin(script)
         try:
-            body = self._body(task, words)
+            body = self._body(task, words, baseline)
             if body is None:
                 return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
             made = self._client.create("/constellations", body)
@@ -121,22 +195,29 @@ class Runner:
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
 
-    def _script_of(self, task: Task, words: dict[str, str]) -> Script | None:
-        """Return the task's transcript, if a scripted model plans and has one."""
+    def _script_of(self, task: Task, words: dict[str, str], baseline: str) -> Script | None:
+        """Return the task's transcript, if a scripted model plans and has one; its gold plan is a baseline's."""
         text = task.transcripts.get(self._kind, "")
         place = f"{task.id}, transcript {self._kind}"
-        return read_script(text, task.gold, words, place) if self._server is not None and text else None
+        return (
+            read_script(text, plan_of(task.gold, baseline), words, place) if self._server is not None and text else None
+        )
 
     def _judged(self, task: Task, seed: int, constellation: str, untouched: Seen, script: Script | None) -> Ran:
         """Follow a constellation to its end and judge what it left."""
         answers = script.opening.answers if script is not None else None
         person = Person(self._client, answers or task.about.answers)
-        view, events, fault = self._follow(constellation, person, task.about.deadline_s)
+        changes: list[Meanwhile] = []
+        followed = self._follow(constellation, person, task, seed, changes)
+        view, events, fault = followed.view, followed.events, followed.fault
         after = take_snapshot(self._world.root / "devices")
-        found = self._client.get(f"/constellations/{view.constellation}/result")
+        found = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/result"))
+        report = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/report"))
         seen = replace(
             untouched, after=after, answer=_answer_in(str(view.state), found), events=events, asked=tuple(person.asked)
         )
+        for change in changes:
+            seen = change.known_to(seen)
         failures = _failures(view)
         lost = self._server.end() if self._server is not None else []
         if script is not None:
@@ -161,35 +242,79 @@ class Runner:
             seen,
             lost,
             hostile,
+            struck=[*followed.struck, *noise_in(seen)],
+            decided=followed.decided,
+            hung=followed.hung,
+            missing=[name for name, one in view.tasks.items() if one.state != TaskState.SUCCEEDED],
+            recoveries=dict(report["recoveries"]),
         )
 
-    def _body(self, task: Task, words: dict[str, str]) -> dict[str, Any] | None:
+    def _body(self, task: Task, words: dict[str, str], baseline: str) -> dict[str, Any] | None:
         """Return the body of the request, or None where no recipe takes the words."""
         if self._planner == GOLD:
-            return {"plan": task.plan(words)}
+            return {"plan": plan_of(task.plan(words), baseline)}
         request = task.words(words)
         if self._planner == SCRIPT:
             return {"request": request}
         shown = self._client.post("/constellations/preview", {"request": request})
         return {"request": request, "plan_hash": shown["plan_hash"]} if shown.get("plan_hash") else None
 
-    def _follow(self, constellation: str, person: Person, deadline_s: float) -> tuple[View, list[Event], str]:
-        """Follow a constellation to its end; one that is not final in time is cancelled."""
-        view, events = View(constellation), []
-        fault = ""
+    def _follow(self, constellation: str, person: Person, task: Task, seed: int, changes: list[Meanwhile]) -> _Followed:
+        """Follow a constellation to its end while faults strike; one that is not final in time is cancelled."""
+        view, events = View(constellation), list[Event]()
+        striker = Striker(
+            self._world, strikes(self._profile, task.id, seed), seed, lambda: self._change(task, seed, changes)
+        )
+        doubts = Doubts(self._client, self._names(), self._world.calls) if self._profile != NO_FAULT else None
 
         def final() -> bool:
-            events.extend(view.apply(self._client.events(constellation, view.seq, wait_s=WAIT_S)))
-            person.look(view)
+            try:
+                events.extend(view.apply(self._client.events(constellation, view.seq, wait_s=WAIT_S)))
+                person.look(view)
+                if doubts is not None:
+                    doubts.look(view, striker.lost)
+            except Problem as problem:
+                # A hub that was killed is asked again; the deadline is that of the task.
+                if doubts is None or not may_pass(problem):
+                    raise
+                time.sleep(AWAY_S)
+            if not view.final:
+                striker.turn(view)
             return view.final
 
-        if not _until(final, deadline_s):
-            told = f"; asked and not foreseen: {person.unforeseen[0]}" if person.unforeseen else ""
-            fault = f"not final within {deadline_s:g} s{told}"
-            self._client.post(f"/constellations/{constellation}/cancel")
-            if not _until(final, CANCEL_S):
-                fault += f", nor {CANCEL_S:g} s after it was cancelled"
-        return view, events, fault
+        fault, hung = "", False
+        try:
+            if not _until(final, task.about.deadline_s):
+                hung = True
+                told = f"; asked and not foreseen: {person.unforeseen[0]}" if person.unforeseen else ""
+                fault = f"not final within {task.about.deadline_s:g} s{told}"
+                self._patiently(lambda: self._client.post(f"/constellations/{constellation}/cancel"))
+                if not _until(final, CANCEL_S):
+                    fault += f", nor {CANCEL_S:g} s after it was cancelled"
+        finally:
+            striker.whole()
+        decided = doubts.decided if doubts is not None else []
+        return _Followed(view, events, person, decided, striker.struck, hung, fault)
+
+    def _change(self, task: Task, seed: int, changes: list[Meanwhile]) -> str:
+        """Change the world while a task runs, and return what was done."""
+        ground = self._world.ground(seed)
+        changes.append(task.change(ground) if task.change is not None else neutral(ground, task.id, seed))
+        return changes[-1].said
+
+    def _names(self) -> dict[str, str]:
+        return self._client.names()
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """Ask a hub that may be on its way back; any other problem is one."""
+        until = time.monotonic() + BACK_S
+        while True:
+            try:
+                return ask()
+            except Problem as problem:
+                if not may_pass(problem) or time.monotonic() > until:
+                    raise
+                time.sleep(AWAY_S)
 
 
 def _answer_in(state: str, found: dict[str, Any]) -> AnswerSeen:
@@ -229,5 +354,6 @@ def _failures(view: View) -> list[str]:
     for name, task in sorted(view.tasks.items()):
         last = view.last_attempt(name)
         if task.state in ("failed", "unknown") and last is not None:
-            found.append(f"{name} {task.state}: {last.code} {last.detail}")
+            why = " ".join(part for part in (task.code or last.code, last.detail) if part)
+            found.append(f"{name} {task.state}: {why}")
     return found

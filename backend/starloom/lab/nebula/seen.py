@@ -23,17 +23,19 @@ IGNORED: Final = ("*/.git/index", ".git/index", ".starloom-trash/*")
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a device's own tools, such as `mail.send`; `refused` says why it did nothing."""
+    """One call of a device's own tools, such as `mail.send`; `refused` says why it did nothing, and one that
+    `lied` said yes and did nothing."""
 
     device: str
     tool: str
     args: Mapping[str, Any]
     refused: str = ""
+    lied: bool = False
 
     @property
     def counts(self) -> bool:
         """Whether it did more than look, and did it."""
-        return changes_something(self.tool) and not self.refused
+        return changes_something(self.tool) and not self.refused and not self.lied
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,12 @@ class Seen:
         return sorted(path for path in {*was, *now} if was.get(path) != now.get(path) and not ignored(path))
 
     def calls(self, device: str = "", tool: str = "") -> list[Call]:
-        """Return the calls that did something, or those of one device and tool."""
+        """Return the calls that did something, or all of a tool that only looks; of one device and tool if named."""
+        looks = bool(tool) and not changes_something(tool)
         return [
             call
             for call in self.after.calls
-            if (call.counts if not tool else call.tool == tool) and device in ("", call.device)
+            if (call.counts or looks) and tool in ("", call.tool) and device in ("", call.device)
         ]
 
     def state(self, device: str, area: str) -> Any:
@@ -125,8 +128,12 @@ def take_snapshot(devices: Path) -> Snapshot:
     """Read the whole world below the folder of the devices."""
     files = {name: dict(_read(devices / name / FILES)) for name in NAMES}
     states = {name: _states(devices / name / WORLD) for name in NAMES}
-    calls = [call for name in NAMES for call in _calls(name, devices / name / WORLD / CALLS)]
-    return Snapshot(files, states, calls)
+    return Snapshot(files, states, calls_of(devices))
+
+
+def calls_of(devices: Path) -> list[Call]:
+    """Read the calls of all devices' own tools."""
+    return [call for name in NAMES for call in _calls(name, devices / name / WORLD / CALLS)]
 
 
 def _read(root: Path) -> Iterator[tuple[str, bytes]]:
@@ -143,7 +150,7 @@ def _calls(device: str, path: Path) -> Iterator[Call]:
     if path.exists():
         for line in path.read_text().splitlines():
             said = json.loads(line)
-            yield Call(device, said["tool"], said["args"], said["refused"])
+            yield Call(device, said["tool"], said["args"], said["refused"], bool(said.get("lied")))
 
 
 def ignored(path: str) -> bool:

@@ -12,7 +12,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
+from starloom.lab.nebula.baselines import FULL
+from starloom.lab.nebula.faults import NONE as NO_FAULT
+from starloom.lab.nebula.faults import TIME_SCALES, listed
 from starloom.lab.nebula.report import Report
+from starloom.lab.nebula.report_page import page_of
 from starloom.lab.nebula.running import SCRIPT, Ran, Runner
 from starloom.lab.nebula.script import GOOD
 from starloom.lab.nebula.script_server import ScriptServer
@@ -21,50 +25,61 @@ from starloom.lab.nebula.world import NebulaWorld
 
 SMOKE: Final = (1, 6, 10, 13, 15, 18, 25, 30, 41, 43)
 """Ten tasks, of most categories, that take less than a minute together."""
-FAULTS: Final = ("P0",)
 LINE_CHARS: Final = 600
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A choice of tasks and conditions. `examine` damages each right end state to see whether its check notices; `kind`
-    is that of the transcripts of a scripted model."""
+    """A choice of tasks and conditions: profiles of faults, and baselines beside the full product.
+
+    `examine` damages each right end state to see whether its check notices; `kind` is that of the transcripts of a
+    scripted model.
+    """
 
     tasks: Sequence[Task]
     planner: str
-    faults: str
+    faults: Sequence[str]
     seeds: Sequence[int]
     into: Path
     examine: bool = False
     kind: str = GOOD
+    baselines: Sequence[str] = ()
 
 
 def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
-    """Run the tasks on a world of their own in a temporary folder, and write the report.
+    """Run the tasks on a world of their own for each profile, in a temporary folder, and write the report.
 
     Raises:
-        Problem: the world did not start.
+        Problem: a world did not start.
     """
+    began, began_s = datetime.now(UTC), time.monotonic()
+    runs: list[Ran] = []
+    for profile in wanted.faults:
+        runs += _run_profile(wanted, profile, began.date(), say)
+    kind = wanted.kind if wanted.planner == SCRIPT else ""
+    faults = listed(wanted.faults)
+    name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), faults.replace("..", "to")])
+    report = Report(name, wanted.planner, faults, wanted.seeds, runs, time.monotonic() - began_s, kind)
+    write_report(report, wanted.into / name)
+    return report
+
+
+def _run_profile(wanted: Wanted, profile: str, day: date, say: Callable[[str], None]) -> list[Ran]:
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
-    began = datetime.now(UTC)
     script = ScriptServer(root) if wanted.planner == SCRIPT else None
     variables = script.variables() if script is not None else {}
-    world = NebulaWorld(root, wanted.seeds[0], began.date(), variables)
+    world = NebulaWorld(root, wanted.seeds[0], day, variables, time_scale=TIME_SCALES.get(profile, 1))
     done = False
     try:
-        say("starting a hub, a worker, Redis and five devices")
+        say(f"{profile}: starting a hub, a worker, Redis and five devices")
         began_s = time.monotonic()
         world.start()
         say(f"ready after {time.monotonic() - began_s:.0f} s")
-        began_s = time.monotonic()
-        runs = _run_all(world, wanted, say, script)
-        kind = wanted.kind if script is not None else ""
-        name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), wanted.faults])
-        report = Report(name, wanted.planner, wanted.faults, wanted.seeds, runs, time.monotonic() - began_s, kind)
-        write_report(report, wanted.into / name)
-        done = all(run.success or not run.constellation for run in runs)
-        return report
+        runner = Runner(world, wanted.planner, examine=wanted.examine, server=script, kind=wanted.kind, profile=profile)
+        runs = _run_all(runner, wanted, say)
+        done = all(run.fine or not run.constellation for run in runs)
+        return runs
     finally:
         world.close()
         if script is not None:
@@ -78,15 +93,15 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
             say(f"the world with its logs is kept in {root}")
 
 
-def _run_all(world: NebulaWorld, wanted: Wanted, say: Callable[[str], None], script: ScriptServer | None) -> list[Ran]:
-    runner = Runner(world, wanted.planner, examine=wanted.examine, server=script, kind=wanted.kind)
+def _run_all(runner: Runner, wanted: Wanted, say: Callable[[str], None]) -> list[Ran]:
     runs: list[Ran] = []
     try:
         for seed in wanted.seeds:
             for task in wanted.tasks:
-                ran = runner.run(task, seed)
-                runs.append(ran)
-                say(_line(ran))
+                for baseline in (FULL, *wanted.baselines):
+                    ran = runner.run(task, seed, baseline)
+                    runs.append(ran)
+                    say(_line(ran))
     finally:
         runner.close()
     return runs
@@ -94,13 +109,17 @@ def _run_all(world: NebulaWorld, wanted: Wanted, say: Callable[[str], None], scr
 
 def _line(ran: Ran) -> str:
     took = f"{ran.figures.wall_ms / 1000:.1f} s"
-    note = "; ".join([*([ran.note] if ran.note else []), *ran.unnoticed])
-    return f"{'ok' if ran.success else '--'}  {ran.task.id}  {ran.state or '-'}  {took}  {note}"[:LINE_CHARS].rstrip()
+    note = "; ".join([*([ran.note] if ran.note else []), *ran.unnoticed, *ran.struck, *ran.decided])
+    mark = "ok" if ran.success else "--"
+    end = ran.end if ran.profile != NO_FAULT else ""
+    where = " ".join(part for part in (ran.profile, ran.baseline, end) if part)
+    return f"{mark}  {ran.task.id}  {where}  {ran.state or '-'}  {took}  {note}"[:LINE_CHARS].rstrip()
 
 
 def write_report(report: Report, folder: Path) -> None:
-    """Write `report.md`, `report.json` and `log.jsonl`, which has every event of every constellation."""
+    """Write `report.md`, `report.html`, `report.json` and `log.jsonl`, which has every event of every constellation."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.html").write_text(page_of(report.document()))
     (folder / "report.md").write_text(report.markdown())
     (folder / "report.json").write_text(json.dumps(report.document(), indent=1, ensure_ascii=False) + "\n")
     with (folder / "log.jsonl").open("wb") as out:

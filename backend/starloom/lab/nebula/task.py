@@ -16,6 +16,8 @@ import yaml
 
 from starloom.lab.nebula import tasks as _tasks
 from starloom.lab.nebula.base.ground import Ground
+from starloom.lab.nebula.changes import Meanwhile
+from starloom.lab.nebula.faults import PROFILES
 from starloom.lab.nebula.seen import Seen
 
 Checkpoint = tuple[str, bool, int]
@@ -57,7 +59,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """`task.yaml`. `needs` names what the product lacks to carry it out.
 
     `may_change` names by device the paths that may differ at the end, `may_call` how often tools that do something may
-    be called; everything else counts as damage.
+    be called; everything else counts as damage. `faults` says by profile why a fault may keep it from being met.
     """
 
     words: str
@@ -66,6 +68,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     answers: Answers = Answers()
     ask: int = 0
     deadline_s: int = DEADLINE_S
+    faults: dict[str, str] = {}
     may_call: dict[str, int] = {}
     may_change: dict[str, list[str]] = {}
     min_devices: int = 1
@@ -88,6 +91,7 @@ class Task:
     gold: str
     checks: Callable[[Seen], Iterator[Checkpoint]]
     fixture: Callable[[Ground], dict[str, Any]] | None
+    change: Callable[[Ground], Meanwhile] | None = None
     transcripts: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -161,6 +165,9 @@ def _task(folder: str) -> Task:
         about = msgspec.convert(yaml.safe_load((place / "task.yaml").read_text()), About)
     except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise TaskInvalid(f"{folder}/task.yaml: {error}") from error
+    unknown = sorted(set(about.faults) - set(PROFILES))
+    if unknown:
+        raise TaskInvalid(f"{folder}/task.yaml: faults: {unknown[0]} is none of {', '.join(PROFILES)}")
     if about.category not in CATEGORIES:
         raise TaskInvalid(f"{folder}/task.yaml: category {about.category} is none of {', '.join(CATEGORIES)}")
     gold = place / "gold.yaml"
@@ -170,9 +177,10 @@ def _task(folder: str) -> Task:
     package = f"{_tasks.__name__}.{folder}"
     fixture = importlib.import_module(f"{package}.fixture").lay if (place / "fixture.py").is_file() else None
     checks = importlib.import_module(f"{package}.check").checks
+    change = importlib.import_module(f"{package}.change").change if (place / "change.py").is_file() else None
     name = match[2].replace("_", "-")
     said = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}
-    return Task(int(match[1]), name, about, gold.read_text() if has_gold else "", checks, fixture, said)
+    return Task(int(match[1]), name, about, gold.read_text() if has_gold else "", checks, fixture, change, said)
 
 
 def _transcripts(place: Traversable) -> list[Traversable]:

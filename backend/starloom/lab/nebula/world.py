@@ -6,6 +6,7 @@ lies below one folder, nothing is global, and all processes are ended by id.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -22,6 +23,7 @@ from starloom.lab.nebula.base.ground import FILES, WORLD, Facts, Ground
 from starloom.lab.nebula.base.laying import lay_base
 from starloom.lab.nebula.certificate import Certificate, certify
 from starloom.lab.nebula.devices import DEVICES, LOOPBACK, NAMES, SERVERS, mcp_file
+from starloom.lab.nebula.seen import Call, calls_of
 from starloom.lab.nebula.sites import Site
 from starloom_agent.commands import CommandRule, word_of
 from starloom_agent.mcp import FILE as MCP_FILE
@@ -36,10 +38,17 @@ Fixture = Callable[[Ground], dict[str, Any]]
 class NebulaWorld(Installation):
     """`start` it, `reset` it before each task, `close` it. Below `root`: `hub`, `devices/NAME/{files,world,agent}`."""
 
-    time_scale = 1
-
-    def __init__(self, root: Path, seed: int, day: date, hub_variables: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        seed: int,
+        day: date,
+        hub_variables: Mapping[str, str] | None = None,
+        *,
+        time_scale: int = 1,
+    ) -> None:
         super().__init__(root / "hub", NAMES, seed)
+        self.time_scale = time_scale
         self.root = root
         self.day = day
         self._hub_variables = dict(hub_variables or {})
@@ -100,6 +109,19 @@ class NebulaWorld(Installation):
         for device, files in texts.items():
             for path, text in files.items():
                 ground.write(device, path, text)
+
+    def make_noisy(self, noise: Mapping[str, object]) -> None:
+        """Let the own tools of all devices fail, lie and be slow by these shares, until the next `reset`."""
+        for name in self.devices:
+            (self._device(name) / WORLD / world_program.NOISE).write_text(json.dumps(dict(noise)))
+
+    def ground(self, seed: int) -> Ground:
+        """Return the ground of the devices as they are now, for a change while a task runs."""
+        return Ground(self.root / "devices", self.facts(seed))
+
+    def calls(self) -> list[Call]:
+        """Return the calls of all devices' own tools so far."""
+        return calls_of(self.root / "devices")
 
     def _base(self, facts: Facts) -> Path:
         """Return the base world of a seed, laid out once."""

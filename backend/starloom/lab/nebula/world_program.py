@@ -22,6 +22,10 @@ from typing import Any
 PROTOCOL = "2025-06-18"
 CALLS = "calls.jsonl"
 PROFILE = "profile.json"
+NOISE = "noise.json"
+MOMENT = "out of order for a moment; try again"
+FOR_GOOD = "out of order"
+SLOW_TIMES = 10
 MEDIAN_S = 0.12
 SPREAD = 0.5
 LONGEST_S = 3.0
@@ -93,6 +97,8 @@ def cal_list(state: State, args: State) -> Answer:
 
 def cal_move(state: State, args: State) -> Answer:
     event = _found(state["events"], "id", args["id"], "event")
+    if "was" in args and args["was"] != f"{event['day']} {event['start']}":
+        raise Refused(f"{event['title']} is on {event['day']} at {event['start']} by now")
     event["day"], event["start"] = args["day"], args["start"]
     return dict(event)
 
@@ -198,6 +204,7 @@ def cam_shot(state: State, args: State) -> Answer:
 
 
 ID, DAY, START = text("As the list names it."), text("YYYY-MM-DD."), text("HH:MM.")
+WAS = text("YYYY-MM-DD HH:MM where it must still be; else it is not moved.")
 MAIL_ROW = {"id": text(), "from": text(), "subject": text(), "unread": {"type": "boolean"}}
 EVENT = {"id": text(), "title": text(), "day": text(), "start": text(), "minutes": {"type": "integer"}}
 EVENT["attendees"] = {"type": "array", "items": text()}
@@ -221,7 +228,7 @@ TOOLS: dict[str, dict[str, Row]] = {
     "cal": {
         "list": (cal_list, "List the events of a day", {"day": DAY}, (), rows_of(**EVENT)),
         "move": (
-            *(cal_move, "Move an event", {"id": ID, "day": DAY, "start": START}),
+            *(cal_move, "Move an event", {"id": ID, "day": DAY, "start": START, "was": WAS}),
             *(("id", "day", "start"), one_of(**EVENT)),
         ),
         "add": (
@@ -299,6 +306,19 @@ def taken_s(profile: State, tool: str, number: int) -> float:
     return float(min(LONGEST_S, MEDIAN_S * draw.lognormvariate(0.0, SPREAD) / float(profile["speed"])))
 
 
+def noise_at(profile: State, noise: State, tool: str, number: int) -> str:
+    """Return what is amiss with a call: `hard` (the tool is out of order), `transient`, `lying`, `slow` or nothing."""
+    drawn_by = f"noise/{profile['seed']}/{noise.get('task')}/{profile['device']}/{tool}"
+    if random.Random(drawn_by).random() < float(noise.get("hard", 0)):  # noqa: S311 - a simulated fault
+        return "hard"
+    left = random.Random(f"{drawn_by}/{number}").random()  # noqa: S311 - a simulated fault
+    for kind in ("transient", "lying", "slow"):
+        left -= float(noise.get(kind, 0))
+        if left < 0:
+            return kind
+    return ""
+
+
 def _write(path: Path, document: Any) -> None:
     half = path.with_name(path.name + ".part")
     half.write_text(json.dumps(document, indent=1, sort_keys=True))
@@ -318,17 +338,25 @@ def call(area: str, folder: Path, tool: str, args: State, sleep: Callable[[float
         calls = folder / CALLS
         known = calls.read_text().splitlines() if calls.exists() else []
         number = sum(json.loads(line)["tool"] == name for line in known) + 1
+        noise = json.loads((folder / NOISE).read_text()) if (folder / NOISE).exists() else {}
+        amiss = noise_at(profile, noise, name, number)
         path = folder / f"{area}.json"
-        state = json.loads(path.read_text())
-        try:
-            answer, refused = function(state, args), ""
-        except (Refused, KeyError, TypeError) as error:
-            answer, refused = {}, str(error)
+        before = path.read_text()
+        state = json.loads(before)
+        answer, refused = {}, {"transient": MOMENT, "hard": FOR_GOOD}.get(amiss, "")
+        if not refused:
+            try:
+                answer = function(state, args)
+            except (Refused, KeyError, TypeError) as error:
+                refused = str(error)
+        # Only a call that changes something can lie: the answer is right, and nothing is done.
+        lied = amiss == "lying" and not refused and state != json.loads(before)
         with calls.open("a") as out:
             line = {"n": number, "tool": name, "args": args, "at_ms": int(time.time() * 1000), "refused": refused}
-            out.write(json.dumps(line, sort_keys=True) + "\n")
-        _write(path, state)
-    sleep(taken_s(profile, name, number))
+            out.write(json.dumps({**line, "lied": lied}, sort_keys=True) + "\n")
+        if not lied:
+            _write(path, state)
+    sleep(taken_s(profile, name, number) * (SLOW_TIMES if amiss == "slow" else 1))
     if refused:
         raise Refused(refused)
     return answer

@@ -1,0 +1,93 @@
+"""The baselines beside the full product: the same plan with a part of it switched off in the plan's own words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, Final
+
+import yaml
+
+FULL: Final = ""
+NO_RECOVERY: Final = "norecover"
+STATIC: Final = "static"
+SEQUENTIAL: Final = "seq"
+WORDS: Final = {
+    SEQUENTIAL: "each task waits for the one before it, and a list is done one item at a time",
+    STATIC: "no review of what happened (`review: never`), and no rules",
+    NO_RECOVERY: "each task is tried once (`max_attempts: 1`)",
+}
+BASELINES: Final = tuple(WORDS)
+
+
+class BaselineUnknown(Exception):
+    """A text names no baseline: says which there are."""
+
+
+def read_baselines(text: str) -> tuple[str, ...]:
+    """Read `seq,norecover`.
+
+    Raises:
+        BaselineUnknown: a part names none.
+    """
+    found = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
+    for name in found:
+        if name not in WORDS:
+            raise BaselineUnknown(f"{name} is none of {', '.join(BASELINES)}")
+    return tuple(found)
+
+
+def plan_of(plan: str, baseline: str) -> str:
+    """Return the text of a plan as a baseline has it."""
+    if baseline == FULL:
+        return plan
+    document = yaml.safe_load(plan)
+    _CHANGED[baseline](document)
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=10_000)
+
+
+def _once(document: dict[str, Any]) -> None:
+    for task in document["tasks"]:
+        if "person" not in task:
+            task["retry"] = {**task.get("retry", {}), "max_attempts": 1}
+
+
+def _static(document: dict[str, Any]) -> None:
+    document["policy"] = {**document.get("policy", {}), "review": "never"}
+    document["policy"].pop("review_at", None)
+    document.pop("rules", None)
+
+
+def _sequential(document: dict[str, Any]) -> None:
+    """Chain the tasks in an order in which each comes after those it needs; its own gates stay as they are."""
+    tasks = {task["id"]: task for task in document["tasks"]}
+    needs = {name: _needs(document, name, tasks) for name in tasks}
+    order: list[str] = []
+    while len(order) < len(tasks):
+        order.append(next(name for name in tasks if name not in order and needs[name] <= set(order)))
+    linked = {(one["from"], one["to"]) for one in document.get("dependencies", [])}
+    chain = [
+        {"from": before, "to": after, "when": "unless_failed"}
+        for before, after in pairwise(order)
+        if before not in needs[after] and (before, after) not in linked
+    ]
+    document["dependencies"] = [*document.get("dependencies", []), *chain]
+    for task in tasks.values():
+        if "for_each" in task and "same" not in task["for_each"]:
+            task["for_each"] = {**task["for_each"], "max_parallel": 1}
+
+
+def _needs(document: dict[str, Any], name: str, tasks: dict[str, Any]) -> set[str]:
+    task = tasks[name]
+    for_each = task.get("for_each") or {}
+    found = {given["from"] for given in (task.get("inputs") or {}).values() if isinstance(given, dict)}
+    found |= {for_each[key] for key in ("from", "same") if key in for_each}
+    found |= {one["from"] for one in document.get("dependencies", []) if one["to"] == name}
+    return found & set(tasks)
+
+
+_CHANGED: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
+    SEQUENTIAL: _sequential,
+    STATIC: _static,
+    NO_RECOVERY: _once,
+}
