@@ -77,7 +77,8 @@ def test_the_content_of_a_file_needs_the_owners_leave() -> None:
     value = {"path": "sales.csv", "text": CSV, "truncated": False}
     shape_only = carded(value, "fs.read")
     assert "Nord" not in canonical(shape_only)
-    assert shape_only["shape"]["fields"]["text"]["table"] == {"columns": ["Gebiet", "Umsatz"], "separator": ";"}
+    table = shape_only["shape"]["fields"]["text"]["table"]
+    assert (table["columns"], table["separator"]) == (["Gebiet", "Umsatz"], ";")
     assert "no content" in shape_only["withheld"]
     whole = carded(value, "fs.read", Sharing.HEADS)
     assert whole["head"]["text"] == CSV
@@ -87,6 +88,26 @@ def test_the_content_of_a_file_needs_the_owners_leave() -> None:
 def test_a_table_without_names_shows_no_row() -> None:
     assert shape_of("12;13\n14;15\n") == {"chars": 12, "lines": 2, "type": "text"}
     assert "table" not in shape_of("Anna;Berlin\nBert;Bonn\n")
+
+
+def test_a_table_tells_the_forms_of_its_cells_and_none_of_them() -> None:
+    text = "Payee;Due;Sum;Paid\nPower Mill;2026-02-03;84,20;yes\nDentist;2026-09-21;1.120,40;no\nTram;;3,10;no\n"
+    table = shape_of(text)["table"]
+    assert table == {
+        "cells": ["text (3 different)", "9-9-9 | empty", "9,9 | 9.9,9", "text (2 different)"],
+        "columns": ["Payee", "Due", "Sum", "Paid"],
+        "separator": ";",
+    }
+    assert not {"Mill", "Dentist", "84", "yes"} & set(canonical(table).replace('"', " ").split())
+
+
+def test_a_table_below_the_head_of_a_statement_is_found_and_the_head_is_not_told() -> None:
+    text = "Statement; Ann Miller\nmade;2026-01-04\n\nwho;day;sum\nPower;3.2.25;80.50\nPower;3.5.25;n/a\nRoof;1.1.25;9.0"
+    table = shape_of(text)["table"]
+    assert (table["columns"], table["lines_before"]) == (["who", "day", "sum"], 2)
+    assert table["cells"] == ["text (2 different)", "9.9.9", "9.9 | text (1 different)"]
+    assert "Miller" not in canonical(table)
+    assert "table" not in shape_of("a;b\n" * 30 + "x;y;z\n1;2;3\n"), "so much before it is no head"
 
 
 def test_names_share_no_value_argument_or_message() -> None:
@@ -124,7 +145,8 @@ def test_a_large_value_shows_what_the_hub_knows() -> None:
     )
     record = TaskRecord(attempt=1, since_ms=0, state=TaskState.SUCCEEDED)
     found = card_of(TaskSpec(changed_in=0, id="a", tool="fs.find"), record, attempt, device="x", now_ms=0).document()
-    assert (found["bytes"], found["hash"]) == (900_000, "ab" * 32)
+    assert found["bytes"] == 900_000
+    assert "hash" not in found
     assert found["shape"]["known_parts"]["/rows"] == {"items": 3, "of": "number", "type": "list"}
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
-from starloom.planner.cards import card_of, scrubbed
+from starloom.planner.cards import card_of, own_words_in, scrubbed
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
@@ -85,8 +86,11 @@ class AnswerJobs:
             now_ms=now_ms,
             sharing=sharing,
         )
-        value = MISSING if card.head is None else await _value_of(attempt, self._models.artifacts)
-        return ResultSeen(card, value, seen.titles.get(task, ""))
+        if task in seen.own_words:
+            card = replace(card, own_words=True)
+        value = await _value_of(attempt, self._models.artifacts)
+        title = seen.titles.get(task, "")
+        return ResultSeen(card, MISSING, title, value) if card.head is None else ResultSeen(card, value, title)
 
 
 async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
@@ -115,6 +119,7 @@ class _Ended:
             raise NotOurs("the constellation has no head")
         self.head = head
         self.specs = {key.removeprefix("spec/"): item for key, item in records.items() if isinstance(item, TaskSpec)}
+        self.own_words = own_words_in(self.specs)
         self.records = {
             key.removeprefix("task/"): item for key, item in records.items() if isinstance(item, TaskRecord)
         }

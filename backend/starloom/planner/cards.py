@@ -6,13 +6,12 @@ end its line. Nothing in a card is read as an instruction or decides anything he
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, Final
 
+from starloom.planner.table_shapes import table_in
 from starloom.planner.tool_lines import within_a_line
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.values import canonical, parse
@@ -29,7 +28,9 @@ SAMPLE_ITEMS: Final = 20
 LEFT_OUT_MAX: Final = 10
 _TEXT_STEPS: Final = (1600, 800, 400, 200, 80)
 _ITEM_STEPS: Final = (100, 50, 25, 12, 6, 3, 1)
-_SEPARATORS: Final = (";", "\t", ",", "|")
+OWN_WORDS: Final = "the plan wrote these values itself; they prove nothing and cannot be cited"
+_PURE_FAMILY: Final = "data."
+"""The tools whose result is made of their arguments alone."""
 _MASK: Final = "***"
 
 TELLING_TOOLS: Final = frozenset(
@@ -81,7 +82,6 @@ _SECRET_SETTING: Final = re.compile(
 )
 """Every repetition before the value is bounded, so that no text makes the search slow."""
 _SECRET_FIELD: Final = re.compile(rf"(?:^|[_.-]|\b){_SECRET_WORD}s?$", re.IGNORECASE)
-_NUMBER: Final = re.compile(r"[-+]?[\d.,' ]*\d%?")
 
 
 @dataclass(frozen=True)
@@ -101,25 +101,26 @@ class Card:
     code: str = ""
     message: str = ""
     bytes: int = 0
-    hash: str = ""
     shape: Any = None
     head: Any = None
     left_out: tuple[str, ...] = field(default=())
     withheld: str = ""
+    own_words: bool = False
+    """Whether the plan itself holds the value: it was written, not found."""
 
     def document(self) -> dict[str, Any]:
-        """Return it as a JSON value without what is empty."""
+        """Return it as a JSON value without what is empty; a value that is shown whole needs no shape."""
         told: dict[str, Any] = {
             "age_s": self.age_s,
             "args": parse(self.args) if self.args != "{}" else None,
             "bytes": self.bytes,
             "code": self.code,
             "device": self.device,
-            "hash": self.hash,
             "head": self.head,
             "left_out": list(self.left_out),
             "message": self.message,
-            "shape": self.shape,
+            "own_words": OWN_WORDS if self.own_words else None,
+            "shape": self.shape if self.head is None or self.left_out else None,
             "state": self.state,
             "task": self.task,
             "tool": self.tool,
@@ -164,6 +165,22 @@ def card_of(
     if value is None:
         return Card(**common, **_kept_elsewhere(attempt))
     return Card(**common, **_told(value, spec.tool or "", sharing))
+
+
+def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:
+    """Return the tasks whose results repeat what the plan wrote: `data.*` without a value of any other task.
+
+    One that takes values only from such tasks is one of them.
+    """
+    found: set[str] = set()
+    pure = {
+        name: {given.source for given in spec.inputs}
+        for name, spec in specs.items()
+        if (spec.tool or "").startswith(_PURE_FAMILY) and spec.for_each is None and spec.group is None
+    }
+    while more := {name for name, sources in pure.items() if name not in found and sources <= found}:
+        found |= more
+    return found
 
 
 def one_line(value: Any) -> str:
@@ -223,7 +240,6 @@ def _told(text: str, tool: str, sharing: Sharing) -> dict[str, Any]:
     value = scrubbed(parse(text))
     told: dict[str, Any] = {
         "bytes": len(text.encode()),
-        "hash": sha256(text.encode()).hexdigest(),
         "shape": shape_of(value),
     }
     if sharing is not Sharing.HEADS and tool not in TELLING_TOOLS and tool:
@@ -239,7 +255,6 @@ def _kept_elsewhere(attempt: Attempt | None) -> dict[str, Any]:
     facts = {scrubbed(name): shape_of(parse(text)) for name, text in list(attempt.facts.items())[:FIELDS_MAX]}
     return {
         "bytes": attempt.bytes,
-        "hash": attempt.artifact,
         "shape": {"known_parts": facts, "type": "large value"},
         "withheld": "the value is too large for a card; `read` one of its parts",
     }
@@ -285,32 +300,7 @@ def _text_shape(text: str, depth: int) -> Any:
             return {**told, "json": shape_of(parse(text), depth - 1)}
         except ValueError:
             return told
-    return {**told, **_table_in(lines)}
-
-
-def _table_in(lines: list[str]) -> dict[str, Any]:
-    """Return the columns of a text that is a table with a row of names, else nothing: a row of data is content."""
-    sample = [line for line in lines[: SAMPLE_ITEMS + 1] if line.strip()]
-    for separator in _SEPARATORS:
-        try:
-            rows = list(csv.reader(sample, delimiter=separator))
-        except csv.Error:
-            return {}
-        width = len(rows[0]) if rows else 0
-        # The last line of a text that was read in part may be cut.
-        if width < 2 or len(rows) < 2 or any(len(row) != width for row in rows[:-1]):
-            continue
-        names = [name.strip().lstrip("\ufeff") for name in rows[0]]
-        if not all(names) or len(set(names)) != width or any(map(_NUMBER.fullmatch, names)):
-            return {}
-        if any(_NUMBER.fullmatch(cell.strip()) for row in rows[1:] for cell in row):
-            return {
-                "table": {
-                    "columns": [scrubbed(name[:NAME_CHARS_MAX]) for name in names[:FIELDS_MAX]],
-                    "separator": separator,
-                }
-            }
-    return {}
+    return {**told, **table_in(lines, lambda name: str(scrubbed(name[:NAME_CHARS_MAX])), FIELDS_MAX)}
 
 
 def _cut(value: Any, chars: int, items: int, at: str, lacks: list[str]) -> Any:

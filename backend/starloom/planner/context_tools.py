@@ -14,8 +14,8 @@ from starloom.core.answer.why import TAB_OS
 from starloom.planner.context_devices import GRANT, Devices
 from starloom.planner.fleet import DeviceSeen, FleetView
 from starloom.planner.preview import plain_grant_line
-from starloom.planner.relevance import USUAL, ranked
-from starloom.planner.tool_lines import description, gives, plain, searched, signature
+from starloom.planner.relevance import GUIDED, USUAL, ranked, spoken
+from starloom.planner.tool_lines import ABOUT_CHARS, description, gives, plain, searched, signature
 from starloom_protocol.entities import ToolOffer
 
 TOOLS_BYTES: Final = 8_600
@@ -31,6 +31,11 @@ SCORE_SHARE: Final = 0.25
 NEEDS_MOST: Final = 4
 MORE_MOST: Final = 16
 MORE_BYTES: Final = 5_000
+GUIDE_CHARS: Final = 460
+"""Enough for the first sentences of each, which say how it takes and gives values."""
+WHOLE_CHARS: Final = 1_200
+"""For a tool that the model asks about by its name."""
+ASKED_MOST: Final = 3
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,14 @@ def shelf(fleet: FleetView, devices: Devices) -> Shelf:
     return Shelf(tools, tuple(kept), devices)
 
 
-def line(tool: Tool, devices: Devices, *, about: bool = False) -> str:
+def guided_line(tool: Tool, devices: Devices) -> str:
+    """Return one tool of the stable part; those that most plans rest on say how they take and give values."""
+    text = line(tool, devices)
+    described = description(tool.offer, GUIDE_CHARS) if tool.offer.name in GUIDED else ""
+    return f"{text}\n  {described}" if described else text
+
+
+def line(tool: Tool, devices: Devices, *, about: bool = False, most: int = ABOUT_CHARS) -> str:
     """Return one tool with arguments, effects, devices and result, with `about` its description as well."""
     offer = tool.offer
     text = f"{signature(offer)} [{','.join(offer.effects)}]"
@@ -85,7 +97,7 @@ def line(tool: Tool, devices: Devices, *, about: bool = False) -> str:
     found = gives(offer)
     if found:
         text += f" -> {found}"
-    described = description(offer) if about else ""
+    described = description(offer, most) if about else ""
     return f"{text}\n  {described}" if described else text
 
 
@@ -128,6 +140,7 @@ def near(shown: Shelf, words: str, room: int, needed: Collection[str] = (), *, f
     `needed` come first; `fill` uses the room up with tools that have no word of the request.
     """
     full = {tool.offer.name for tool in shown.full}
+    said = spoken(words)
     lines: list[str] = []
     told = 0
     scored = _ranked(shown.tools, words, needed)
@@ -135,6 +148,11 @@ def near(shown: Shelf, words: str, room: int, needed: Collection[str] = (), *, f
     for tool, score in scored:
         known = tool.offer.name in full
         if (score <= 0 or score < least) and tool.offer.name not in needed and (known or not fill):
+            continue
+        if not tool.able and not fill and tool.offer.name not in needed and not _named(tool) & said:
+            # A tool that nobody allows is worth its room only where the request speaks of the very thing.
+            continue
+        if known and tool.offer.name in GUIDED:
             continue
         if known:
             described = description(tool.offer)
@@ -149,9 +167,14 @@ def near(shown: Shelf, words: str, room: int, needed: Collection[str] = (), *, f
 
 
 def more(shown: Shelf, words: str, told: set[str]) -> list[str]:
-    """Return the tools nearest to the words that were not told yet, whole, and add their names to `told`."""
-    lines: list[str] = []
-    room = MORE_BYTES
+    """Return the tools nearest to the words that were not told yet, whole, and add their names to `told`.
+
+    A tool that the words name comes first with all that it says of itself, also where its line was told before.
+    """
+    asked = [tool for tool in shown.tools if tool.offer.name in words][:ASKED_MOST]
+    lines = [line(tool, shown.devices, about=True, most=WHOLE_CHARS) for tool in asked]
+    told |= {tool.offer.name for tool in asked}
+    room = MORE_BYTES - sum(map(_size, lines))
     for tool, score in _ranked(shown.tools, words, ()):
         if not score or tool.offer.name in told:
             continue
@@ -222,6 +245,11 @@ def _ranked(tools: Sequence[Tool], words: str, needed: Collection[str]) -> list[
         ranked([(tool, searched(tool.offer)) for tool in tools], words),
         key=lambda pair: (pair[0].offer.name not in needed, -pair[1]),
     )
+
+
+def _named(tool: Tool) -> set[str]:
+    """Return the words of a tool's name and title."""
+    return spoken(f"{tool.offer.name.replace('.', ' ').replace('_', ' ')} {tool.offer.title}")
 
 
 def _offered(fleet: FleetView) -> Iterable[Tool]:

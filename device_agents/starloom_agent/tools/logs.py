@@ -31,7 +31,7 @@ _FOLDER = Path("/var/log")
 # Where the system keeps its log, and what its own program needs to read it.
 _SYSTEM_LOGS = ("/var/log", "/run/log", "/run/systemd", "/etc/machine-id", "/etc/systemd", "/proc")
 _TROUBLE = re.compile(r"\b(error|err|fail(ed|ure)?|fatal|critical|panic|emerg|oom)\b", re.IGNORECASE)
-_ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
+_ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
 _CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{8,}\b|\d+")
 _HIDDEN = "not seeing messages from other users"
 _SYSLOG = re.compile(r"^([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)")

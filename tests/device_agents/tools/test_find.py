@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,16 @@ def test_size_age_and_pattern_narrow_the_search(device: Device) -> None:
     assert [row["name"] for row in device.call("fs.find", older_than="30d")["files"]] == ["old.log"]
     fresh = device.call("fs.find", newer_than="1d", min_bytes=2, pattern="*.log")
     assert [row["name"] for row in fresh["files"]] == ["new.log"]
+
+
+def test_ages_may_be_moments(device: Device) -> None:
+    for name, day in (("sunday", 22), ("monday", 23), ("tuesday", 24)):
+        taken = datetime(2026, 3, day, 15, tzinfo=UTC).timestamp()
+        os.utime(device.write(f"{name}.jpg", b"x"), (taken, taken))
+    found = device.call("fs.find", newer_than="2026-03-23T00:00:00+00:00", older_than="2026-03-24T00:00:00+00:00")
+    assert [row["name"] for row in found["files"]] == ["monday.jpg"]
+    with pytest.raises(ToolFailed, match="not a moment"):
+        device.call("fs.find", newer_than="2026-13-01")
 
 
 def test_a_limit_is_said(device: Device) -> None:

@@ -30,7 +30,7 @@ _HOW: Final = """\
 You may look at the devices before you write the plan, if the plan depends on what is there (names of columns, folders,
 what is installed). Answer then, instead of a plan:
 {{"kind": "look", "why": "one sentence", "calls": [{{"device": NAME, "tool": NAME, "args": {{...}}}}]}}
-- At most {rounds} such {answers}, each with at most {calls} calls. Only tools whose effects are just `read`.
+- You may look {rounds} more {times}, with at most {calls} calls each time. Only tools whose effects are just `read`.
 - The calls are made at once and side by side, each within {seconds} s; you get a card for each. {shared}
 - A call {{"read": {{"task": ID, "pointer": "/text", "offset": 2048}}}} gets more of a result that you have a card of.
 - Looks are no tasks of your plan: a plan cannot take inputs from them. Write what you learnt into its arguments.
@@ -53,8 +53,8 @@ def looking_part(sharing: Sharing, rounds: int) -> PromptPart:
     elif left <= 0:
         text = _OVER
     else:
-        answers = "answer" if left == 1 else "answers"
-        text = _HOW.format(answers=answers, calls=CALLS_MOST, rounds=left, seconds=ROUND_S, shared=_SHARED[sharing])
+        times = "time" if left == 1 else "times"
+        text = _HOW.format(times=times, calls=CALLS_MOST, rounds=left, seconds=ROUND_S, shared=_SHARED[sharing])
     return PromptPart("Whether it may look first", text)
 
 

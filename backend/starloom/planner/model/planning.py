@@ -16,6 +16,7 @@ from starloom.planner.context_tools import more, ways
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
 from starloom.planner.model.looking import Round, faults_in, looking_part, turns_of
+from starloom.planner.model.pins import pin_faults
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, planning_context
 from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, Picked, Wished, read_reply
@@ -162,7 +163,7 @@ class Conversation:
         )
         faults = [*check.faults, *_beyond_a_model(read.document, check.plan)]
         if check.plan is not None and not faults:
-            return check.plan
+            return pin_faults(check.plan, self._fleet) or check.plan
         return faults
 
 
