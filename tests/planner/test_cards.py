@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.planner.cards import ARGS_BYTES_MAX, HEAD_BYTES_MAX, card_of, head_of, scrubbed, shape_of
-from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom.planner.cards import (
+    ARGS_BYTES_MAX,
+    HEAD_BYTES_MAX,
+    card_of,
+    head_of,
+    own_words_in,
+    scrubbed,
+    shape_of,
+    telling_in,
+)
+from starloom_protocol.entities import Attempt, ForEach, Input, TaskRecord, TaskSpec
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import AttemptEnd, Code, Repeatability, Sharing, TaskState
 
@@ -16,7 +25,9 @@ CSV = "Gebiet;Umsatz\nNord;12,5\nSüd;7\n"
 PURE = Repeatability.PURE
 
 
-def carded(value: Any, tool: str = "fs.list", sharing: Sharing = Sharing.CARDS, **more: Any) -> dict[str, Any]:
+def carded(
+    value: Any, tool: str = "fs.list", sharing: Sharing = Sharing.CARDS, telling: bool = False, **more: Any
+) -> dict[str, Any]:
     text = canonical(value)
     attempt = Attempt(
         device="d-1",
@@ -29,7 +40,7 @@ def carded(value: Any, tool: str = "fs.list", sharing: Sharing = Sharing.CARDS, 
     )
     record = TaskRecord(attempt=1, since_ms=0, state=TaskState.SUCCEEDED)
     spec = TaskSpec(changed_in=0, id="look-1-1", tool=tool, **more)
-    return card_of(spec, record, attempt, device="srv-a", now_ms=9_500, sharing=sharing).document()
+    return card_of(spec, record, attempt, device="srv-a", now_ms=9_500, sharing=sharing, telling=telling).document()
 
 
 def test_a_small_value_is_shown_whole_with_its_origin() -> None:
@@ -102,7 +113,8 @@ def test_a_table_tells_the_forms_of_its_cells_and_none_of_them() -> None:
 
 
 def test_a_table_below_the_head_of_a_statement_is_found_and_the_head_is_not_told() -> None:
-    text = "Statement; Ann Miller\nmade;2026-01-04\n\nwho;day;sum\nPower;3.2.25;80.50\nPower;3.5.25;n/a\nRoof;1.1.25;9.0"
+    head = "Statement; Ann Miller\nmade;2026-01-04\n\n"
+    text = f"{head}who;day;sum\nPower;3.2.25;80.50\nPower;3.5.25;n/a\nRoof;1.1.25;9.0"
     table = shape_of(text)["table"]
     assert (table["columns"], table["lines_before"]) == (["who", "day", "sum"], 2)
     assert table["cells"] == ["text (2 different)", "9.9.9", "9.9 | text (1 different)"]
@@ -181,3 +193,48 @@ def test_a_card_is_one_line_of_json_whatever_a_stranger_wrote() -> None:
     line = card_of(spec, marked, None, device="srv-a", now_ms=0).line()
     assert len(line.splitlines()) == 1
     assert parse(line)["head"]["files"] == [text]
+
+
+def spec(name: str, tool: str, *sources: str, **fields: Any) -> TaskSpec:
+    inputs = [Input(name=f"a{at}", source=source) for at, source in enumerate(sources)]
+    return TaskSpec(changed_in=1, id=name, inputs=inputs, tool=tool, **fields)
+
+
+def specs(*made: TaskSpec) -> dict[str, TaskSpec]:
+    return {one.id: one for one in made}
+
+
+def test_a_table_that_takes_no_value_of_another_task_is_the_plans_own_words() -> None:
+    found = own_words_in(
+        specs(
+            spec("typed", "data.table"),
+            spec("sorted", "data.sort", "typed"),
+            spec("read", "fs.read"),
+            spec("both", "data.merge", "typed", "read"),
+            spec("run", "python.run"),
+        )
+    )
+    assert found == {"typed", "sorted"}
+
+
+def test_what_is_made_of_what_telling_tools_found_tells_too() -> None:
+    each = ForEach(source="find")
+    found = telling_in(
+        specs(
+            spec("find", "fs.find"),
+            spec("grouped", "data.group", "find"),
+            spec("shown", "data.table", "grouped"),
+            spec("read", "fs.read"),
+            spec("mixed", "data.merge", "find", "read"),
+            spec("after", "data.sort", "mixed"),
+            spec("run", "python.run", "find"),
+            spec("each", "data.sort", for_each=each),
+            spec("child", "data.sort", group="each"),
+        )
+    )
+    assert found == {"grouped", "shown", "each"}
+
+
+def test_a_telling_table_shows_its_rows_and_another_does_not() -> None:
+    assert "head" not in carded({"rows": [{"a": 1}]}, "data.table")
+    assert carded({"rows": [{"a": 1}]}, "data.table", telling=True)["head"] == {"rows": [{"a": 1}]}

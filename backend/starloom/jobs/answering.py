@@ -15,7 +15,7 @@ from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
-from starloom.planner.cards import card_of, own_words_in, scrubbed
+from starloom.planner.cards import card_of, own_words_in, scrubbed, telling_in
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
@@ -85,6 +85,7 @@ class AnswerJobs:
             device=seen.device_name(attempt),
             now_ms=now_ms,
             sharing=sharing,
+            telling=task in seen.telling,
         )
         if task in seen.own_words:
             card = replace(card, own_words=True)
@@ -120,6 +121,7 @@ class _Ended:
         self.head = head
         self.specs = {key.removeprefix("spec/"): item for key, item in records.items() if isinstance(item, TaskSpec)}
         self.own_words = own_words_in(self.specs)
+        self.telling = telling_in(self.specs)
         self.records = {
             key.removeprefix("task/"): item for key, item in records.items() if isinstance(item, TaskRecord)
         }

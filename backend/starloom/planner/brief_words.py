@@ -69,6 +69,7 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
     OP: eq ne lt le gt ge in not_in contains empty not_empty exists
     SHOW: text | markdown | table | file | image | value
     GATE: success (default) | failure | finish | unless_failed | {output: POINTER, op: OP, value: ..}
+          # a shut gate skips its task, and with it what needs its success; `finish` opens at any end, a skip too
 
 - In `args` of a task with `for_each`, `{each: /path}` is the field of its item; over devices `{each: /name}` is the
   device's name. A task that waits for a whole group takes `{from: GROUP, output: /x, all: true}`: a list, one entry
@@ -137,7 +138,7 @@ every device has it.
 """
 MORE_TOOLS: Final = "These exist too; their arguments are not shown here."
 NOT_GRANTED: Final = """\
-These are there, but their owner has not allowed them. A plan with them waits until the owner types the line there.
+These are there, but their owner has not allowed them; each line ends with what the owner would type there.
 """
 RECIPES: Final = """\
 These whole plans are made and proved: `recipe(slot: type, other?: type = default) - what it does`. Use one only if it

@@ -141,8 +141,11 @@ def card_of(
     device: str,
     now_ms: int,
     sharing: Sharing = Sharing.CARDS,
+    telling: bool = False,
 ) -> Card:
     """Return the card of a task by its last attempt; `device` is the name of that attempt's device.
+
+    `telling` says that its result is made of those of telling tools (`telling_in`).
 
     A result of a person or of a mark is that person's own words and is shown like any other value.
     """
@@ -164,7 +167,8 @@ def card_of(
     value = _value_of(record, attempt)
     if value is None:
         return Card(**common, **_kept_elsewhere(attempt))
-    return Card(**common, **_told(value, spec.tool or "", sharing))
+    shown = sharing is Sharing.HEADS or telling or not spec.tool or spec.tool in TELLING_TOOLS
+    return Card(**common, **_told(value, shown=shown))
 
 
 def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:
@@ -181,6 +185,24 @@ def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:
     while more := {name for name, sources in pure.items() if name not in found and sources <= found}:
         found |= more
     return found
+
+
+def telling_in(specs: Mapping[str, TaskSpec]) -> set[str]:
+    """Return the tasks of `data.*` whose results are made of nothing but what telling tools found."""
+    told = {name for name, spec in specs.items() if spec.tool in TELLING_TOOLS}
+    pure = {name: spec for name, spec in specs.items() if (spec.tool or "").startswith(_PURE_FAMILY)}
+    found: set[str] = set()
+    while more := {name for name, spec in pure.items() if name not in found and _sources(spec) <= found | told}:
+        found |= more
+    return found
+
+
+def _sources(spec: TaskSpec) -> set[str]:
+    """Return the tasks and groups whose values a task takes, through its own list or that of its group too."""
+    found = {given.source for given in spec.inputs}
+    if spec.for_each is not None:
+        found.add(spec.for_each.source or "(devices)")
+    return found | ({"(a list)"} if spec.group is not None else set())
 
 
 def one_line(value: Any) -> str:
@@ -236,13 +258,13 @@ def head_of(value: Any, most: int = HEAD_BYTES_MAX) -> tuple[Any, tuple[str, ...
     return None, ("the value has no part that is small enough to show",)
 
 
-def _told(text: str, tool: str, sharing: Sharing) -> dict[str, Any]:
+def _told(text: str, *, shown: bool) -> dict[str, Any]:
     value = scrubbed(parse(text))
     told: dict[str, Any] = {
         "bytes": len(text.encode()),
         "shape": shape_of(value),
     }
-    if sharing is not Sharing.HEADS and tool not in TELLING_TOOLS and tool:
+    if not shown:
         return {**told, "withheld": "the owner shares no content of files, pages and logs"}
     head, lacks = head_of(value)
     return {**told, "head": head, "left_out": lacks}

@@ -108,13 +108,14 @@ def list_folder(context: ToolContext, args: List) -> FolderList:
 class Find(Args, frozen=True, kw_only=True):
     """Every given condition must hold. Without `root` every granted folder is searched, with all below it; a `root`
     that is not there is an error, or `missing: nothing`. `pattern` fits the name (`*.csv`); `words` are looked for in
-    the path, never in the contents, best matches first (a month also as a number: March fits `2026-03`). `newer_than`
-    and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of file as people call it: `PDFs`,
-    `pictures`, `*.csv`, `all files`. `same_size` keeps files that are as large as another one, which alone can be
-    equal. `device_name` is put into each row, so that lists of several devices can be merged. `not_under` leaves out
-    one folder. A `root` that is a file is that file alone, and `file` is the one file of this name, or of this path
-    below the root. `largest` keeps the largest files where there are more than `limit`, largest first. `whole` is for
-    a copy of a folder: hidden files, modes and empty folders come along, and `left_out` names the links.
+    the path, never in the contents: half of them must be there, the best come first (a month also as a number: March
+    fits `2026-03`). `newer_than` and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of
+    file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size` keeps files that are as large as
+    another one, which alone can be equal. `device_name` is put into each row, so that lists of several devices can be
+    merged. `not_under` leaves out one folder. A `root` that is a file is that file alone, and `file` is the one file
+    of this name, or of this path below the root. `largest` keeps the largest files where there are more than `limit`,
+    largest first. `whole` is for a copy of a folder: hidden files, modes and empty folders come along, and `left_out`
+    names the links.
     """
 
     root: str = ""
@@ -296,8 +297,11 @@ class _Search:
 
     def keep_same_sizes(self) -> None:
         """Drop the files whose size no other one has; files dropped from a full list are not counted."""
+        all_seen = self.count == len(self.rows)
         sizes = Counter(row["bytes"] for row in self.rows)
         self.rows = [row for row in self.rows if sizes[row["bytes"]] > 1]
+        if all_seen:
+            self.count, self.bytes = len(self.rows), sum(row["bytes"] for row in self.rows)
 
     def keep_the_file(self) -> None:
         """Keep the one file that was asked for: that of the whole path, else the only one of the name.

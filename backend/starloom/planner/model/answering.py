@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from starloom.planner.cards import OWN_WORDS, Card, scrubbed
@@ -25,9 +25,7 @@ WORDS_MOST: Final = 120
 CITES_MOST: Final = 40
 RESULTS_BYTES_MOST: Final = 14 * 1024
 """About 4,000 tokens: a small model reads them within the hold of an answer."""
-PLACE: Final = re.compile(r"\{(\d{1,2})\}")
 PLACE_CHARS_MOST: Final = 80
-UNKNOWN: Final = "(not known)"
 _DIGITS: Final = re.compile(r"\d+")
 
 ABOUT: Final = """\
@@ -90,6 +88,7 @@ class AnswerTalk:
 
     async def write(self) -> Words:
         """Ask the model; every failure of it becomes an answer without words, with its reason."""
+        said: list[tuple[Checked, list[Cite], list[str]]] = []
         while True:
             try:
                 reply = await reply_of(self._model, self.parts[0].text, self._turns, Stage.ANSWERING)
@@ -102,12 +101,13 @@ class AnswerTalk:
                 cites, faults = self._cited(read.cites)
                 found = self._judged(read.text, cites)
                 faults += _faults_of(read.text, found)
-                found = self._filled(found, cites, faults)
             else:
                 cites, found = [], Checked("")
                 faults = [read.reason if isinstance(read, Fault) else "`kind` must be answer or cannot"]
+            said.append((found, cites, faults))
             if not faults or not self._repairs:
-                return _finished(found, cites, faults)
+                # A repair may lose more than it mends.
+                return _finished(*max(reversed(said), key=lambda one: (bool(one[0].words), -len(one[0].struck))))
             self._repairs -= 1
             told = "\n".join(("This answer has faults. Answer again, whole:", *(f"- {fault}" for fault in faults[:20])))
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
@@ -136,19 +136,14 @@ class AnswerTalk:
             kept.append(Cite(pointer=pointer, task=result.card.task))
         return kept, faults
 
-    def _filled(self, found: Checked, cites: Sequence[Cite], faults: list[str]) -> Checked:
-        """Put the values that the model does not see into their places; a place without a short value is a fault."""
-
-        def value_at(mark: re.Match[str]) -> str:
-            at = int(mark[1]) - 1
-            result = self._results[cites[at].task] if at in range(len(cites)) else None
-            found = MISSING if result is None or result.card.own_words else point(result.withheld, cites[at].pointer)
-            if isinstance(found, str | int | float) and len(str(found)) <= PLACE_CHARS_MOST:
-                return " ".join(scrubbed(str(found)).split())
-            faults.append(f"{mark[0]}: its cite has no withheld value of one line")
-            return UNKNOWN
-
-        return replace(found, words=PLACE.sub(value_at, found.words))
+    def _withheld(self, cite: Cite) -> str | None:
+        """Return the value that belongs in the place of a cite, if it is withheld from the model, short, and found."""
+        result = self._results[cite.task]
+        found = MISSING if result.card.own_words else point(result.withheld, cite.pointer)
+        if isinstance(found, bool) or not isinstance(found, str | int | float) or len(str(found)) > PLACE_CHARS_MOST:
+            return None
+        text = "".join(sign if sign.isprintable() else " " for sign in str(scrubbed(str(found))))
+        return " ".join(text.split()) or None
 
     def _judged(self, text: str, cites: Sequence[Cite]) -> Checked:
         evidence = Evidence()
@@ -162,9 +157,12 @@ class AnswerTalk:
             result = self._results[cite.task]
             card = result.card
             evidence.add_text(f"{card.task} {card.device} {card.tool} {card.message}")
+            evidence.add_text(_DIGITS.sub(" ", cite.pointer))
             if result.value is not MISSING and not card.own_words:
                 evidence.add(point(result.value, cite.pointer))
-        return checked(text, evidence)
+        return checked(
+            text, evidence, lambda at: self._withheld(cites[at - 1]) if at in range(1, len(cites) + 1) else None
+        )
 
 
 def _faults_of(text: str, found: Checked) -> list[str]:

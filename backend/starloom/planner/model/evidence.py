@@ -7,7 +7,7 @@ rounded, given in another unit of bytes, or count the entries of a list; a name 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -169,8 +169,11 @@ class Checked:
     missing: tuple[str, ...] = ()
 
 
-def checked(text: str, evidence: Evidence) -> Checked:
-    """Return the sentences of a text whose figures and names all occur in the evidence; its lines stay lines."""
+def checked(text: str, evidence: Evidence, place: Callable[[int], str | None] = lambda _number: None) -> Checked:
+    """Return the sentences of a text whose figures and names all occur in the evidence; its lines stay lines.
+
+    `{1}` is replaced by the text that `place` gives for it; a sentence with a place that has none is struck out.
+    """
     lines: list[str] = []
     struck: list[str] = []
     missing: dict[str, None] = {}
@@ -179,14 +182,20 @@ def checked(text: str, evidence: Evidence) -> Checked:
         for sentence in filter(None, (part.strip() for part in _SENTENCE.split(line))):
             # A sentence that cites three results may say *three* of them.
             counted = {float(len(set(_MARK.findall(sentence))))}
-            lacks = _lacking(_PLACE.sub(" ", _MARK.sub(" ", sentence)), evidence, counted)
+            places = {mark: place(int(mark[1:-1])) for mark in _PLACE.findall(sentence)}
+            lacks = [mark for mark, found in places.items() if found is None]
+            lacks += _lacking(_PLACE.sub(" ", _MARK.sub(" ", sentence)), evidence, counted)
             if lacks:
                 struck.append(_MARK.sub("", sentence).strip())
                 missing |= dict.fromkeys(lacks)
             else:
-                kept.append(sentence)
+                kept.append(_filled(sentence, places))
         lines += [" ".join(kept)] if kept else []
     return Checked("\n".join(lines), tuple(struck), tuple(missing))
+
+
+def _filled(sentence: str, places: Mapping[str, str | None]) -> str:
+    return _PLACE.sub(lambda mark: places[mark.group()] or "", sentence)
 
 
 def _lacking(sentence: str, evidence: Evidence, counted: set[float]) -> list[str]:
