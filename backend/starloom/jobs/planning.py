@@ -186,6 +186,7 @@ class PlanJobs:
                 id=uuid.uuid4().hex,
                 job=job,
                 reads=planned.reads,
+                shown=list(planned.shown),
                 scope="worker",
                 why=planned.why,
                 worker=self._worker,

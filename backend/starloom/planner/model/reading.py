@@ -50,11 +50,12 @@ class LookedCall:
 
 @dataclass(frozen=True)
 class Looked:
-    """A wish to look first: calls, parts of results to read, and why."""
+    """A wish to look first: calls, parts of results to read, and why. `shown` are the tools that were asked for."""
 
     calls: list[LookedCall]
     reads: list[Read]
     why: str
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
