@@ -131,8 +131,10 @@ def test_a_sort_of_file_is_meant_as_people_call_it(device: Device, what: str, fo
 def test_only_files_of_equal_size_can_be_equal(device: Device) -> None:
     for name, text in {"a": "one", "b": "two", "c": "three", "deep/d": "six"}.items():
         device.write(name, text)
-    rows = device.call("fs.find", same_size=True, not_under="deep")["files"]
-    assert [row["name"] for row in rows] == ["a", "b"]
+    found = device.call("fs.find", same_size=True, not_under="deep")
+    assert [row["name"] for row in found["files"]] == ["a", "b"]
+    assert (found["count"], found["total_bytes"], found["truncated"]) == (2, 6, False)
+    assert device.call("fs.find", same_size=True, not_under="deep", limit=2)["truncated"]
 
 
 def test_a_folder_that_is_not_there_may_be_nothing(device: Device) -> None:
