@@ -3,7 +3,7 @@
 Owns the exchange of one call with whoever answers the files, a person or another program. It knows nothing of plans and
 changes no text: it only shows a call in readable form, and gives the reply the form that the call asked for.
 
-    python -m scripts.model_mailbox /tmp/blind --port 8099 --wait-s 900
+    python scripts/model_mailbox.py /tmp/blind --port 8099 --wait-s 900
 """
 
 from __future__ import annotations

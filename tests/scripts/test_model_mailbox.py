@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from scripts.model_mailbox import Mailbox, chat, readable
+from model_mailbox import Mailbox, chat, readable
 
 TOOL: dict[str, Any] = {
     "function": {"description": "Give the plan.", "name": "answer", "parameters": {"type": "object"}}
@@ -22,13 +22,8 @@ CALL: dict[str, Any] = {
 
 def test_a_call_is_readable_whole() -> None:
     text = readable(CALL | {"tools": [TOOL]})
-    for part in (
-        "system\nYou write one plan.",
-        "user\nHow full is it?",
-        "tool answer: Give the plan.",
-        '{"type":"object"}',
-    ):
-        assert part in text
+    parts = ("system\nYou write one plan.", "user\nHow full is it?", "tool answer: Give the plan.", '{"type":"object"}')
+    assert [part for part in parts if part not in text] == []
 
 
 def test_a_reply_has_the_form_that_the_call_asked_for() -> None:

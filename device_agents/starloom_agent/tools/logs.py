@@ -190,7 +190,7 @@ def search(context: ToolContext, args: Search) -> LogSearch:
     else:
         source = str(_FOLDER)
         folder = _FOLDER.resolve()
-        # Among the logs of a system are some of other forms; only a log that was asked for is told of.
+        # A system has logs of other forms as well; only of a named log is it said that it tells no times.
         rows, unreadable, _ = _from_files(args, begin, Beneath(read=(folder,)), folder)
     wanted = args.contains.casefold()
     rows = [row for row in rows if wanted in row["text"].casefold()]
