@@ -59,7 +59,7 @@ def current(constellation: Constellation) -> Answer | None:
 def hold(work: Work, constellation: Constellation, ended: Callable[[], Answer]) -> bool:
     """Whether the end waits for words: open a job for them if they are due, and say if one is open.
 
-    `ended` gives the answer without words, whose sentence the model is told.
+    `ended` gives the answer without words; its sentence goes to the model.
     """
     jobs = _jobs(constellation)
     standing = _standing(constellation)
