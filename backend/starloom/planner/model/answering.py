@@ -26,6 +26,7 @@ CITES_MOST: Final = 40
 RESULTS_BYTES_MOST: Final = 14 * 1024
 """About 4,000 tokens: a small model reads them within the hold of an answer."""
 PLACE_CHARS_MOST: Final = 80
+_MARKED: Final = re.compile(r"\[(\d{1,3})\]")
 _DIGITS: Final = re.compile(r"\d+")
 
 ABOUT: Final = """\
@@ -143,7 +144,8 @@ class AnswerTalk:
         if isinstance(found, bool) or not isinstance(found, str | int | float) or len(str(found)) > PLACE_CHARS_MOST:
             return None
         text = "".join(sign if sign.isprintable() else " " for sign in str(scrubbed(str(found))))
-        return " ".join(text.split()) or None
+        # A mark in the text of a stranger is no source of this answer.
+        return _MARKED.sub(r"(\1)", " ".join(text.split())) or None
 
     def _judged(self, text: str, cites: Sequence[Cite]) -> Checked:
         evidence = Evidence()
