@@ -137,33 +137,50 @@ def index(shown: Shelf, left_out: list[str]) -> list[str]:
 def near(shown: Shelf, words: str, room: int, needed: Collection[str] = (), *, fill: bool = False) -> list[str]:
     """Return the tools nearest to the words, whole; of those that are shown already, only what more there is to say.
 
-    `needed` come first; `fill` uses the room up with tools that have no word of the request.
+    `needed` come first; `fill` uses the room up with tools that have no word of the request. Where room is short,
+    the lines of all come before what any of them says of itself.
     """
     full = {tool.offer.name for tool in shown.full}
+    chosen = _nearest(shown, words, needed, fill=fill)
+    lines: dict[str, str] = {}
+    for tool in chosen:
+        text = "" if tool.offer.name in full else line(tool, shown.devices)
+        if text and _size(text) <= room and (fill or len(lines) < NEAR_MOST):
+            lines[tool.offer.name] = text
+            room -= _size(text)
+    hints = 0
+    for tool in chosen:
+        name = tool.offer.name
+        text = lines.get(name, plain(name, 64) if name in full and hints < HINTS_MOST else "")
+        described = description(tool.offer)
+        whole = f"{text}\n  {described}" if name in lines else f"{text}: {described}"
+        if text and described and _size(whole) - _size(lines.get(name, "")) <= room:
+            room -= _size(whole) - _size(lines.get(name, ""))
+            lines[name] = whole
+            hints += name in full
+    return [lines[tool.offer.name] for tool in chosen if tool.offer.name in lines]
+
+
+def _nearest(shown: Shelf, words: str, needed: Collection[str], *, fill: bool) -> list[Tool]:
+    """Return the tools that may be told, the nearest first; those that the stable part explains are left out."""
+    full = {tool.offer.name for tool in shown.full}
     said = spoken(words)
-    lines: list[str] = []
-    told = 0
     scored = _ranked(shown.tools, words, needed)
     least = SCORE_SHARE * max((score for _, score in scored), default=0.0)
+    chosen: list[Tool] = []
     for tool, score in scored:
-        known = tool.offer.name in full
-        if (score <= 0 or score < least) and tool.offer.name not in needed and (known or not fill):
+        name = tool.offer.name
+        if name in full and name in GUIDED:
             continue
-        if not tool.able and not fill and tool.offer.name not in needed and not _named(tool) & said:
+        if name not in needed:
+            far = score <= 0 or score < least
+            if far and (name in full or not fill):
+                continue
             # A tool that nobody allows is worth its room only where the request speaks of the very thing.
-            continue
-        if known and tool.offer.name in GUIDED:
-            continue
-        if known:
-            described = description(tool.offer)
-            text = f"{plain(tool.offer.name, 64)}: {described}" if described and told < HINTS_MOST else ""
-            told += 1
-        else:
-            text = line(tool, shown.devices, about=True)
-        if text and _size(text) <= room and (fill or len(lines) < NEAR_MOST):
-            lines.append(text)
-            room -= _size(text)
-    return lines
+            if not tool.able and not fill and not _named(tool) & said:
+                continue
+        chosen.append(tool)
+    return chosen
 
 
 def more(shown: Shelf, words: str, told: set[str]) -> list[str]:

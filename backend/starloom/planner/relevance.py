@@ -32,7 +32,7 @@ _IDLE = word_set(
     " up use used want was we were what when where which while who why will with without would you your again already"
     " also because before both each else enough every few good here instead later least less many maybe may might more"
     " most much need never next nothing often other own quite rather really same since something still sure thing today"
-    " together tomorrow until very whether yesterday yet"
+    " together tomorrow until very whether yesterday yet part first right"
 )
 _TEXTS_KEPT: Final = 4096
 _SATURATION: Final = 1.2
