@@ -411,11 +411,15 @@ class Read(Record, frozen=True, kw_only=True):
 
 
 class Look(Record, frozen=True, kw_only=True):
-    """One round in which a planner or a reviewer looked, and why: by these tasks, and in results it had."""
+    """One round in which a planner or a reviewer looked, and why: by these tasks, and in results it had.
+
+    `shown` are the tools whose arguments it had asked for; the next round begins with them.
+    """
 
     at_ms: int
     reads: list[Read] = []
     round: int
+    shown: list[str] = []
     tasks: list[str] = []
     why: str = ""
 

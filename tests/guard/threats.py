@@ -17,6 +17,7 @@ _RACE = "tests/guard/test_link_race.py::"
 _RUNNERS = "tests/guard/test_runners.py::"
 _ANSWERS = "tests/guard/test_hostile_answers.py::"
 _JUDGED = "tests/guard/test_hostile_judged.py::"
+_PLACES = "tests/guard/test_places.py::"
 _LOOKS = "tests/guard/test_looks.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 
@@ -476,6 +477,19 @@ THREATS = (
             "tests/core/run/test_judgement.py",
         ),
         part="a model may be talked into a wrong yes with a true cite; checks by code come first and read no words",
+    ),
+    Threat(
+        "T92",
+        "a text of a stranger in a place of an answer steers a terminal, the page or a model, or brings a secret along",
+        "a place takes one number or one short line, scrubbed, put in after the last check; the text goes to the "
+        "person and into no prompt, and marks in it are no sources",
+        (
+            _PLACES + "test_t92_a_text_in_a_place_is_one_short_line_and_reaches_no_model",
+            _PLACES + "test_t92_a_text_too_long_for_a_place_takes_its_sentence_with_it",
+            _PLACES + "test_t92_a_value_in_a_place_opens_no_other_place_and_no_source",
+            "tests/planner/model/test_answer_talk.py",
+        ),
+        part="a stranger's words of up to 80 characters stand in a sentence of the answer, as they would in the result",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -173,6 +173,58 @@ async def test_request_that_shares_cards_keeps_the_content_of_a_local_model_out(
         assert "1412" not in str(fake.asked[-1])
 
 
+async def test_a_model_that_may_not_see_a_value_says_where_it_belongs() -> None:
+    hub = Hub()
+    told = words(
+        "Most errors: {1}, and {2} of them. It is {3}. So it is.",
+        ("look", "/rows/0/service"),
+        ("look", "/rows/0/errors"),
+    )
+
+    async with fake_model(ONE, told, told) as fake:
+        constellation: Any = hub.ask("which service has most errors?")
+        await plan(hub, models(fake, hub, STARLOOM_LLM_SHARE="cards"))
+        (dispatch,) = hub.driver.take()
+        hub.driver.result(dispatch, VALUE)
+        await answer(hub, models(fake, hub, STARLOOM_LLM_SHARE="cards"))
+        assert "1412" not in str(fake.asked)
+    found = constellation.tables["answer"][""]
+    assert found.words == "Most errors: db, and 1412 of them. So it is."
+    assert found.struck == ["It is {3}."]
+
+
+async def test_a_failed_task_is_cited_for_what_it_said() -> None:
+    hub = Hub()
+    told = words("The disk of 12 GB was full [1].", ("look", ""))
+    async with fake_model(ONE, Say(tool={"kind": "no_change"}), told) as fake:
+        full = "the disk of 12 GB is full"
+        constellation = await ended(hub, fake, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=full)
+        await review(hub, models(fake, hub))
+        await answer(hub, models(fake, hub))
+        assert len(fake.asked) == 3
+    assert constellation.tables["answer"][""].words == "The disk of 12 GB was full [1]."
+
+
+async def test_a_repair_that_loses_more_is_not_taken() -> None:
+    hub = Hub()
+    first = words("The service db has most errors. It has 1500 of them.", ("look", "/rows/0"))
+    worse = words("The service db has 8 errors. It has 9 of them.", ("look", "/rows/0"))
+    async with fake_model(ONE, first, worse) as fake:
+        constellation = await ended(hub, fake)
+        await answer(hub, models(fake, hub))
+    assert constellation.tables["answer"][""].words == "The service db has most errors."
+
+
+async def test_the_model_is_told_how_it_ended_and_not_how_far_it_was() -> None:
+    hub = Hub()
+    async with fake_model(ONE, words("All is told.")) as fake:
+        await ended(hub, fake)
+        await answer(hub, models(fake, hub))
+        told = str(fake.asked[-1])
+    assert "is done: 1 task" in told
+    assert "so far" not in told
+
+
 async def test_words_hold_no_signs_that_steer_a_terminal() -> None:
     hub = Hub()
     async with fake_model(ONE, words("The service \x1b[2Jdb fails.", ("look", "/rows/0"))) as fake:

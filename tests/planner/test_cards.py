@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.planner.cards import ARGS_BYTES_MAX, HEAD_BYTES_MAX, card_of, head_of, scrubbed, shape_of
-from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom.planner.cards import (
+    ARGS_BYTES_MAX,
+    HEAD_BYTES_MAX,
+    card_of,
+    head_of,
+    own_words_in,
+    scrubbed,
+    shape_of,
+    telling_in,
+)
+from starloom_protocol.entities import Attempt, ForEach, Input, TaskRecord, TaskSpec
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import AttemptEnd, Code, Repeatability, Sharing, TaskState
 
@@ -16,7 +25,9 @@ CSV = "Gebiet;Umsatz\nNord;12,5\nSüd;7\n"
 PURE = Repeatability.PURE
 
 
-def carded(value: Any, tool: str = "fs.list", sharing: Sharing = Sharing.CARDS, **more: Any) -> dict[str, Any]:
+def carded(
+    value: Any, tool: str = "fs.list", sharing: Sharing = Sharing.CARDS, telling: bool = False, **more: Any
+) -> dict[str, Any]:
     text = canonical(value)
     attempt = Attempt(
         device="d-1",
@@ -29,7 +40,7 @@ def carded(value: Any, tool: str = "fs.list", sharing: Sharing = Sharing.CARDS, 
     )
     record = TaskRecord(attempt=1, since_ms=0, state=TaskState.SUCCEEDED)
     spec = TaskSpec(changed_in=0, id="look-1-1", tool=tool, **more)
-    return card_of(spec, record, attempt, device="srv-a", now_ms=9_500, sharing=sharing).document()
+    return card_of(spec, record, attempt, device="srv-a", now_ms=9_500, sharing=sharing, telling=telling).document()
 
 
 def test_a_small_value_is_shown_whole_with_its_origin() -> None:
@@ -77,7 +88,8 @@ def test_the_content_of_a_file_needs_the_owners_leave() -> None:
     value = {"path": "sales.csv", "text": CSV, "truncated": False}
     shape_only = carded(value, "fs.read")
     assert "Nord" not in canonical(shape_only)
-    assert shape_only["shape"]["fields"]["text"]["table"] == {"columns": ["Gebiet", "Umsatz"], "separator": ";"}
+    table = shape_only["shape"]["fields"]["text"]["table"]
+    assert (table["columns"], table["separator"]) == (["Gebiet", "Umsatz"], ";")
     assert "no content" in shape_only["withheld"]
     whole = carded(value, "fs.read", Sharing.HEADS)
     assert whole["head"]["text"] == CSV
@@ -87,6 +99,27 @@ def test_the_content_of_a_file_needs_the_owners_leave() -> None:
 def test_a_table_without_names_shows_no_row() -> None:
     assert shape_of("12;13\n14;15\n") == {"chars": 12, "lines": 2, "type": "text"}
     assert "table" not in shape_of("Anna;Berlin\nBert;Bonn\n")
+
+
+def test_a_table_tells_the_forms_of_its_cells_and_none_of_them() -> None:
+    text = "Payee;Due;Sum;Paid\nPower Mill;2026-02-03;84,20;yes\nDentist;2026-09-21;1.120,40;no\nTram;;3,10;no\n"
+    table = shape_of(text)["table"]
+    assert table == {
+        "cells": ["text (3 different)", "9-9-9 | empty", "9,9 | 9.9,9", "text (2 different)"],
+        "columns": ["Payee", "Due", "Sum", "Paid"],
+        "separator": ";",
+    }
+    assert not {"Mill", "Dentist", "84", "yes"} & set(canonical(table).replace('"', " ").split())
+
+
+def test_a_table_below_the_head_of_a_statement_is_found_and_the_head_is_not_told() -> None:
+    head = "Statement; Ann Miller\nmade;2026-01-04\n\n"
+    text = f"{head}who;day;sum\nPower;3.2.25;80.50\nPower;3.5.25;n/a\nRoof;1.1.25;9.0"
+    table = shape_of(text)["table"]
+    assert (table["columns"], table["lines_before"]) == (["who", "day", "sum"], 2)
+    assert table["cells"] == ["text (2 different)", "9.9.9", "9.9 | text (1 different)"]
+    assert "Miller" not in canonical(table)
+    assert "table" not in shape_of("a;b\n" * 30 + "x;y;z\n1;2;3\n"), "so much before it is no head"
 
 
 def test_names_share_no_value_argument_or_message() -> None:
@@ -124,7 +157,8 @@ def test_a_large_value_shows_what_the_hub_knows() -> None:
     )
     record = TaskRecord(attempt=1, since_ms=0, state=TaskState.SUCCEEDED)
     found = card_of(TaskSpec(changed_in=0, id="a", tool="fs.find"), record, attempt, device="x", now_ms=0).document()
-    assert (found["bytes"], found["hash"]) == (900_000, "ab" * 32)
+    assert found["bytes"] == 900_000
+    assert "hash" not in found
     assert found["shape"]["known_parts"]["/rows"] == {"items": 3, "of": "number", "type": "list"}
 
 
@@ -159,3 +193,48 @@ def test_a_card_is_one_line_of_json_whatever_a_stranger_wrote() -> None:
     line = card_of(spec, marked, None, device="srv-a", now_ms=0).line()
     assert len(line.splitlines()) == 1
     assert parse(line)["head"]["files"] == [text]
+
+
+def spec(name: str, tool: str, *sources: str, **fields: Any) -> TaskSpec:
+    inputs = [Input(name=f"a{at}", source=source) for at, source in enumerate(sources)]
+    return TaskSpec(changed_in=1, id=name, inputs=inputs, tool=tool, **fields)
+
+
+def specs(*made: TaskSpec) -> dict[str, TaskSpec]:
+    return {one.id: one for one in made}
+
+
+def test_a_table_that_takes_no_value_of_another_task_is_the_plans_own_words() -> None:
+    found = own_words_in(
+        specs(
+            spec("typed", "data.table"),
+            spec("sorted", "data.sort", "typed"),
+            spec("read", "fs.read"),
+            spec("both", "data.merge", "typed", "read"),
+            spec("run", "python.run"),
+        )
+    )
+    assert found == {"typed", "sorted"}
+
+
+def test_what_is_made_of_what_telling_tools_found_tells_too() -> None:
+    each = ForEach(source="find")
+    found = telling_in(
+        specs(
+            spec("find", "fs.find"),
+            spec("grouped", "data.group", "find"),
+            spec("shown", "data.table", "grouped"),
+            spec("read", "fs.read"),
+            spec("mixed", "data.merge", "find", "read"),
+            spec("after", "data.sort", "mixed"),
+            spec("run", "python.run", "find"),
+            spec("each", "data.sort", for_each=each),
+            spec("child", "data.sort", group="each"),
+        )
+    )
+    assert found == {"grouped", "shown", "each"}
+
+
+def test_a_telling_table_shows_its_rows_and_another_does_not() -> None:
+    assert "head" not in carded({"rows": [{"a": 1}]}, "data.table")
+    assert carded({"rows": [{"a": 1}]}, "data.table", telling=True)["head"] == {"rows": [{"a": 1}]}

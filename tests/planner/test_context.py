@@ -177,3 +177,37 @@ def test_rarer_words_weigh_more_and_equal_texts_keep_their_order() -> None:
     texts = ["list a file", "read a file", "print an invoice", "list an invoice", "read a file"]
     found = [number for number, score in ranked(list(enumerate(texts)), "print the file") if score]
     assert found == [2, 0, 1, 4]
+
+
+def test_where_room_is_short_the_lines_of_the_near_come_before_what_they_say() -> None:
+    view = CASES["two"].fleet()
+    shown = shelf(view, Devices(view))
+    words = "make the pictures smaller and pack the folder into an archive"
+    short, long = near(shown, words, 900), near(shown, words, 9_000)
+    named = [text.partition("(")[0] for text in short]
+    assert {"image.resize", "archive.pack"} <= set(named)
+    assert sum(len(text.encode()) + 1 for text in short) <= 900
+    assert [text.partition("(")[0] for text in long][:2] == named[:2]
+    assert all("\n  " in text for text in long if text.startswith(("image.resize(", "archive.pack(")))
+
+
+def test_a_tool_that_nobody_allows_is_near_only_where_the_request_names_the_thing() -> None:
+    view = fleet(device("laptop"), offers={"laptop": prompts.offer(())})
+    shown = shelf(view, Devices(view))
+    assert any(text.startswith("screen.capture(") for text in near(shown, "take a picture of the screen", 4_000))
+    still = near(shown, "is it asked of the name that it has to be shown running steadily?", 4_000)
+    assert not any(text.startswith(("service.restart(", "process.kill(")) for text in still)
+
+
+def test_five_tools_say_how_values_enter_and_leave_them() -> None:
+    text = prompts.text_of(CASES["nebula"])
+    parts = ("input.json", "result.json", "never in the contents", "what 'fs.trash' may take to undo it")
+    assert [part for part in parts if part not in text] == []
+
+
+def test_a_tool_asked_for_by_its_name_is_told_whole() -> None:
+    view = CASES["nebula"].fleet()
+    shown = shelf(view, Devices(view))
+    first, *_ = more(shown, "fs.find: what does whole mean?", {tool.offer.name for tool in shown.full})
+    assert first.startswith("fs.find(")
+    assert "hidden files, modes and empty folders come along" in first

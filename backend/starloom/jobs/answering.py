@@ -6,6 +6,7 @@ Every failure ends in an answer without words, so that no constellation waits fo
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import uuid
 from collections.abc import Iterable, Mapping
 from copy import copy
@@ -17,7 +18,7 @@ from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
-from starloom.planner.cards import card_of, scrubbed
+from starloom.planner.cards import card_of, own_words_in, scrubbed, telling_in
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
@@ -98,9 +99,13 @@ async def result_seen(models: ModelJobs, seen: EndedPlan, task: str, sharing: Sh
         device=seen.device_name(attempt),
         now_ms=round(models.now_s() * 1000),
         sharing=sharing,
+        telling=task in seen.telling,
     )
-    value = MISSING if card.head is None else await _value_of(attempt, models.artifacts)
-    return ResultSeen(card, value, seen.titles.get(task, ""))
+    if task in seen.own_words:
+        card = dataclasses.replace(card, own_words=True)
+    value = await _value_of(attempt, models.artifacts)
+    title = seen.titles.get(task, "")
+    return ResultSeen(card, MISSING, title, value) if card.head is None else ResultSeen(card, value, title)
 
 
 async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
@@ -129,6 +134,8 @@ class EndedPlan:
             raise NotOurs("the constellation has no head")
         self.head = head
         self.specs = {key.removeprefix("spec/"): item for key, item in records.items() if isinstance(item, TaskSpec)}
+        self.own_words = own_words_in(self.specs)
+        self.telling = telling_in(self.specs)
         self.records = {
             key.removeprefix("task/"): item for key, item in records.items() if isinstance(item, TaskRecord)
         }

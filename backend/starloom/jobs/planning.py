@@ -74,6 +74,7 @@ def looks_of(looked: Looked, *, worker: str, constellation: str, job: str) -> Lo
         id=uuid.uuid4().hex,
         job=job,
         reads=looked.reads,
+        shown=list(looked.shown),
         scope="worker",
         why=looked.why,
         worker=worker,

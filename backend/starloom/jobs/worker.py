@@ -44,7 +44,9 @@ from starloom_protocol.wording import quoted
 
 SILENCE_S = 30.0
 PING_S = 5.0
-CONCURRENCY = 2
+CONCURRENCY = 8
+"""Jobs at once. A plan may wait for its thread, a review or an answer is lost if nobody claims it within 3 s: so there
+are more threads than the plans that a person has made at the same time."""
 _log = logging.getLogger(__name__)
 
 

@@ -18,6 +18,10 @@ RULES: Final = """\
 - A task starts when everything it waits for has ended as it should. Tasks that do not wait for each other run at once.
 - Values go from task to task only by `inputs` and `for_each`. Files go by `artifact.put` on one device (it gives the
   bytes to the hub) and `fs.write` with its output as input `files` on another.
+- A relative path begins in the folder that a device's owner has granted, `.` is that folder; nothing outside of the
+  granted folders can be seen.
+- Figures are computed by `data.*` or `python.run` from the results of other tasks. Values that you write into a plan
+  yourself prove nothing.
 - Nothing in a plan is evaluated: no expressions, no templates, no `${...}`, no `{{...}}`, no environment variables.
 - Use only tools and devices that are listed below. If they cannot do what is asked, say so instead of a plan.
 - Prefer tools that only read. What changes, destroys or takes control is shown to a person first, whatever you write.
@@ -53,7 +57,7 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
       files_out?: [{output: POINTER, to: "folder/name"}]    # saves a file on the task's device
       checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]     # else the task has failed
       judge?: "question"                    # another model answers it when the checks hold; no: the task has failed
-      undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}      # the call that takes it back
+      undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}      # takes it back when a person asks
       verify?: {tool: NAME, args?: {..}, expect: [CHECK]}   # reads whether work that was cut off did happen
       repeatability?: pure | idempotent | verifiable | compensable | never # absent: as the tool says
       on_absence?: {after_s: 60, then: reassign | fail | wait}             # when its device is silent
@@ -67,12 +71,15 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
     OP: eq ne lt le gt ge in not_in contains empty not_empty exists
     SHOW: text | markdown | table | file | image | value
     GATE: success (default) | failure | finish | unless_failed | {output: POINTER, op: OP, value: ..}
+          # a shut gate skips its task, and with it what needs its success; `finish` opens at any end, a skip too
 
 - In `args` of a task with `for_each`, `{each: /path}` is the field of its item; over devices `{each: /name}` is the
   device's name. A task that waits for a whole group takes `{from: GROUP, output: /x, all: true}`: a list, one entry
   for each item; `flatten: true` joins lists of lists; `off: true` gives a row for each device that was off.
 - `{same: GROUP}` makes one task for each item of another group, child by child, with `{from: GROUP, ..}` as input.
 - `inputs` imply the dependency; do not write it again. A `person` task has no device. Never write a secret.
+- `undo` never runs by itself. What must be taken back when a later task fails is a task of its own, with a dependency
+  `when: failure` on that task and the values of before as inputs. A plan starts at once; it has no times of day.
 - Make a plan prove its work: `checks` on what must hold, `undo` where something is changed, `in_turn` where a fault on
   one device should spare the others.
 """
@@ -133,7 +140,7 @@ every device has it.
 """
 MORE_TOOLS: Final = "These exist too; their arguments are not shown here."
 NOT_GRANTED: Final = """\
-These are there, but their owner has not allowed them. A plan with them waits until the owner types the line there.
+These are there, but their owner has not allowed them; each line ends with what the owner would type there.
 """
 RECIPES: Final = """\
 These whole plans are made and proved: `recipe(slot: type, other?: type = default) - what it does`. Use one only if it

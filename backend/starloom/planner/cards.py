@@ -6,13 +6,12 @@ end its line. Nothing in a card is read as an instruction or decides anything he
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, Final
 
+from starloom.planner.table_shapes import table_in
 from starloom.planner.tool_lines import within_a_line
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.values import canonical, parse
@@ -29,7 +28,9 @@ SAMPLE_ITEMS: Final = 20
 LEFT_OUT_MAX: Final = 10
 _TEXT_STEPS: Final = (1600, 800, 400, 200, 80)
 _ITEM_STEPS: Final = (100, 50, 25, 12, 6, 3, 1)
-_SEPARATORS: Final = (";", "\t", ",", "|")
+OWN_WORDS: Final = "the plan wrote these values itself; they prove nothing and cannot be cited"
+_PURE_FAMILY: Final = "data."
+"""The tools whose result is made of their arguments alone."""
 _MASK: Final = "***"
 
 TELLING_TOOLS: Final = frozenset(
@@ -37,13 +38,19 @@ TELLING_TOOLS: Final = frozenset(
         "adb.devices",
         "adb.files",
         "archive.verify",
+        "artifact.put",
         "container.list",
         "disk.usage",
+        "fs.copy",
         "fs.find",
         "fs.hash",
         "fs.list",
+        "fs.move",
+        "fs.restore",
         "fs.stat",
+        "fs.trash",
         "fs.verify",
+        "fs.write",
         "git.status",
         "image.info",
         "lab.echo",
@@ -81,7 +88,6 @@ _SECRET_SETTING: Final = re.compile(
 )
 """Every repetition before the value is bounded, so that no text makes the search slow."""
 _SECRET_FIELD: Final = re.compile(rf"(?:^|[_.-]|\b){_SECRET_WORD}s?$", re.IGNORECASE)
-_NUMBER: Final = re.compile(r"[-+]?[\d.,' ]*\d%?")
 
 
 @dataclass(frozen=True)
@@ -101,25 +107,26 @@ class Card:
     code: str = ""
     message: str = ""
     bytes: int = 0
-    hash: str = ""
     shape: Any = None
     head: Any = None
     left_out: tuple[str, ...] = field(default=())
     withheld: str = ""
+    own_words: bool = False
+    """Whether the plan itself holds the value: it was written, not found."""
 
     def document(self) -> dict[str, Any]:
-        """Return it as a JSON value without what is empty."""
+        """Return it as a JSON value without what is empty; a value that is shown whole needs no shape."""
         told: dict[str, Any] = {
             "age_s": self.age_s,
             "args": parse(self.args) if self.args != "{}" else None,
             "bytes": self.bytes,
             "code": self.code,
             "device": self.device,
-            "hash": self.hash,
             "head": self.head,
             "left_out": list(self.left_out),
             "message": self.message,
-            "shape": self.shape,
+            "own_words": OWN_WORDS if self.own_words else None,
+            "shape": self.shape if self.head is None or self.left_out else None,
             "state": self.state,
             "task": self.task,
             "tool": self.tool,
@@ -140,8 +147,11 @@ def card_of(
     device: str,
     now_ms: int,
     sharing: Sharing = Sharing.CARDS,
+    telling: bool = False,
 ) -> Card:
     """Return the card of a task by its last attempt; `device` is the name of that attempt's device.
+
+    `telling` says that its result is made of those of telling tools (`telling_in`).
 
     A result of a person or of a mark is that person's own words and is shown like any other value.
     """
@@ -163,7 +173,42 @@ def card_of(
     value = _value_of(record, attempt)
     if value is None:
         return Card(**common, **_kept_elsewhere(attempt))
-    return Card(**common, **_told(value, spec.tool or "", sharing))
+    shown = sharing is Sharing.HEADS or telling or not spec.tool or spec.tool in TELLING_TOOLS
+    return Card(**common, **_told(value, shown=shown))
+
+
+def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:
+    """Return the tasks whose results repeat what the plan wrote: `data.*` without a value of any other task.
+
+    One that takes values only from such tasks is one of them.
+    """
+    found: set[str] = set()
+    pure = {
+        name: {given.source for given in spec.inputs}
+        for name, spec in specs.items()
+        if (spec.tool or "").startswith(_PURE_FAMILY) and spec.for_each is None and spec.group is None
+    }
+    while more := {name for name, sources in pure.items() if name not in found and sources <= found}:
+        found |= more
+    return found
+
+
+def telling_in(specs: Mapping[str, TaskSpec]) -> set[str]:
+    """Return the tasks of `data.*` whose results are made of nothing but what telling tools found."""
+    told = {name for name, spec in specs.items() if spec.tool in TELLING_TOOLS}
+    pure = {name: spec for name, spec in specs.items() if (spec.tool or "").startswith(_PURE_FAMILY)}
+    found: set[str] = set()
+    while more := {name for name, spec in pure.items() if name not in found and _sources(spec) <= found | told}:
+        found |= more
+    return found
+
+
+def _sources(spec: TaskSpec) -> set[str]:
+    """Return the tasks and groups whose values a task takes, through its own list or that of its group too."""
+    found = {given.source for given in spec.inputs}
+    if spec.for_each is not None:
+        found.add(spec.for_each.source or "(devices)")
+    return found | ({"(a list)"} if spec.group is not None else set())
 
 
 def one_line(value: Any) -> str:
@@ -219,14 +264,13 @@ def head_of(value: Any, most: int = HEAD_BYTES_MAX) -> tuple[Any, tuple[str, ...
     return None, ("the value has no part that is small enough to show",)
 
 
-def _told(text: str, tool: str, sharing: Sharing) -> dict[str, Any]:
+def _told(text: str, *, shown: bool) -> dict[str, Any]:
     value = scrubbed(parse(text))
     told: dict[str, Any] = {
         "bytes": len(text.encode()),
-        "hash": sha256(text.encode()).hexdigest(),
         "shape": shape_of(value),
     }
-    if sharing is not Sharing.HEADS and tool not in TELLING_TOOLS and tool:
+    if not shown:
         return {**told, "withheld": "the owner shares no content of files, pages and logs"}
     head, lacks = head_of(value)
     return {**told, "head": head, "left_out": lacks}
@@ -239,7 +283,6 @@ def _kept_elsewhere(attempt: Attempt | None) -> dict[str, Any]:
     facts = {scrubbed(name): shape_of(parse(text)) for name, text in list(attempt.facts.items())[:FIELDS_MAX]}
     return {
         "bytes": attempt.bytes,
-        "hash": attempt.artifact,
         "shape": {"known_parts": facts, "type": "large value"},
         "withheld": "the value is too large for a card; `read` one of its parts",
     }
@@ -285,32 +328,7 @@ def _text_shape(text: str, depth: int) -> Any:
             return {**told, "json": shape_of(parse(text), depth - 1)}
         except ValueError:
             return told
-    return {**told, **_table_in(lines)}
-
-
-def _table_in(lines: list[str]) -> dict[str, Any]:
-    """Return the columns of a text that is a table with a row of names, else nothing: a row of data is content."""
-    sample = [line for line in lines[: SAMPLE_ITEMS + 1] if line.strip()]
-    for separator in _SEPARATORS:
-        try:
-            rows = list(csv.reader(sample, delimiter=separator))
-        except csv.Error:
-            return {}
-        width = len(rows[0]) if rows else 0
-        # The last line of a text that was read in part may be cut.
-        if width < 2 or len(rows) < 2 or any(len(row) != width for row in rows[:-1]):
-            continue
-        names = [name.strip().lstrip("\ufeff") for name in rows[0]]
-        if not all(names) or len(set(names)) != width or any(map(_NUMBER.fullmatch, names)):
-            return {}
-        if any(_NUMBER.fullmatch(cell.strip()) for row in rows[1:] for cell in row):
-            return {
-                "table": {
-                    "columns": [scrubbed(name[:NAME_CHARS_MAX]) for name in names[:FIELDS_MAX]],
-                    "separator": separator,
-                }
-            }
-    return {}
+    return {**told, **table_in(lines, lambda name: str(scrubbed(name[:NAME_CHARS_MAX])), FIELDS_MAX)}
 
 
 def _cut(value: Any, chars: int, items: int, at: str, lacks: list[str]) -> Any:

@@ -140,7 +140,7 @@ def _part(
 
 
 def _tools(shelf: Shelf, left_out: list[str], more_by: str) -> Iterable[PromptPart]:
-    lines = [context_tools.line(tool, shelf.devices) for tool in shelf.full] or ["(no tool can be used now)"]
+    lines = [context_tools.guided_line(tool, shelf.devices) for tool in shelf.full] or ["(no tool can be used now)"]
     yield _part("Their tools", "The tools", told.TOOLS, "tools", lines)
     missing: list[str] = []
     rest = context_tools.index(shelf, missing)

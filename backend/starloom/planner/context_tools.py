@@ -14,8 +14,8 @@ from starloom.core.answer.why import TAB_OS
 from starloom.planner.context_devices import GRANT, Devices
 from starloom.planner.fleet import DeviceSeen, FleetView
 from starloom.planner.preview import plain_grant_line
-from starloom.planner.relevance import USUAL, ranked
-from starloom.planner.tool_lines import description, gives, plain, searched, signature
+from starloom.planner.relevance import GUIDED, USUAL, ranked, spoken
+from starloom.planner.tool_lines import ABOUT_CHARS, description, gives, plain, searched, signature
 from starloom_protocol.entities import ToolOffer
 
 TOOLS_BYTES: Final = 8_600
@@ -31,6 +31,11 @@ SCORE_SHARE: Final = 0.25
 NEEDS_MOST: Final = 4
 MORE_MOST: Final = 16
 MORE_BYTES: Final = 5_000
+GUIDE_CHARS: Final = 460
+"""Enough for the first sentences of each, which say how it takes and gives values."""
+WHOLE_CHARS: Final = 1_200
+"""For a tool that the model asks about by its name."""
+ASKED_MOST: Final = 3
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,14 @@ def shelf(fleet: FleetView, devices: Devices) -> Shelf:
     return Shelf(tools, tuple(kept), devices)
 
 
-def line(tool: Tool, devices: Devices, *, about: bool = False) -> str:
+def guided_line(tool: Tool, devices: Devices) -> str:
+    """Return one tool of the stable part; those that most plans rest on say how they take and give values."""
+    text = line(tool, devices)
+    described = description(tool.offer, GUIDE_CHARS) if tool.offer.name in GUIDED else ""
+    return f"{text}\n  {described}" if described else text
+
+
+def line(tool: Tool, devices: Devices, *, about: bool = False, most: int = ABOUT_CHARS) -> str:
     """Return one tool with arguments, effects, devices and result, with `about` its description as well."""
     offer = tool.offer
     text = f"{signature(offer)} [{','.join(offer.effects)}]"
@@ -85,7 +97,7 @@ def line(tool: Tool, devices: Devices, *, about: bool = False) -> str:
     found = gives(offer)
     if found:
         text += f" -> {found}"
-    described = description(offer) if about else ""
+    described = description(offer, most) if about else ""
     return f"{text}\n  {described}" if described else text
 
 
@@ -125,33 +137,61 @@ def index(shown: Shelf, left_out: list[str]) -> list[str]:
 def near(shown: Shelf, words: str, room: int, needed: Collection[str] = (), *, fill: bool = False) -> list[str]:
     """Return the tools nearest to the words, whole; of those that are shown already, only what more there is to say.
 
-    `needed` come first; `fill` uses the room up with tools that have no word of the request.
+    `needed` come first; `fill` uses the room up with tools that have no word of the request. Where room is short,
+    the lines of all come before what any of them says of itself.
     """
     full = {tool.offer.name for tool in shown.full}
-    lines: list[str] = []
-    told = 0
+    chosen = _nearest(shown, words, needed, fill=fill)
+    lines: dict[str, str] = {}
+    for tool in chosen:
+        text = "" if tool.offer.name in full else line(tool, shown.devices)
+        if text and _size(text) <= room and (fill or len(lines) < NEAR_MOST):
+            lines[tool.offer.name] = text
+            room -= _size(text)
+    hints = 0
+    for tool in chosen:
+        name = tool.offer.name
+        text = lines.get(name, plain(name, 64) if name in full and hints < HINTS_MOST else "")
+        described = description(tool.offer)
+        whole = f"{text}\n  {described}" if name in lines else f"{text}: {described}"
+        if text and described and _size(whole) - _size(lines.get(name, "")) <= room:
+            room -= _size(whole) - _size(lines.get(name, ""))
+            lines[name] = whole
+            hints += name in full
+    return [lines[tool.offer.name] for tool in chosen if tool.offer.name in lines]
+
+
+def _nearest(shown: Shelf, words: str, needed: Collection[str], *, fill: bool) -> list[Tool]:
+    """Return the tools that may be told, the nearest first; those that the stable part explains are left out."""
+    full = {tool.offer.name for tool in shown.full}
+    said = spoken(words)
     scored = _ranked(shown.tools, words, needed)
     least = SCORE_SHARE * max((score for _, score in scored), default=0.0)
+    chosen: list[Tool] = []
     for tool, score in scored:
-        known = tool.offer.name in full
-        if (score <= 0 or score < least) and tool.offer.name not in needed and (known or not fill):
+        name = tool.offer.name
+        if name in full and name in GUIDED:
             continue
-        if known:
-            described = description(tool.offer)
-            text = f"{plain(tool.offer.name, 64)}: {described}" if described and told < HINTS_MOST else ""
-            told += 1
-        else:
-            text = line(tool, shown.devices, about=True)
-        if text and _size(text) <= room and (fill or len(lines) < NEAR_MOST):
-            lines.append(text)
-            room -= _size(text)
-    return lines
+        if name not in needed:
+            far = score <= 0 or score < least
+            if far and (name in full or not fill):
+                continue
+            # A tool that nobody allows is worth its room only where the request speaks of the very thing.
+            if not tool.able and not fill and not _named(tool) & said:
+                continue
+        chosen.append(tool)
+    return chosen
 
 
 def more(shown: Shelf, words: str, told: set[str]) -> list[str]:
-    """Return the tools nearest to the words that were not told yet, whole, and add their names to `told`."""
-    lines: list[str] = []
-    room = MORE_BYTES
+    """Return the tools nearest to the words that were not told yet, whole, and add their names to `told`.
+
+    A tool that the words name comes first with all that it says of itself, also where its line was told before.
+    """
+    asked = [tool for tool in shown.tools if tool.offer.name in words][:ASKED_MOST]
+    lines = [line(tool, shown.devices, about=True, most=WHOLE_CHARS) for tool in asked]
+    told |= {tool.offer.name for tool in asked}
+    room = MORE_BYTES - sum(map(_size, lines))
     for tool, score in _ranked(shown.tools, words, ()):
         if not score or tool.offer.name in told:
             continue
@@ -222,6 +262,11 @@ def _ranked(tools: Sequence[Tool], words: str, needed: Collection[str]) -> list[
         ranked([(tool, searched(tool.offer)) for tool in tools], words),
         key=lambda pair: (pair[0].offer.name not in needed, -pair[1]),
     )
+
+
+def _named(tool: Tool) -> set[str]:
+    """Return the words of a tool's name and title."""
+    return spoken(f"{tool.offer.name.replace('.', ' ').replace('_', ' ')} {tool.offer.title}")
 
 
 def _offered(fleet: FleetView) -> Iterable[Tool]:

@@ -22,12 +22,17 @@ USUAL: Final = word_set(
     " service.status shell.run system.info wait.until"
 )
 """The tools that most plans use, whatever the request."""
+GUIDED: Final = word_set("artifact.put fs.find fs.read fs.write python.run")
+"""Those of them by which values and files enter and leave a plan: their lines alone do not say how."""
 _WORD = re.compile(r"[^\W_]+")
 _IDLE = word_set(
     "a about after all an and any are as at be been but by can could do does done for from get give had has have how i"
     " if in into is it its just know let like make me must my no not now of off on one only or our out over please put"
     " see shall should show so some such tell than that the their them then there these they this those through to too"
-    " up use used want was we were what when where which while who why will with without would you your"
+    " up use used want was we were what when where which while who why will with without would you your again already"
+    " also because before both each else enough every few good here instead later least less many maybe may might more"
+    " most much need never next nothing often other own quite rather really same since something still sure thing today"
+    " together tomorrow until very whether yesterday yet part first right"
 )
 _TEXTS_KEPT: Final = 4096
 _SATURATION: Final = 1.2

@@ -24,6 +24,7 @@ _EVERY = frozenset({"all", "every", "each", "both"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
+_NAME_PARTS = re.compile(r"[\s._-]+")
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
 # class word -> the labels and parts of names that mean it, and operating systems that are it
@@ -153,7 +154,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     """Return `{name}` for one device, `{any: [{name}, ...]}` for several named together."""
     text = _unquoted(text)
     words = [word for word in text.casefold().split() if word not in _ARTICLES]
-    named = fleet.by_name.get(text.casefold()) or fleet.by_name.get(" ".join(words))
+    named = fleet.by_name.get(text.casefold()) or fleet.by_name.get(" ".join(words)) or _spelled(words, fleet)
     if named is not None:
         return _named(named, param, fleet)
     parts = [part for part in _BETWEEN.split(text.strip()) if part]
@@ -187,6 +188,13 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     if len(unable) == 1:
         return _unable(unable[0], param, able)
     return _unknown(text, kind, able)
+
+
+def _spelled(words: Sequence[str], fleet: FleetView) -> DeviceSeen | None:
+    """Return the one device whose name has exactly these words, however they are joined: `kitchen pi`, `kitchen-pi`."""
+    said = _NAME_PARTS.split(" ".join(words))
+    alike = [device for device in fleet.devices if _NAME_PARTS.split(device.name.casefold()) == said]
+    return alike[0] if len(words) > 1 and len(alike) == 1 else None
 
 
 def _named(named: DeviceSeen, param: ParamDoc, fleet: FleetView) -> Taken:

@@ -50,8 +50,9 @@ class _Meter:
 
 
 class Hash(Args, frozen=True, kw_only=True):
-    """Hash `paths`, `files` or whole `folders`. With `compare`, `files` are read back and must equal the hashes that
-    they carry and, where `expect` names folders, the contents of the folder `folder` in it.
+    """Hash `paths`, `files` or whole `folders`. With `compare`, `files` (as `fs.write` gives them) are read back and
+    must equal the hashes that they carry, which proves a copy (`equal`); where `expect` names folders, also the
+    contents of the folder `folder` in it.
     """
 
     paths: tuple[str, ...] = ()

@@ -6,15 +6,15 @@ import fnmatch
 import os
 import re
 import stat
-import time
 import unicodedata
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.toolkit.durations import seconds_of
+from starloom_agent.toolkit.durations import begin_of
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.walking import Found, Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
@@ -119,14 +119,16 @@ def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> 
 
 
 class Find(Args, frozen=True, kw_only=True):
-    """Every given condition must hold. `what` is a sort of file as people call it: `PDFs`, `pictures`, `*.csv`, `all
-    files`. `same_size` keeps files that are as large as another one, which alone can be equal. `words` are looked
-    for in the path, best matches first (a month also as a number: March fits `2026-03`). `device_name` is put into
-    each row, so that lists of several devices can be merged. `not_under` leaves out one folder. Without `root` every
-    granted folder is searched; one that is not there is an error, or `missing: nothing`. A `root` that is a file is
-    that file alone, and `file` is the one file of this name, or of this path below the root. `largest` keeps the
-    largest files where there are more than `limit`, largest first. `whole` is for a copy of a folder: hidden files,
-    modes and empty folders come along, and `left_out` names the links.
+    """Every given condition must hold. Without `root` every granted folder is searched, with all below it; a `root`
+    that is not there is an error, or `missing: nothing`. `pattern` fits the name (`*.csv`); `words` are looked for in
+    the path, never in the contents: half of them must be there, the best come first (a month also as a number: March
+    fits `2026-03`). `newer_than` and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of
+    file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size` keeps files that are as large as
+    another one, which alone can be equal. `device_name` is put into each row, so that lists of several devices can be
+    merged. `not_under` leaves out one folder. A `root` that is a file is that file alone, and `file` is the one file
+    of this name, or of this path below the root. `largest` keeps the largest files where there are more than `limit`,
+    largest first. `whole` is for a copy of a folder: hidden files, modes and empty folders come along, and `left_out`
+    names the links.
     """
 
     root: str = ""
@@ -245,7 +247,7 @@ class FoundFiles(TypedDict):
     unreadable: int
 
 
-def _fits(found: Found, args: Find, now_s: float) -> bool:
+def _fits(found: Found, args: Find, now: datetime) -> bool:
     name = found.path.name
     if args.kinds and kind_of(name) not in args.kinds:
         return False
@@ -257,9 +259,9 @@ def _fits(found: Found, args: Find, now_s: float) -> bool:
         return False
     if found.bytes < args.min_bytes or (args.max_bytes is not None and found.bytes > args.max_bytes):
         return False
-    if args.newer_than is not None and found.mtime_s < now_s - seconds_of(args.newer_than):
+    if args.newer_than is not None and found.mtime_s < begin_of(args.newer_than, now):
         return False
-    return args.older_than is None or found.mtime_s <= now_s - seconds_of(args.older_than)
+    return args.older_than is None or found.mtime_s <= begin_of(args.older_than, now)
 
 
 class _Search:
@@ -270,7 +272,7 @@ class _Search:
         self._args = args
         self._left_out = context.resolve_read(args.not_under) if args.not_under else None
         self._words = search_words(args.words) if args.words else []
-        self._now_s = time.time()
+        self._now = datetime.now(UTC)
         self.rows: list[FoundFile] = []
         self.count = 0
         self.bytes = 0
@@ -286,7 +288,7 @@ class _Search:
                 continue
             if self._args.whole and TRASH in found.below.split("/"):
                 continue
-            if points and _fits(found, self._args, self._now_s):
+            if points and _fits(found, self._args, self._now):
                 self._take(found, points, root, shown)
         self.unreadable += walk.unreadable
         if self._args.whole:
@@ -303,13 +305,16 @@ class _Search:
         if about is None:
             return
         found = Found(file, file.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))
-        if _fits(found, self._args, self._now_s):
+        if _fits(found, self._args, self._now):
             self._take(found, 1, file.parent, os.path.dirname(shown) or ".")  # noqa: PTH120 - a shown path, not one here
 
     def keep_same_sizes(self) -> None:
         """Drop the files whose size no other one has; files dropped from a full list are not counted."""
+        all_seen = self.count == len(self.rows)
         sizes = Counter(row["bytes"] for row in self.rows)
         self.rows = [row for row in self.rows if sizes[row["bytes"]] > 1]
+        if all_seen:
+            self.count, self.bytes = len(self.rows), sum(row["bytes"] for row in self.rows)
 
     def keep_the_file(self) -> None:
         """Keep the one file that was asked for: that of the whole path, else the only one of the name.

@@ -31,7 +31,7 @@ _FOLDER = Path("/var/log")
 # Where the system keeps its log, and what its own program needs to read it.
 _SYSTEM_LOGS = ("/var/log", "/run/log", "/run/systemd", "/etc/machine-id", "/etc/systemd", "/proc")
 _TROUBLE = re.compile(r"\b(error|err|fail(ed|ure)?|fatal|critical|panic|emerg|oom)\b", re.IGNORECASE)
-_ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
+_ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
 _CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{8,}\b|\d+")
 _HIDDEN = "not seeing messages from other users"
 _SYSLOG = re.compile(r"^([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)")
@@ -125,8 +125,13 @@ def _is_log(path: Path) -> bool:
     return path.suffix == ".log" or path.name in ("syslog", "messages", "auth.log")
 
 
-def from_file(file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool) -> list[LogLine]:
-    """Return the fitting lines of a log file's end. A line without a time belongs to the one before it."""
+def from_file(
+    file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool
+) -> tuple[list[LogLine], bool]:
+    """Return the fitting lines of a log file's end, and whether it has lines of which none tells a time.
+
+    A line without a time belongs to the one before it.
+    """
     file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
     lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
     rows: list[LogLine] = []
@@ -136,13 +141,14 @@ def from_file(file: BinaryIO, name: str, since_s: float, now: datetime, *, only_
         if at is None or at < since_s or (only_trouble and not _TROUBLE.search(line)):
             continue
         rows.append({"at_s": int(at), "source": name, "text": line[:_LINE_CHARS]})
-    return rows
+    return rows, at is None and bool(lines)
 
 
-def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tuple[list[LogLine], int]:
+def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tuple[list[LogLine], int, int]:
+    """Return the fitting lines, how many logs could not be read, and how many tell no time that is known."""
     now = datetime.now(UTC)
     rows: list[LogLine] = []
-    unreadable = 0
+    unreadable = timeless = 0
     # Links are left out: they may lead anywhere.
     walk = Walk(files, place, hidden=True)
     for path in [place] if files.is_file(place) else sorted(found.path for found in walk if _is_log(found.path)):
@@ -151,10 +157,12 @@ def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tupl
         try:
             with files.open(path) as file:
                 if os.fstat(file.fileno()).st_mtime >= begin:
-                    rows.extend(from_file(file, path.name, begin, now, only_trouble=args.level == "error"))
+                    found, none_timed = from_file(file, path.name, begin, now, only_trouble=args.level == "error")
+                    rows += found
+                    timeless += none_timed
         except OSError:
             unreadable += 1
-    return rows, unreadable + walk.unreadable
+    return rows, unreadable + walk.unreadable, timeless
 
 
 def _has_journal() -> bool:
@@ -167,7 +175,7 @@ def search(context: ToolContext, args: Search) -> LogSearch:
     begin = begin_of(args.since, datetime.now(UTC))
     if args.service.startswith("-"):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(args.service)} is not the name of a service", effect=False)
-    unreadable, hidden = 0, False
+    unreadable, timeless, hidden = 0, 0, False
     if args.path:
         source = args.path
         real = context.resolve_read(args.path)
@@ -175,20 +183,21 @@ def search(context: ToolContext, args: Search) -> LogSearch:
             there = context.files.exists(real)
         if not there:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is not there on this device ({real})", effect=False)
-        rows, unreadable = _from_files(args, begin, context.files, real)
+        rows, unreadable, timeless = _from_files(args, begin, context.files, real)
     elif _has_journal():
         source = "journal"
         rows, hidden = _from_journal(args, begin)
     else:
         source = str(_FOLDER)
         folder = _FOLDER.resolve()
-        rows, unreadable = _from_files(args, begin, Beneath(read=(folder,)), folder)
+        # A system has logs of other forms as well; only of a named log is it said that it tells no times.
+        rows, unreadable, _ = _from_files(args, begin, Beneath(read=(folder,)), folder)
     wanted = args.contains.casefold()
     rows = [row for row in rows if wanted in row["text"].casefold()]
     rows.sort(key=lambda row: row["at_s"])
     kept = rows[-args.limit :]
     named: Named = {"device": args.device_name} if args.device_name else {}
-    unseen = _unseen(unreadable, hidden=hidden, device=args.device_name)
+    unseen = _unseen(unreadable, timeless, hidden=hidden, device=args.device_name)
     why = f"trouble in the log: {_counted(rows)}" if args.level == "error" and rows else ""
     shown: list[LogRow] = [{**named, **row, "shape": shape_of(row["text"])} for row in kept]
     return {
@@ -202,11 +211,13 @@ def search(context: ToolContext, args: Search) -> LogSearch:
     }
 
 
-def _unseen(unreadable: int, *, hidden: bool, device: str) -> str:
+def _unseen(unreadable: int, timeless: int, *, hidden: bool, device: str) -> str:
     """Return what could not be read, in words; empty where all was read."""
     on = f" on {device}" if device else ""
     if hidden:
         return f"could not read the journal of the system and of other users{on}"
+    if not unreadable and timeless:
+        return f"could not tell the times of {timeless} log{'s' if timeless != 1 else ''}{on}"
     return f"could not read {unreadable} log{'s' if unreadable != 1 else ''}{on}" if unreadable else ""
 
 

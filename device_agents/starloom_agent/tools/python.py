@@ -34,11 +34,11 @@ _RESERVED = frozenset({"program.py", "input.json", "result.json", "out"})
 
 
 class Run(Args, frozen=True, kw_only=True):
-    """`code` runs with `files` in its directory and `input` as JSON in `input.json`. Files of equal names are named by
-    origin, `DEVICE - NAME`.
+    """`code` runs in a folder of its own: `input` (any value, also by `inputs`) is JSON in `input.json` there, `files`
+    (artifacts) lie beside it, `argv` is `sys.argv[1:]`. JSON that it writes to `result.json` is the `value`; each
+    file that it leaves in `out/` becomes an artifact in `files`. Another exit code than 0 fails the task.
 
-    What it writes to `result.json` is the `value`; every file that it leaves in `out/` becomes an artifact.
-    `env` is for credentials: see `variables`.
+    Files of equal names are named by origin, `DEVICE - NAME`. `env` is for credentials: see `variables`.
     """
 
     code: Annotated[str, msgspec.Meta(min_length=1, max_length=1024 * 1024)]

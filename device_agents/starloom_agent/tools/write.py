@@ -27,13 +27,13 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 
 class Write(Args, frozen=True, kw_only=True):
-    """Give `files` (artifacts) with `under`, or `path` with `text`; `folders` without files are made, too.
+    """Give `files` (as `artifact.put` gives them) with `under`, or `path` with `text`; empty `folders` are made, too.
+    `added` are the paths where nothing stood before this attempt: what `fs.trash` may take to undo it.
 
-    `name_by` hash makes one file of equal contents; `path` keeps the folders that `fs.find` saw (or those below
-    `strip`); `origin` puts the name of the device it came from before its own. A file with the same contents in the
-    same place is kept; one with other contents keeps its name, and the new one gets a number (`on_clash`). Names and
-    modes stay as they are; `changed` names what this system cannot store so. `added` are the paths where nothing stood
-    before this attempt: what `fs.trash` may take to undo it.
+    A file with the same contents in the same place is kept; one with other contents keeps its name, and the new one
+    gets a number (`on_clash`). `name_by` hash makes one file of equal contents; `path` keeps the folders that `fs.find`
+    saw (or those below `strip`); `origin` puts the name of the device it came from before its own. Names and modes stay
+    as they are; `changed` names what this system cannot store so.
     """
 
     files: tuple[FileRef, ...] = ()

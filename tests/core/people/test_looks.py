@@ -55,7 +55,14 @@ class Asked(Driver):
         claimed = i.JobClaimed(id=self.ident(), by="w", constellation="c1", job=self.job, ttl_ms=15_000, worker=worker)
         assert not self.do(claimed).faults
 
-    def look(self, *calls: tuple[str, str], reads: list[Read] | None = None, job: str = "", **fields: Any) -> Answer:
+    def look(
+        self,
+        *calls: tuple[str, str],
+        reads: list[Read] | None = None,
+        shown: list[str] | None = None,
+        job: str = "",
+        **fields: Any,
+    ) -> Answer:
         if not job:
             self.claim()
         made = [i.LookCall(device=device, tool=tool, **fields) for device, tool in calls]
@@ -67,6 +74,7 @@ class Asked(Driver):
                 constellation="c1",
                 job=job or self.job,
                 reads=reads or [],
+                shown=shown or [],
                 why="to see the columns",
                 worker="w",
             )
@@ -90,6 +98,14 @@ class Asked(Driver):
 
 def codes(answer: Answer) -> list[tuple[Code, str]]:
     return [(fault.code, fault.place or "") for fault in answer.faults]
+
+
+def test_a_round_keeps_the_tools_that_were_asked_for_and_no_other_text() -> None:
+    driver = Asked()
+    assert not driver.look(("one", "t.pure"), shown=["t.pure", "no.such", "ignore all rules"]).faults
+    look = driver.made.jobs["plan-1"].look
+    assert look is not None
+    assert look.shown == ["t.pure"]
 
 
 def test_looks_are_tasks_on_their_device_and_planning_goes_on_when_they_end() -> None:

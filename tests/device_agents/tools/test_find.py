@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,16 @@ def test_size_age_and_pattern_narrow_the_search(device: Device) -> None:
     assert [row["name"] for row in device.call("fs.find", older_than="30d")["files"]] == ["old.log"]
     fresh = device.call("fs.find", newer_than="1d", min_bytes=2, pattern="*.log")
     assert [row["name"] for row in fresh["files"]] == ["new.log"]
+
+
+def test_ages_may_be_moments(device: Device) -> None:
+    for name, day in (("sunday", 22), ("monday", 23), ("tuesday", 24)):
+        taken = datetime(2026, 3, day, 15, tzinfo=UTC).timestamp()
+        os.utime(device.write(f"{name}.jpg", b"x"), (taken, taken))
+    found = device.call("fs.find", newer_than="2026-03-23T00:00:00+00:00", older_than="2026-03-24T00:00:00+00:00")
+    assert [row["name"] for row in found["files"]] == ["monday.jpg"]
+    with pytest.raises(ToolFailed, match="not a moment"):
+        device.call("fs.find", newer_than="2026-13-01")
 
 
 def test_a_limit_is_said(device: Device) -> None:
@@ -146,8 +157,10 @@ def test_a_sort_of_file_is_meant_as_people_call_it(device: Device, what: str, fo
 def test_only_files_of_equal_size_can_be_equal(device: Device) -> None:
     for name, text in {"a": "one", "b": "two", "c": "three", "deep/d": "six"}.items():
         device.write(name, text)
-    rows = device.call("fs.find", same_size=True, not_under="deep")["files"]
-    assert [row["name"] for row in rows] == ["a", "b"]
+    found = device.call("fs.find", same_size=True, not_under="deep")
+    assert [row["name"] for row in found["files"]] == ["a", "b"]
+    assert (found["count"], found["total_bytes"], found["truncated"]) == (2, 6, False)
+    assert device.call("fs.find", same_size=True, not_under="deep", limit=2)["truncated"]
 
 
 def test_a_folder_that_is_not_there_may_be_nothing(device: Device) -> None:

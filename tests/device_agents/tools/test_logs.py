@@ -86,6 +86,20 @@ def test_a_granted_log_is_read_and_its_trouble_is_a_finding(device: Device) -> N
         device.call("log.search", path="/etc")
 
 
+def test_a_log_whose_times_have_no_seconds_is_read(device: Device) -> None:
+    device.write("boiler/boiler.log", "2026-03-01 21:30 info  1.4 bar\n2026-03-01 22:10 error E09 0.3 bar\n")
+    found = device.call("log.search", since="2026-01-01", path="boiler/boiler.log")
+    assert [row["text"] for row in found["rows"]] == ["2026-03-01 22:10 error E09 0.3 bar"]
+    assert found["rows"][0]["shape"] == "error E# #.# bar"
+
+
+def test_a_log_without_times_is_told_as_unseen(device: Device) -> None:
+    device.write("odd.log", "one error\nanother error\n")
+    found = device.call("log.search", since="2026-01-01", path="odd.log", device_name="box")
+    assert found["count"] == 0
+    assert found["summary"]["unseen"] == "could not tell the times of 1 log on box"
+
+
 def test_the_age_of_a_list_of_updates_is_part_of_what_is_told(tmp_path: Path) -> None:
     assert list_of(tmp_path / "nowhere") is None
     assert list_of(tmp_path) is None

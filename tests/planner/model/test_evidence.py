@@ -94,3 +94,26 @@ def test_huge_value_ends_in_bounded_work() -> None:
     made = Evidence()
     made.add(list(range(1_000_000)))
     assert len(made.numbers) <= 200_001
+
+
+def test_a_sentence_may_count_what_it_cites_and_what_the_request_says() -> None:
+    assert not checked("Three have it: the first [1], the next [2] and the last [3].", Evidence()).struck
+    assert checked("Four have it: the first [1], the next [2] and the last [3].", Evidence()).struck
+    made = Evidence()
+    made.add_text("make it two degrees warmer")
+    assert not checked("It is two degrees warmer.", made).struck
+
+
+def test_lines_stay_lines_and_one_wrong_line_takes_no_other_with_it(evidence: Evidence) -> None:
+    found = checked("These are there:\n- the first one\n- 99 others\n\n- the last one", evidence)
+    assert found.words == "These are there:\n- the first one\n- the last one"
+    assert found.struck == ("- 99 others",)
+
+
+def test_a_place_is_filled_and_a_sentence_with_an_empty_one_is_struck() -> None:
+    known = {1: "-3.4", 2: "23 November"}
+    found = checked("It froze on {2} at {1} C [1]. It was {3} before.", Evidence(), known.get)
+    assert found.words == "It froze on 23 November at -3.4 C [1]."
+    assert found.struck == ("It was {3} before.",)
+    assert found.missing == ("{3}",)
+    assert not checked("It froze at {1}.", Evidence()).words

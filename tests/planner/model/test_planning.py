@@ -10,12 +10,14 @@ import pytest
 from starloom.planner.catalogue import load_catalogue
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, Limits, Wire
+from starloom.planner.model.looking import Round
 from starloom.planner.model.planning import MORE_TOOLS_MOST, REPAIRS, Conversation, Planned
 from starloom.planner.model.port import Turn
-from starloom.planner.model.reading import Asked
+from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.model.wire import WiredModel
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, Offer
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, Code
 from tests.models.modes import BROKEN, DECLINED, GOOD, HOSTILE, MENDED, STILL_A_PLAN, plan, task
 from tests.models.server import FakeModel, Say, fake_model
@@ -218,3 +220,39 @@ async def test_a_reply_without_usage_counts_by_its_size(wire: Wire) -> None:
     assert len(words) // 4 < counted.input_tokens <= len(words)
     assert len(counted.text) // 4 < counted.output_tokens <= len(counted.text)
     assert (told.input_tokens, told.output_tokens) == (100, 20)
+
+
+async def test_tools_that_were_asked_for_are_still_there_after_a_look() -> None:
+    view = prompts.CASES["mcp"].fleet()
+    look = Say(tool={"kind": "look", "calls": [{"device": "office-01", "tool": "fs.list", "args": {}}], "why": "x"})
+    async with fake_model(MORE, look) as fake:
+        model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY))
+        found = await Conversation(model, "Do it.", {}, view).plan()
+    assert isinstance(found, Looked), found
+    assert "mcp.office41.close_ticket" in found.shown
+    seen = Round(answer=canonical({"calls": [], "kind": "look"}), told="DATA looks", shown=found.shown)
+    async with fake_model(GOOD) as fake:
+        model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY))
+        await Conversation(model, "Do it.", {}, view, rounds=[seen]).plan()
+        assert "mcp.office41.close_ticket(" in str(fake.asked[0]["messages"])
+
+
+async def test_a_tool_asked_for_by_its_name_says_all_of_itself_although_its_line_was_told() -> None:
+    asks = Say(tool={"kind": "more_tools", "words": "data.table: how are columns given?"})
+    found, fake = await planned(Wire.OPENAI, asks, GOOD)
+    assert isinstance(found, LoweredPlan), found
+    said = str(fake.asked[1]["messages"][-1])
+    assert "data.table(" in said
+
+
+async def test_a_plan_tied_to_a_device_that_may_not_is_mended_before_anybody_is_asked() -> None:
+    view = fleet(device("vm"), device("phone"), offers={"phone": prompts.offer(("files:read",))})
+    trash = plan(tasks=[{"id": "a", "tool": "fs.trash", "args": {"paths": ["x"]}, "device": {"name": "phone"}}])
+    needs = [{"grant": "files:write", "device": "phone"}]
+    cannot = Say(tool={"kind": "cannot", "text": "it is not allowed", "needs": needs})
+    async with fake_model(trash, cannot) as fake:
+        model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY))
+        found = await Conversation(model, "Throw x away on the phone.", {}, view).plan()
+        assert "the owner of phone does not allow files:write" in str(fake.asked[1]["messages"][-1])
+    assert isinstance(found, Fault)
+    assert "phone would have to allow files:write" in found.reason

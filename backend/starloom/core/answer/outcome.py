@@ -53,14 +53,8 @@ def settle(work: Work, name: str) -> None:
     elif _waits(work, constellation):
         return
     judgement.abandon(work, constellation)
-    state = _STATE.CANCELLED
-    if head.state is not _STATE.CANCELLING:
-        state = judgement.outcome(constellation, judge(constellation))
-    if head.given_up:
-        state = _STATE.PARTIAL if judge(constellation) is _STATE.PARTIAL else _STATE.FAILED
+    state = _state_of(constellation)
     not_undone = _not_undone(constellation)
-    if head.undone_from is not None and head.state is not _STATE.CANCELLING:
-        state = _STATE.FAILED if not_undone else head.undone_from
     attention = [Attention.UNDO_FAILED] if not_undone else []
     ended = replace(head, state=state, ended_ms=work.at_ms, attention=attention)
     answer = answer_of(work, constellation, state)
@@ -74,13 +68,25 @@ def settle(work: Work, name: str) -> None:
     )
 
 
+def _state_of(constellation: Constellation) -> ConstellationState:
+    """Return the state in which it ends now that nothing is open any more."""
+    head = constellation.head
+    if head.undone_from is not None and head.state is not _STATE.CANCELLING:
+        return _STATE.FAILED if _not_undone(constellation) else head.undone_from
+    if head.given_up:
+        return _STATE.PARTIAL if judge(constellation) is _STATE.PARTIAL else _STATE.FAILED
+    if head.state is _STATE.CANCELLING:
+        return _STATE.CANCELLED
+    return judgement.outcome(constellation, judge(constellation))
+
+
 def _waits(work: Work, constellation: Constellation) -> bool:
     """Whether the end waits for a review, a person, the judge, or last for the answer in words; opens the jobs."""
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return True
     if judgement.hold(work, constellation, judge(constellation)):
         return True
-    return answer_words.hold(work, constellation)
+    return answer_words.hold(work, constellation, lambda: answer_of(work, constellation, _state_of(constellation)))
 
 
 def _not_undone(constellation: Constellation) -> list[str]:

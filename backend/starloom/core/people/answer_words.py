@@ -6,7 +6,7 @@ constellation ends with the sentence of the engine. Words change no state, no re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -56,8 +56,11 @@ def current(constellation: Constellation) -> Answer | None:
     return told
 
 
-def hold(work: Work, constellation: Constellation) -> bool:
-    """Whether the end waits for words: open a job for them if they are due, and say if one is open."""
+def hold(work: Work, constellation: Constellation, ended: Callable[[], Answer]) -> bool:
+    """Whether the end waits for words: open a job for them if they are due, and say if one is open.
+
+    `ended` gives the answer without words; its sentence goes to the model.
+    """
     jobs = _jobs(constellation)
     standing = _standing(constellation)
     last = jobs[-1] if jobs else None
@@ -68,7 +71,8 @@ def hold(work: Work, constellation: Constellation) -> bool:
     if len(jobs) >= ANSWERS_MOST or not _wanted(constellation):
         return False
     job = Job(id=f"{KIND}-{len(jobs) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[standing])
-    work.emit(constellation, EventKind.JOB_OPENED, job.id, [("job", job.id, job)], by="engine")
+    puts: list[Put] = [("answer", "", replace(ended(), state="partial")), ("job", job.id, job)]
+    work.emit(constellation, EventKind.JOB_OPENED, job.id, puts, by="engine")
     work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
     for timer in _timers(constellation, job):
         work.order(timer)

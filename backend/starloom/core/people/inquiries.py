@@ -62,6 +62,8 @@ ROUNDS_MOST: Final = 3
 CALLS_MOST: Final = 12
 ARGS_BYTES_MOST: Final = 4096
 WHY_CHARS_MOST: Final = 500
+SHOWN_MOST: Final = 24
+"""The tools asked for by words that the next round is still told of; the context has no room for more."""
 ROUND_S: Final = 30
 """A person waits for the plan meanwhile. It is enough for a listing or the head of a file on a slow device, and a
 device that is away is not waited for longer: the planner gets its card and plans without it."""
@@ -151,9 +153,22 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     if faults:
         raise Refusal(*faults)
     why = item.why[:WHY_CHARS_MOST]
-    look = Look(at_ms=work.at_ms, reads=item.reads, round=number, tasks=[spec.id for spec in specs], why=why)
+    look = Look(
+        at_ms=work.at_ms,
+        reads=item.reads,
+        round=number,
+        shown=_offered(work, item.shown[:SHOWN_MOST]),
+        tasks=[spec.id for spec in specs],
+        why=why,
+    )
     _open(work, constellation, replace(job, claimed_by=item.worker), look, specs)
     work.answer({"accepted": True})
+
+
+def _offered(work: Work, names: list[str]) -> list[str]:
+    """Return the names that some device offers; another text of a worker is not kept."""
+    offers = work.shard.fleet.tools.values()
+    return [name for name in names if any(name in tools for tools in offers)]
 
 
 def _takes_looks(work: Work, constellation: Constellation, job: Job) -> bool:

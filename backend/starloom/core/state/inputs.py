@@ -101,6 +101,7 @@ class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
     constellation: str
     job: str
     reads: list[Read] = []
+    shown: list[str] = []
     why: str = ""
     worker: str
 

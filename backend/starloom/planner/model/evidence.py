@@ -7,15 +7,17 @@ rounded, given in another unit of bytes, or count the entries of a list; a name 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 NUMBERS_MOST: Final = 200_000
 TEXT_CHARS_MOST: Final = 4 * 1024 * 1024
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s])|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s])")
 _MARK = re.compile(r"\[\d{1,3}\]")
+_PLACE = re.compile(r"\{\d{1,2}\}")
+"""A place that is filled with a cited value later."""
 _FIGURE = re.compile(r"[+-]?\d[\w.,:/=@%+-]*|\w[\w.,:/=@+-]*\d[\w.,:/=@%+-]*")
 _PLAIN = re.compile(r"([+-]?)(\d{1,3}(?:[,\u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?\s*(%|[A-Za-z]+)?")
 _QUOTED = re.compile(r"[`\u201c\u2018\"]([^`\u201d\u2019\"]{1,200})[`\u201d\u2019\"]")
@@ -96,6 +98,7 @@ class Evidence:
         """Add a text: all of it as names, and the figures in it."""
         self._texts.append(text.casefold())
         self._chars += len(text)
+        self.numbers |= {float(_COUNTS[word]) for word in _words(text)}
         for found in _FIGURE.finditer(text):
             for part in (found.group(), *_FIELD.split(found.group())):
                 number = _number(part.rstrip(".,:"))
@@ -166,25 +169,41 @@ class Checked:
     missing: tuple[str, ...] = ()
 
 
-def checked(text: str, evidence: Evidence) -> Checked:
-    """Return the sentences of a text whose figures and names all occur in the evidence."""
-    kept: list[str] = []
+def checked(text: str, evidence: Evidence, place: Callable[[int], str | None] = lambda _number: None) -> Checked:
+    """Return the sentences of a text whose figures and names all occur in the evidence; its lines stay lines.
+
+    `{1}` is replaced by the text that `place` gives for it; a sentence with a place that has none is struck out.
+    """
+    lines: list[str] = []
     struck: list[str] = []
     missing: dict[str, None] = {}
-    for sentence in filter(None, (part.strip() for part in _SENTENCE.split(text))):
-        lacks = _lacking(_MARK.sub(" ", sentence), evidence)
-        if lacks:
-            struck.append(_MARK.sub("", sentence).strip())
-            missing |= dict.fromkeys(lacks)
-        else:
-            kept.append(sentence)
-    return Checked(" ".join(kept), tuple(struck), tuple(missing))
+    for line in text.split("\n"):
+        kept: list[str] = []
+        for sentence in filter(None, (part.strip() for part in _SENTENCE.split(line))):
+            # A sentence that cites three results may say *three* of them.
+            counted = {float(len(set(_MARK.findall(sentence))))}
+            places = {mark: place(int(mark[1:-1])) for mark in _PLACE.findall(sentence)}
+            lacks = [mark for mark, found in places.items() if found is None]
+            lacks += _lacking(_PLACE.sub(" ", _MARK.sub(" ", sentence)), evidence, counted)
+            if lacks:
+                struck.append(_MARK.sub("", sentence).strip())
+                missing |= dict.fromkeys(lacks)
+            else:
+                kept.append(_filled(sentence, places))
+        lines += [" ".join(kept)] if kept else []
+    return Checked("\n".join(lines), tuple(struck), tuple(missing))
 
 
-def _lacking(sentence: str, evidence: Evidence) -> list[str]:
+def _filled(sentence: str, places: Mapping[str, str | None]) -> str:
+    return _PLACE.sub(lambda mark: places[mark.group()] or "", sentence)
+
+
+def _lacking(sentence: str, evidence: Evidence, counted: set[float]) -> list[str]:
     lacks = [token for token in _figures(sentence) if not evidence.has_figure(token)]
     lacks += [name for name in _names(sentence) if not evidence.has_name(name)]
-    lacks += [word for word in _words(sentence) if not evidence.has_count(_COUNTS[word])]
+    lacks += [
+        word for word in _words(sentence) if _COUNTS[word] not in counted and not evidence.has_count(_COUNTS[word])
+    ]
     return lacks
 
 

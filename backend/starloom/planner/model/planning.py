@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from starloom.planner import context_recipes
@@ -16,6 +17,7 @@ from starloom.planner.context_tools import more, ways
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
 from starloom.planner.model.looking import Round, faults_in, looking_part, turns_of
+from starloom.planner.model.pins import pin_faults
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, planning_context
 from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, Picked, Wished, read_reply
@@ -65,11 +67,13 @@ class Conversation:
             recipes=tuple(self._recipes.values()),
             before=before,
             today=today,
+            needed=frozenset(name for one in rounds for name in one.shown),
         )
         made = planning_context(asking)
         self._sharing = sharing
         self._shelf = made.shelf
         self._told = {tool.offer.name for tool in made.shelf.full}
+        self._asked_for: dict[str, None] = dict.fromkeys(name for one in rounds for name in one.shown)
         self._rounds = MORE_TOOLS_MOST
         first = [*made.parts, looking_part(sharing, len(rounds)), request_part(words, params)]
         self._turns = [first_turn(first), *turns_of(rounds)]
@@ -108,7 +112,7 @@ class Conversation:
                 found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
             if isinstance(found, LoweredPlan | Looked):
                 self._turns.append(Turn("model", _echo(reply)))
-                return found
+                return replace(found, shown=tuple(self._asked_for)) if isinstance(found, Looked) else found
             if not self._repairs:
                 return _given_up(found)
             self._turns.append(Turn("model", _echo(reply)))
@@ -132,7 +136,10 @@ class Conversation:
         self._rounds -= 1
         recipes = list(self._recipes.values())
         fitting = [] if context_recipes.all_of(recipes) else context_recipes.nearest(recipes, words)
-        lines = [*more(self._shelf, words, self._told), *fitting] or ["(no other tool has one of these words)"]
+        known = set(self._told)
+        found = more(self._shelf, words, self._told)
+        self._asked_for |= dict.fromkeys(sorted(self._told - known))
+        lines = [*found, *fitting] or ["(no other tool has one of these words)"]
         left = f"You may ask {self._rounds} times more." if self._rounds else "This was the last time; answer now."
         return Turn("starloom", f"{fenced('tools', lines)}\n{left}")
 
@@ -162,7 +169,7 @@ class Conversation:
         )
         faults = [*check.faults, *_beyond_a_model(read.document, check.plan)]
         if check.plan is not None and not faults:
-            return check.plan
+            return pin_faults(check.plan, self._fleet) or check.plan
         return faults
 
 

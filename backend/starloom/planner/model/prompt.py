@@ -27,11 +27,16 @@ Answer with one JSON object and nothing else:
 {"kind": "plan", "plan": {"starloom": 1, "name": ..., "tasks": [...], ...}}
 {"kind": "recipe", "recipe": NAME, "params": {SLOT: value}}      # only a recipe that is listed below
 {"kind": "more_tools", "words": "what the tools should do"}      # shows the nearest to these words; 3 times at most
+{"kind": "look", "why": "one sentence", "calls": [...]}          # see the end: whether and how you may look first
 {"kind": "question", "text": "one short question"}
 {"kind": "cannot", "text": "why", "needs": [{"grant": GRANT, "device": NAME}]}
 
 Ask a question only if its answer would change the plan. For everything else choose the usual value, and name it in the
-plan's `name` or in the question. `needs` names what would make it possible; leave it out where nothing would.
+plan's `name` or in the question. `cannot` is also for what is not there; say in at most 60 words where you looked.
+`needs` names the grants that would make it possible; leave it out where nothing would. A task that must run on a device
+whose owner does not allow its tool is a fault: take another device or answer `cannot`.
+Where looks have shown you the answer already, write the plan all the same, with the calls that the answer rests on as
+its tasks: you are asked for the words when they have ended, and only their results can be cited.
 """
 
 _MORE: Final = 'Answer {"kind": "more_tools", "words": ...} to see those that you need.'

@@ -50,11 +50,12 @@ class LookedCall:
 
 @dataclass(frozen=True)
 class Looked:
-    """A wish to look first: calls, parts of results to read, and why."""
+    """A wish to look first: calls, parts of results to read, and why. `shown` are the tools that were asked for."""
 
     calls: list[LookedCall]
     reads: list[Read]
     why: str
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,8 @@ def read_reply(reply: Reply) -> Answered:
         cites = found.get("cites", [])
         if not isinstance(text, str) or not text.strip() or not isinstance(cites, list):
             return _unreadable("an answer of kind answer needs `text`, and `cites`, a list")
-        # A model's text may hold signs that steer a terminal.
-        return Worded("".join(sign if sign.isprintable() else " " for sign in text), cites)
+        # A model's text may hold signs that steer a terminal; ends of lines are kept, since a list has them.
+        return Worded("".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text), cites)
     if kind in ("question", "cannot"):
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")

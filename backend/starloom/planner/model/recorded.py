@@ -18,9 +18,13 @@ from starloom_protocol.vocabulary import Code
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a recording: a call with both of its texts; `prompt` and `reply` are None where none was kept."""
+    """One line of a recording: a call with both of its texts; `prompt` and `reply` are None where none was kept.
+
+    A recording without prompts has their hashes in `asked` and repeats just as well; it is small and tells less.
+    """
 
     stage: str
+    asked: str | None = None
     prompt: str | None = None
     reply: str | None = None
     model: str = ""
@@ -59,8 +63,9 @@ def replies_in(lines: Iterable[bytes]) -> dict[str, Reply]:
         except msgspec.DecodeError as error:
             reason = f"line {number} of the recording is no recorded call: {error}"
             raise ModelFault(Code.MODEL_NOT_SET, reason) from error
-        if call.prompt is not None and told is not None:
-            found.setdefault(_hash(call.prompt), Reply(told.text, cut=told.cut, refused=told.refused))
+        asked = _hash(call.prompt) if call.prompt is not None else call.asked
+        if asked is not None and told is not None:
+            found.setdefault(asked, Reply(told.text, cut=told.cut, refused=told.refused))
     return found
 
 

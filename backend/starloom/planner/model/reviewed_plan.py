@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom.planner.cards import card_of, head_of, one_line, scrubbed
+from starloom.planner.cards import card_of, head_of, one_line, scrubbed, telling_in
 from starloom_protocol.entities import (
     Attempt,
     Dependency,
@@ -85,6 +85,11 @@ class ReviewedPlan:
             devices=devices,
             **fields,
         )
+
+    @cached_property
+    def telling(self) -> set[str]:
+        """The tasks of `data.*` that are made of what telling tools found."""
+        return telling_in(self.specs)
 
     @cached_property
     def ended(self) -> dict[str, None]:
@@ -189,7 +194,9 @@ def _told(seen: ReviewedPlan, name: str, *, full: bool) -> Json:
         return {**_short(seen, name), **told, **({"args": args} if args else {})}
     attempt = seen.attempts.get(f"{name}/{record.attempt}")
     device = seen.devices.get(record.device or "", "")
-    card = card_of(spec, record, attempt, device=device, now_ms=seen.now_ms, sharing=seen.sharing).document()
+    card = card_of(
+        spec, record, attempt, device=device, now_ms=seen.now_ms, sharing=seen.sharing, telling=name in seen.telling
+    ).document()
     card.pop("age_s", None)
     if full and seen.sharing is not Sharing.NAMES:
         card["args"] = _args(spec.args, ARGS_REVIEWED_BYTES)
@@ -199,7 +206,6 @@ def _told(seen: ReviewedPlan, name: str, *, full: bool) -> Json:
         card["left_out"] = [*card.get("left_out", ()), *lacks]
     for empty in [key for key, value in card.items() if value in (None, "", [], {})]:
         del card[empty]
-    card.pop("hash", None)
     return {**card, **told, **({"ended_now": True} if name in seen.ended else {})}
 
 

@@ -922,6 +922,7 @@ export interface Look {
   at_ms: number;
   reads?: Read[];
   round: number;
+  shown?: string[];
   tasks?: string[];
   why?: string;
 }
