@@ -31,6 +31,7 @@ from starloom.jobs.planning import PlanJobs
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.jobs.running import ClaimedJobs
 from starloom.planner.model.kept import folder_of
+from starloom.store.sketches import open_sketches
 from starloom_protocol.wording import quoted
 
 SILENCE_S = 30.0
@@ -166,7 +167,8 @@ def main() -> None:
     models = ModelJobs(os.environ, folder_of(os.environ), artifacts=HubArtifacts(blobs_of(os.environ)))
     name = worker_name()
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
-    add_tasks(app, claimed, PlanJobs(name, models=models), ReviewJobs(name, models), AnswerJobs(name, models))
+    plans = PlanJobs(name, models=models, sketches=lambda: open_sketches(places.redis_url))
+    add_tasks(app, claimed, plans, ReviewJobs(name, models), AnswerJobs(name, models))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
     watchdog.start()
     worker = app.Worker(

@@ -118,7 +118,7 @@ def read_reply(reply: Reply) -> Answered:
         return _unreadable("your answer was cut off at its length limit; write a shorter plan")
     if not reply.text.strip():
         return _unreadable("your answer was empty")
-    found = _object_in(_said(reply.text))
+    found = _object_in(said(reply.text))
     if isinstance(found, Fault):
         return found
     if "starloom" in found or "tasks" in found:
@@ -191,7 +191,7 @@ def _look_in(found: dict[str, Any]) -> Looked | Fault:
     return Looked(calls, reads, short(why))
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
     """Return a text without the thinking before it, whose drafts are no answer."""
     if text.lstrip().startswith("{"):
         return text
