@@ -47,6 +47,8 @@ class Gate:
 
 def cut(text: str, pieces: Sequence[str] = ()) -> list[str]:
     """Return a text in pieces: those that are given, else some of a few characters."""
+    if not text:
+        return []
     assert not pieces or "".join(pieces) == text
     return list(pieces) or [text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)]
 

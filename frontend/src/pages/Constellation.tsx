@@ -30,6 +30,7 @@ import {
 } from "../model/selectors.ts";
 import { answerNow, headShown, sentenceNow } from "../model/soFar.ts";
 import type { StreamModel } from "../model/stream.ts";
+import { isPlanning } from "../model/thinking.ts";
 import type { Device } from "../model/types.ts";
 import { age, clock, duration, FINAL } from "../model/words.ts";
 import { AnswerChips, AnswerStage } from "../panels/Answer.tsx";
@@ -53,8 +54,9 @@ import { Said } from "../ui/Said.tsx";
 import { MissingConstellation } from "./Missing.tsx";
 
 const Graph = lazy(() => import("../graph/Graph.tsx"));
+const Thinking = lazy(async () => ({ default: (await import("../panels/Thinking.tsx")).Thinking }));
 const Timeline = lazy(() => import("../timeline/Timeline.tsx"));
-type Lens = "answer" | "graph" | "list" | "timeline" | "conversation";
+type Lens = "planning" | "answer" | "graph" | "list" | "timeline" | "conversation";
 const PLAY_MS = 1200;
 /** As in `narrow.css`. */
 const LOW = "(max-height: 560px)";
@@ -65,6 +67,7 @@ const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
 const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
 const HIDDEN = "none";
 const LENS: Record<Lens, string> = {
+  planning: "Planning",
   answer: "Answer in full",
   graph: "Graph",
   list: "List",
@@ -132,7 +135,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     parts.find((one) => one.key === wanted) ??
     (over && wanted !== HIDDEN && shownVersion === null ? leading(parts) : undefined);
   const beside = roomy && part !== undefined;
+  const planned = constellation !== undefined && isPlanning(constellation);
   const lens = lensOf(asked, {
+    planning: planned,
     answer: part !== undefined && !beside,
     chosen: wanted !== null || !task,
     listed: phone || many,
@@ -215,6 +220,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { value: "list", label: "List", icon: "list" },
   ];
   if (phone) lenses.reverse();
+  if (planned) lenses.unshift({ value: "planning", label: "Planning", icon: "edit" });
   lenses.push({ value: "timeline", label: "Timeline", icon: "timeline" });
   if (callsOf(model).length > 0) lenses.push({ value: "conversation", label: "Conversation", icon: "recipe" });
   if (part && !beside) lenses.unshift({ value: "answer", label: "Answer", icon: "proof" });
@@ -442,7 +448,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           )}
         </div>
         {log.problem && shownVersion !== null && <ProblemNote problem={log.problem} />}
-        {lens === "conversation" ? (
+        {lens === "planning" ? (
+          <Suspense>
+            <Thinking model={model} fleet={fleet} head={constellation} phone={phone} />
+          </Suspense>
+        ) : lens === "conversation" ? (
           <Conversation model={model} />
         ) : views.length === 0 ? (
           <Empty title={constellation.state === "planning" ? "The plan is being made." : "There is no task yet."}>
@@ -535,7 +545,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 }
 
 /** The lens that is shown: the one asked for, else the answer once there is one, else graph or list. */
-function lensOf(asked: string | null, has: { answer: boolean; chosen: boolean; listed: boolean }): Lens {
+function lensOf(
+  asked: string | null,
+  has: { planning: boolean; answer: boolean; chosen: boolean; listed: boolean },
+): Lens {
+  if (has.planning && (asked === null || asked === "planning")) return "planning";
   if (asked === "answer" && has.answer) return "answer";
   if (asked === "graph" || asked === "list" || asked === "timeline" || asked === "conversation") return asked;
   if (has.answer && has.chosen) return "answer";
