@@ -224,7 +224,9 @@ class PlanJobs:
             id=uuid.uuid4().hex,
             job=job,
             plan=planned if isinstance(planned, LoweredPlan) else None,
+            choices=list(planned.choices) if isinstance(planned, Asked) else [],
             question=planned.text if isinstance(planned, Asked) else "",
             scope="worker",
+            usual=planned.usual if isinstance(planned, Asked) else "",
             worker=self._worker,
         )

@@ -67,8 +67,7 @@ export function denseCell(count: number): number {
   return count <= 400 ? 12 : count <= 2500 ? 8 : 4;
 }
 
-/** The width of a card, by its name. */
-export function widthOf(id: string): number {
+function widthOf(id: string): number {
   return Math.min(208, Math.max(CARD_LEAST, Math.ceil((76 + 8 * id.length) / 8) * 8));
 }
 

@@ -19,11 +19,7 @@ export interface ThinkingLine {
   size: string;
 }
 
-const PLANNING: ReadonlySet<string> = new Set(["planning", "looking"]);
 const PLACE_MAX = 60;
-
-/** Whether there is no plan yet and somebody or something works on one. */
-export const isPlanning = (head: Pick<Head, "state" | "version">): boolean => !head.version && PLANNING.has(head.state);
 
 /** The jobs that plan, in order. */
 function planJobs(model: StreamModel): Job[] {
@@ -51,7 +47,7 @@ export function thinkingLines(model: StreamModel, fleet: StreamModel, nowMs: num
   const lines: ThinkingLine[] = [];
   for (const job of jobs) {
     const own = calls.filter((call) => call.job === job.id).sort((a, b) => (a.number ?? 0) - (b.number ?? 0));
-    const asked = job.state === "done" && !job.look && job !== jobs.at(-1) ? questions.shift() : undefined;
+    const asked = job.state === "done" && !job.look ? questions.shift() : undefined;
     own.forEach((call, at) => {
       lines.push(callLine(call, at === own.length - 1 ? job : null, asked));
     });
@@ -80,7 +76,8 @@ function callLine(call: ModelCall, ended: Job | null, asked: Question | undefine
   if (call.fault) return { ...line, text: `Got no answer: ${call.fault}`, mark: "failed" };
   if (ended?.look)
     return { ...line, text: ended.look.why ? `Looks first: ${ended.look.why}` : "Looks first", mark: "done" };
-  if (ended && asked) return { ...line, text: `Asked: ${asked.text} Answer: ${asked.answer ?? ""}`, mark: "done" };
+  if (ended && asked?.answer) return { ...line, text: `Asked: ${asked.text} Answer: ${asked.answer}`, mark: "done" };
+  if (ended && asked) return { ...line, text: "Asks you, and waits for your answer", mark: "done" };
   return { ...line, text: ended?.state === "done" ? "Answered" : "Answered, and is asked again", mark: "done" };
 }
 

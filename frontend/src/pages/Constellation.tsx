@@ -16,6 +16,7 @@ import type { OpenMenu } from "../graph/context.ts";
 import { readFilter } from "../model/filter.ts";
 import { overlay } from "../model/history.ts";
 import { leading, partsOf } from "../model/parts.ts";
+import { isPlanning } from "../model/planning.ts";
 import {
   allViews,
   answer,
@@ -30,7 +31,6 @@ import {
 } from "../model/selectors.ts";
 import { answerNow, headShown, sentenceNow } from "../model/soFar.ts";
 import type { StreamModel } from "../model/stream.ts";
-import { isPlanning } from "../model/thinking.ts";
 import type { Device } from "../model/types.ts";
 import { age, clock, duration, FINAL } from "../model/words.ts";
 import { AnswerChips, AnswerStage } from "../panels/Answer.tsx";
@@ -293,7 +293,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const pill = (
     <StatePill shown={shown}>
       {shown.word}
-      {!final && present.length > 0 ? `${shown.tone === "blue" ? "" : ","} ${done} of ${present.length}` : ""}
+      {!final && !planned && present.length > 0
+        ? `${shown.tone === "blue" ? "" : ","} ${done} of ${present.length}`
+        : ""}
     </StatePill>
   );
   const buttons = (
@@ -363,7 +365,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         >
           {!beside && lens !== "answer" && <AnswerChips constellation={id} parts={parts} onOpen={openPart} />}
         </AnswerBand>
-        {views.length > 0 && (
+        {views.length > 0 && !planned && (
           <Summary
             counts={counts(views)}
             views={views}

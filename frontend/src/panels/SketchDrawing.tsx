@@ -3,12 +3,14 @@
  * pressed: a sketch has no tasks yet, only their picture.
  */
 import { useMemo } from "react";
-import { type Block, NODE_HEIGHT, widthOf } from "../graph/blocks.ts";
+import { type Block, NODE_HEIGHT } from "../graph/blocks.ts";
 import { layout, layoutDown, pathOf } from "../graph/layout.ts";
 import type { Sketch, SketchTask } from "../model/types.ts";
 import { plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 
+/** As wide as the widest card of the running plan, since tool and device stand in it. */
+const WIDE = 208;
 const ROOM = 16;
 
 export function SketchDrawing({ sketch, down }: { sketch: Sketch; down: boolean }) {
@@ -27,7 +29,7 @@ export function SketchDrawing({ sketch, down }: { sketch: Sketch; down: boolean 
             <li
               key={task.id}
               className="sketched"
-              style={{ left: at.x + ROOM, top: at.y + ROOM, width: widthOf(task.id), height: NODE_HEIGHT }}
+              style={{ left: at.x + ROOM, top: at.y + ROOM, width: WIDE, height: NODE_HEIGHT }}
             >
               <Glyph name="dotted_ring" tone="grey" />
               <span className="name cut">{task.id}</span>
@@ -66,7 +68,7 @@ function drawn(tasks: readonly SketchTask[], down: boolean) {
     tasks: [task.id],
     family: null,
     folded: false,
-    width: widthOf(task.id),
+    width: WIDE,
     height: NODE_HEIGHT,
   }));
   // A circle is a fault that the whole plan gets told; here it is only left out, so that layers can be found.

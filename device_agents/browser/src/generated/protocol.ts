@@ -899,6 +899,7 @@ export interface Question {
   reason?: string;
   task?: string | null;
   text: string;
+  usual?: string;
   version?: number;
   wider?: string[];
 }
