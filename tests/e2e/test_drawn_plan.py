@@ -16,9 +16,11 @@ from tests.e2e.conftest import ON_BOTH
 from tests.e2e.pointer import Hand
 from tests.e2e.screens import Screens
 from tests.e2e.stack import SERVER, Stack
+from tests.installation import kill
 from tests.models.server import Say
 from tests.models.streams import Gate
 from tests.models.threaded import a_model
+from tests.waiting import SLOWER
 
 pytestmark = pytest.mark.e2e
 
@@ -44,6 +46,13 @@ BEFORE_TEXT = 3
 """Events of a stream before its text: a sign of life, the role, the call."""
 BEHIND_TEXT = 3
 """Events behind it: the reason of the end, the usage, the end."""
+QUESTION: Any = {
+    "kind": "question",
+    "text": "Which of the wagons?",
+    "choices": ["the red ones", "all"],
+    "default": "all",
+}
+READY = Say(tool={"kind": "plan", "plan": {"starloom": 1, "name": "Wagons", "tasks": [FIRST]}})
 CANNOT = Say(tool={"kind": "cannot", "text": "there is nothing to say"})
 
 
@@ -122,3 +131,54 @@ def test_a_plan_that_is_being_written_can_be_cancelled(page: Page, stack: Stack,
 
 def constellation_of(page: Page) -> str:
     return page.url.split("/constellations/")[1].split("?")[0].split("/")[0]
+
+
+@ON_BOTH
+def test_a_question_is_answered_where_the_work_stands(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    hand = Hand(page, touch=width == "phone")
+    with a_model(Say(tool=QUESTION), Say(tool=QUESTION), READY, CANNOT, streams=True) as fake:
+        stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
+        try:
+            asked_in_words(page, hand, f"tell me about the old wagons here {width}")
+            found = constellation_of(page)
+            card = page.get_by_role("region", name="Needs you")
+            expect(card).to_contain_text("Which of the wagons?")
+            expect(card).to_contain_text('The planner would take "all".')
+            screens.shoot(page, "planning", "asked", width)
+            hand.press_on(card.get_by_role("button", name="all", exact=True))
+            # The second one is answered on the page *New request*, by keyboard and in words of one's own.
+            page.goto("/new")
+            again = page.get_by_role("region", name="Asked while planning")
+            expect(again).to_contain_text("Which of the wagons?")
+            screens.shoot(page, "new", "asked", width)
+            again.get_by_role("textbox", name="Answer").fill("those of 1950")
+            page.keyboard.press("Enter")
+            stack.until_state(found, "succeeded")
+        finally:
+            stack.client.delete("/model")
+    said = [call["messages"][1]["content"] for call in fake.asked]
+    assert '"answer":"all"' in said[1]
+    assert "those of 1950" in said[2]
+
+
+@pytest.mark.proof
+def test_a_killed_worker_takes_its_picture_with_it_and_another_draws_anew(page: Page, stack: Stack, width: str) -> None:
+    gates, hand = (Gate(), Gate()), Hand(page, touch=width == "phone")
+    plans = [Say(tool="".join(PIECES), pieces=PIECES, gate=gate) for gate in gates]
+    with a_model(*plans, CANNOT, streams=True) as fake:
+        stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
+        try:
+            panel = asked_in_words(page, hand, f"say which old wagons are lost {width}")
+            gates[0].release(BEFORE_TEXT + 3)
+            expect(names(panel)).to_have_text(["collect", "sort"])
+            kill(stack.child("starloom.jobs.worker"))
+            expect(names(panel)).to_have_count(0, timeout=60_000 * SLOWER)
+            gates[1].release(BEFORE_TEXT + 2)
+            expect(names(panel)).to_have_text(["collect"], timeout=90_000 * SLOWER)
+            gates[1].release(1000)
+            stack.until_state(constellation_of(page), "succeeded")
+        finally:
+            for gate in gates:
+                gate.release(1000)
+            stack.client.delete("/model")
+    assert len(fake.asked) >= 2

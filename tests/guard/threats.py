@@ -17,6 +17,7 @@ _RACE = "tests/guard/test_link_race.py::"
 _RUNNERS = "tests/guard/test_runners.py::"
 _ANSWERS = "tests/guard/test_hostile_answers.py::"
 _LOOKS = "tests/guard/test_looks.py::"
+_STREAMS = "tests/guard/test_hostile_streams.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 
 
@@ -457,6 +458,22 @@ THREATS = (
         ),
         part="a secret that Starloom was never told, in no known form, may stand in the head of a file that the owner "
         "shares",
+    ),
+    Threat(
+        "T93",
+        "a model, its endpoint or a worker misuses the drawing of an unfinished plan: markup, control signs, floods, "
+        "tasks that look approved",
+        "a sketch is typed, bounded and rebuilt by the hub, goes only to pages that look at the constellation, and is "
+        "in no state: there is nothing to approve, edit or carry out",
+        (
+            _STREAMS + "test_t93_a_hostile_stream_is_a_bounded_picture_and_nothing_else",
+            _STREAMS + "test_t93_who_does_not_look_at_a_constellation_gets_no_picture_of_its_plan",
+            "tests/edge/live/test_sketches.py",
+            "tests/planner/model/test_sketching.py",
+            "tests/planner/model/test_streaming.py",
+        ),
+        part="a program that may write to the shard's Redis may draw a false picture for a job of a known worker; it "
+        "could post inputs in the name of that worker, too",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

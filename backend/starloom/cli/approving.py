@@ -89,7 +89,7 @@ def _list_open(run: Invocation) -> None:
         print(f"{item['id']}  {item['text']}  ({item.get('constellation_name') or item['constellation']}{until})")
         for choice in item.get("choices") or []:
             fails = "  (ends the task as failed)" if choice.get("fails") else ""
-            usual = "  (what the planner would take)" if choice["value"] == item.get("usual") else ""
+            usual = "  (the planner would take this)" if choice["value"] == item.get("usual") else ""
             print(f"    --value {choice['value']}: {choice['label']}{fails}{usual}")
         for call in item.get("calls") or []:
             print(f"    --always allows from now on: {_call(call)}")

@@ -67,7 +67,6 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   };
   const choices = choicesOf(question);
   const lacksWords = asksWords && !reason?.trim();
-  const usual = (choice: Choice) => asksWords && choice !== WORDS && choice.value === question.usual;
   return (
     <div className="item">
       {picked ? (
@@ -89,11 +88,9 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
             kind={isPrimary(question, choice) ? "primary" : undefined}
             disabled={busy}
             why={choice === WORDS && lacksWords ? "Write an answer first." : null}
-            {...(usual(choice) ? { title: "What the planner would take" } : {})}
             onClick={() => void answer(choice)}
           >
             {choice.label}
-            {usual(choice) && <span className="sr">, what the planner would take</span>}
           </Button>
         ))}
       </span>
@@ -102,6 +99,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         {origin} Asked {age(question.opened_ms, now)}
         {question.expires_ms ? `, expires to deny in ${duration(Math.max(0, question.expires_ms - now))}` : ""}
         {question.version ? `, bound to v${question.version}` : ""}.{" "}
+        {asksWords && question.usual && `The planner would take "${question.usual}". `}
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
         {reason === null && (
           <button type="button" className="link" onClick={() => setReason("")}>
