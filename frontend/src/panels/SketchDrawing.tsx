@@ -71,12 +71,8 @@ function drawn(tasks: readonly SketchTask[], down: boolean) {
     width: WIDE,
     height: NODE_HEIGHT,
   }));
-  // A circle is a fault that the whole plan gets told; here it is only left out, so that layers can be found.
-  const order = new Map(tasks.map((task, at) => [task.id, at]));
   const links = tasks.flatMap((task) =>
-    (task.after ?? [])
-      .filter((from) => ids.has(from) && from !== task.id && (order.get(from) ?? 0) < (order.get(task.id) ?? 0))
-      .map((from) => ({ from, to: task.id })),
+    (task.after ?? []).filter((from) => ids.has(from) && from !== task.id).map((from) => ({ from, to: task.id })),
   );
   const drawing = { blocks, links, place: new Map(tasks.map((task) => [task.id, task.id])) };
   return { links, placed: down ? layoutDown(drawing) : layout(drawing) };

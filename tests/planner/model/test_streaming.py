@@ -83,8 +83,9 @@ async def test_a_fallback_may_stand_in_for_an_endpoint_that_breaks_off(how: str)
 @pytest.mark.parametrize("how", REFUSALS)
 async def test_a_server_that_refuses_a_stream_is_asked_without_one(how: str, wire: Wire) -> None:
     async with fake_model(without_streams(REFUSALS[how], GOOD), streams=True) as fake:
-        assert isinstance(read_reply(await model(fake, wire).ask("Plan.", ASKED)), Wished)
-    assert [asked["stream"] for asked in fake.asked] == [True, False]
+        for _ in range(2):  # the second call knows it from the first
+            assert isinstance(read_reply(await model(fake, wire).ask("Plan.", ASKED)), Wished)
+    assert [asked.get("stream", False) for asked in fake.asked] == [True, False, False]
     streamless = {key: value for key, value in fake.asked[0].items() if not key.startswith("stream")}
     assert streamless == {key: value for key, value in fake.asked[1].items() if key != "stream"}
 
@@ -92,7 +93,9 @@ async def test_a_server_that_refuses_a_stream_is_asked_without_one(how: str, wir
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("how", [name for name in BROKEN if "stalls" not in name and "drips" not in name])
 async def test_a_broken_endpoint_is_told_as_before_where_others_stream(how: str, wire: Wire) -> None:
-    async with fake_model(BROKEN[how], streams=True) as fake:
+    text = BROKEN[how].text or ""
+    pieces = tuple(text[at : at + 65_536] for at in range(0, len(text), 65_536))
+    async with fake_model(dataclasses.replace(BROKEN[how], pieces=pieces), streams=True) as fake:
         if how == "ten_megabytes":
             with pytest.raises(ModelFault, match="longer than"):
                 await model(fake, wire).ask("Plan.", ASKED)
@@ -100,6 +103,14 @@ async def test_a_broken_endpoint_is_told_as_before_where_others_stream(how: str,
             with pytest.raises(ModelFault):
                 await model(fake, wire).ask("Plan.", ASKED)
     assert len(fake.asked) <= 1
+
+
+async def test_a_refusal_that_stays_without_a_stream_is_told_and_not_remembered() -> None:
+    async with fake_model(REFUSALS["400"], streams=True) as fake:
+        for _ in range(2):
+            with pytest.raises(ModelFault, match="status 400"):
+                await model(fake, Wire.OPENAI).ask("Plan.", ASKED)
+    assert [asked["stream"] for asked in fake.asked] == [True, False, True, False]
 
 
 async def test_a_server_may_refuse_tools_and_stream() -> None:

@@ -13,13 +13,16 @@ from typing import Any, Final
 import httpx2
 
 from starloom.planner.model.dialling import EVENTS, TooMuch, kind_of
-from starloom.planner.model.endpoint import Endpoint
+from starloom.planner.model.endpoint import Endpoint, Wire
 from starloom.planner.model.pieces import EventLines, Joining, ServerEvent, joining, streamed
 from starloom.planner.model.port import Hear
 
 _REFUSES: Final = frozenset({400, 404, 405, 406, 415, 422, 500, 501})
 """The statuses by which a server may say that it streams nothing, with a word about it."""
 _WORD: Final = b"stream"
+_ENDPOINTS_MOST: Final = 64
+_without_streams: dict[tuple[str, str, Wire], None] = {}
+"""The endpoints that this process found to refuse streams and to answer without, the oldest first."""
 _HOPS: Final = ("content-length", "content-type", "transfer-encoding")
 
 
@@ -28,17 +31,23 @@ class Streamed(httpx2.AsyncBaseTransport):
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, endpoint: Endpoint, hear: Hear) -> None:
         self._inner = inner
+        self._identity = (endpoint.url, endpoint.model, endpoint.wire)
         self._wire = endpoint.wire
         self._bytes_most = endpoint.limits.bytes_most
         self._hear = hear
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         asked = await request.aread()
+        if self._identity in _without_streams:
+            return await self._inner.handle_async_request(_copied(request, asked))
         wished = json.dumps(streamed(json.loads(asked), self._wire)).encode()
         response = await self._inner.handle_async_request(_copied(request, wished))
         if response.status_code in _REFUSES and _WORD in (await response.aread()).lower():
             await response.aclose()
-            return await self._inner.handle_async_request(_copied(request, asked))
+            response = await self._inner.handle_async_request(_copied(request, asked))
+            if response.status_code < 300:
+                _remember(self._identity)
+            return response
         if response.status_code < 300 and kind_of(response) == EVENTS:
             return await self._joined(response)
         return response
@@ -78,6 +87,12 @@ class Streamed(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _remember(identity: tuple[str, str, Wire]) -> None:
+    _without_streams[identity] = None
+    while len(_without_streams) > _ENDPOINTS_MOST:
+        del _without_streams[next(iter(_without_streams))]
 
 
 def _copied(request: httpx2.Request, body: bytes) -> httpx2.Request:
