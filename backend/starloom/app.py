@@ -54,6 +54,7 @@ from starloom.edge.listeners.own_sockets import OwnSockets
 from starloom.edge.listeners.serving import Listener, server_config
 from starloom.edge.live.artifact_references import Retained
 from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.sketches import Sketches
 from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, fill_views
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
@@ -298,6 +299,7 @@ async def _start_shard(parts: _Parts, shard: _Shard, stack: AsyncExitStack) -> N
     _keep_running(stack, "succession", succession.run())
     _keep_running(stack, "neighbours", neighbours.run())
     _keep_running(stack, "carry-beside", neighbours.carry())
+    _keep_running(stack, "sketches", Sketches(parts.store.sketches, parts.fanout, clock.wait).run())
     if succession.engine is None:
         parts.links.goaway("another hub has taken over", 0.5)
         await neighbours.changed()

@@ -356,7 +356,8 @@ class Question(Record, frozen=True, kw_only=True):
 
     An approval that is open at `expires_ms` is denied. `calls` are those that the answer `always` allows from now on;
     `once_because` says why there is no such answer. An empty `answer` is that of a void question. A wish has the
-    `operations` of its edit (JSON text) and what is `wider` about it, in words.
+    `operations` of its edit (JSON text) and what is `wider` about it, in words. `usual` is the choice that a planner
+    would take; a planner's question takes other words as well.
     """
 
     action: str | None = None
@@ -375,6 +376,7 @@ class Question(Record, frozen=True, kw_only=True):
     reason: str = ""
     task: str | None = None
     text: str
+    usual: str = ""
     version: int = 0
     wider: list[str] = []
 

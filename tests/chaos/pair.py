@@ -33,6 +33,7 @@ from starloom.client.rest import Client
 from starloom.lab.ports import free_port
 from starloom.store.embedded import EmbeddedRedis
 from starloom_protocol.feed import Event, decode_event
+from starloom_protocol.sketch_records import SKETCH, Sketch
 from tests.chaos.stack import Accepted, Stack
 from tests.waiting import REDIS_WAITS, SLOWER, until
 
@@ -248,6 +249,7 @@ class Viewer:
         self._request = request
         self.events: list[Event] = []
         self.other: list[str] = []
+        self.sketches: list[Sketch] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"viewer of {request.name}")
 
@@ -282,7 +284,10 @@ class Viewer:
         match message:
             case {"t": "events", "events": list(events)}:
                 self.events += [decode_event(msgspec.json.encode(event)) for event in events]
-            case {"t": "ready"} | {"t": "beside"}:
+            case {"t": "beside", "items": list(items)}:
+                said = [item["value"] for item in items if item["kind"] == SKETCH]
+                self.sketches += [msgspec.convert(value, Sketch) for value in said]
+            case {"t": "ready"}:
                 return
             case _:
                 self.other.append(str(message)[:200])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +16,9 @@ from tests.chaos.pair import Pair, Viewer, paired
 from tests.chaos.stack import Accepted
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
+from tests.models.server import Say
+from tests.models.streams import Gate
+from tests.models.threaded import a_model
 from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
@@ -68,6 +72,28 @@ def test_agents_commands_and_views_at_both_hubs(stack: Pair, settled: Settled) -
         until(lambda: one.last >= last and other.last >= last, "both pages saw all of it")
     assert [event.seq for event in one.events] == [event.seq for event in other.events] == list(range(1, last + 1))
     assert one.other == other.other == []
+    settled()
+
+
+def test_a_plan_is_drawn_at_both_hubs_while_a_model_writes_it(stack: Pair, settled: Settled) -> None:
+    text = json.dumps({"kind": "plan", "plan": echoes("drawn", 3, side_by_side=1)})
+    half = text.index("}", text.index('"tasks"')) + 2
+    gate = Gate()
+    planned = Say(tool=text, pieces=(text[:half], text[half:]), gate=gate)
+    with a_model(planned, Say(tool={"kind": "cannot", "text": "no words"}), streams=True) as fake:
+        stack.client_of("a").put("/model", {"url": fake.url, "model": "fake-1"})
+        try:
+            request = stack.ask("draw the three old wagons")
+            with Viewer(stack.client_of("a"), request) as one, Viewer(stack.client_of("b"), request) as other:
+                gate.release(4)
+                seen = [page.sketches for page in (one, other)]
+                until(lambda: all(found and found[-1].kind == "plan" for found in seen), "both pages have the drawing")
+                assert {found[-1].job for found in seen} == {"plan-1"}
+                gate.release(100)
+                assert stack.until_final(request, 90 * SLOWER) == "succeeded"
+        finally:
+            gate.release(100)
+            stack.client_of("a").delete("/model")
     settled()
 
 

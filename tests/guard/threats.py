@@ -19,6 +19,7 @@ _ANSWERS = "tests/guard/test_hostile_answers.py::"
 _JUDGED = "tests/guard/test_hostile_judged.py::"
 _PLACES = "tests/guard/test_places.py::"
 _LOOKS = "tests/guard/test_looks.py::"
+_STREAMS = "tests/guard/test_hostile_streams.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 
 
@@ -490,6 +491,22 @@ THREATS = (
             "tests/planner/model/test_answer_talk.py",
         ),
         part="a stranger's words of up to 80 characters stand in a sentence of the answer, as they would in the result",
+    ),
+    Threat(
+        "T93",
+        "a model, its endpoint or a worker misuses the drawing of an unfinished plan: markup, control signs, floods, "
+        "tasks that look approved",
+        "a sketch is typed, bounded and rebuilt by the hub, goes only to pages that look at the constellation, and is "
+        "in no state: there is nothing to approve, edit or carry out",
+        (
+            _STREAMS + "test_t93_a_hostile_stream_is_a_bounded_picture_and_nothing_else",
+            _STREAMS + "test_t93_who_does_not_look_at_a_constellation_gets_no_picture_of_its_plan",
+            "tests/edge/live/test_sketches.py",
+            "tests/planner/model/test_sketching.py",
+            "tests/planner/model/test_streaming.py",
+        ),
+        part="a program that may write to the shard's Redis may draw a false picture for a job of a known worker; it "
+        "could post inputs in the name of that worker, too",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

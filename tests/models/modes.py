@@ -69,6 +69,9 @@ MENDED: Final[dict[str, Say]] = {
     "lone_surrogate": Say(text='{"kind": "plan", "plan": {"starloom": 1, "name": "\\ud800", "tasks": []}}'),
     "ten_thousand_and_one": plan(tasks=[{**TASK, "id": f"t{number}"} for number in range(10_001)]),
     "question_without_text": Say(tool={"kind": "question"}),
+    "choices_are_no_texts": Say(tool={"kind": "question", "text": "Which?", "choices": [{"value": 1}]}),
+    "too_many_choices": Say(tool={"kind": "question", "text": "Which?", "choices": list("abcd"), "default": "e"}),
+    "a_long_choice": Say(tool={"kind": "question", "text": "Which?", "choices": ["x" * 81]}),
     "hostile_prose": Say(text=HOSTILE),
 }
 

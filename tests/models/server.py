@@ -2,7 +2,7 @@
 
 One raw HTTP server for both formats: `POST .../chat/completions` (OpenAI) and `POST .../messages` (Anthropic). What it
 answers is a list of `Say`, or of functions that make one from the request; the last one is repeated. It keeps every
-request body, so tests can see what left the hub.
+request body, so tests can see what left the hub. A call that asks for a stream gets one where the fake streams.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tests.models.streams import Gate, StreamFault, anthropic_stream, openai_stream
+
 Json = dict[str, Any]
 
 
@@ -21,7 +23,8 @@ Json = dict[str, Any]
 class Say:
     """One HTTP answer. `body` may be bytes as they are; `drip` sends so many single bytes and no more; `stall` never
     answers. `counts` False leaves out how many tokens were used; `cached` of those read were kept from an earlier call.
-    `reasoning` is what the model thought, in a field beside its answer; `message` overrides fields of the message."""
+    `reasoning` is what the model thought, in a field beside its answer; `message` overrides fields of the message.
+    Streamed, its text comes in `pieces`, each when `gate` lets it go, or broken by `fault`."""
 
     tool: Any = None
     text: str | None = None
@@ -40,10 +43,18 @@ class Say:
     reasoning: str | None = None
     message: tuple[tuple[str, Any], ...] = ()
     model: str = "fake-1"
+    pieces: tuple[str, ...] = ()
+    gate: Gate | None = None
+    fault: StreamFault | None = None
 
 
 Reading = Callable[[Json], Say]
 """A model that reads what it is asked before it answers."""
+
+
+def without_streams(refusal: Say, then: Say) -> Reading:
+    """Return a server that refuses each call that asks for a stream, and answers the others."""
+    return lambda asked: refusal if asked.get("stream") else then
 
 
 def without_tools(refusal: Say, then: Say) -> Reading:
@@ -114,8 +125,9 @@ def anthropic_body(say: Say) -> Json:
 class FakeModel:
     """The server's state: what it will say, and what it was asked."""
 
-    def __init__(self, says: Sequence[Say | Reading]) -> None:
+    def __init__(self, says: Sequence[Say | Reading], *, streams: bool = False) -> None:
         self.says = list(says)
+        self.streams = streams
         self.asked: list[Json] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
@@ -152,6 +164,9 @@ class FakeModel:
         if say.stall:
             await reader.read()  # until the hub gives up
             return
+        if self.streams and self.asked[-1].get("stream") and say.status == 200 and say.body is None:
+            await self._stream(reader, writer, say, anthropic=path.endswith("/messages"))
+            return
         made = anthropic_body(say) if path.endswith("/messages") else openai_body(say)
         body = json.dumps(made).encode() if say.body is None else say.body
         lines = [f"HTTP/1.1 {say.status} X", f"content-type: {say.kind}", f"content-length: {len(body)}"]
@@ -169,11 +184,28 @@ class FakeModel:
                 writer.write(body[start : start + 65_536])
                 await writer.drain()
 
+    async def _stream(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, say: Say, *, anthropic: bool
+    ) -> None:
+        events = (
+            anthropic_stream(anthropic_body(say), say.pieces)
+            if anthropic
+            else openai_stream(openai_body(say), say.pieces)
+        )
+        writer.write(b"HTTP/1.1 200 X\r\ncontent-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\n")
+        for event in say.fault.of(events) if say.fault else events:
+            if say.gate is not None:
+                await say.gate.passed()
+            writer.write(event)
+            await writer.drain()
+        if say.fault and not say.fault.ends:
+            await reader.read()  # the rest never comes; the hub gives up
+
 
 @asynccontextmanager
-async def fake_model(*says: Say | Reading) -> AsyncIterator[FakeModel]:
+async def fake_model(*says: Say | Reading, streams: bool = False) -> AsyncIterator[FakeModel]:
     """Serve on a free port of 127.0.0.1 until the block ends."""
-    fake = FakeModel(says)
+    fake = FakeModel(says, streams=streams)
     server = await asyncio.start_server(fake.serve, "127.0.0.1", 0)
     fake.port = server.sockets[0].getsockname()[1]
     try:

@@ -12,14 +12,14 @@ from tests.waiting import SLOWER
 
 
 @contextmanager
-def a_model(*says: Say | Reading) -> Iterator[FakeModel]:
+def a_model(*says: Say | Reading, streams: bool = False) -> Iterator[FakeModel]:
     """Serve in a thread until the block ends."""
     up, over = threading.Event(), asyncio.Event()
     held: list[FakeModel] = []
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        async with fake_model(*says) as fake:
+        async with fake_model(*says, streams=streams) as fake:
             held.append(fake)
             up.set()
             await over.wait()

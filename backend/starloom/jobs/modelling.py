@@ -24,7 +24,7 @@ from starloom.planner.model.answers import Stage
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoints_from
 from starloom.planner.model.kept import in_force
-from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
+from starloom.planner.model.port import Hear, Model, ModelAway, ModelFault, Reply, Streaming, Turn
 from starloom.planner.model.recorded import prompt_text, reply_text
 from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import Budget, Spent, budget_from
@@ -95,9 +95,23 @@ class ModelJobs:
         )
 
     def for_job(
-        self, owned: Owned, reads: ReadPort, inbox: InboxPort, *, constellation: str, job: str, worker: str
+        self,
+        owned: Owned,
+        reads: ReadPort,
+        inbox: InboxPort,
+        *,
+        constellation: str,
+        job: str,
+        worker: str,
+        hear: Hear | None = None,
     ) -> Model:
-        """Return the model for one claimed job: each call is paid for in the log, and its texts are kept."""
+        """Return the model for one claimed job: each call is paid for in the log, and its texts are kept.
+
+        `hear` gets the pieces of its replies, where its endpoint streams them.
+        """
+        for model in (owned.model, *(owned.fallback or ())[:1]):
+            if hear is not None and isinstance(model, Streaming):
+                model.listen(hear)
         purse = Purse(reads, inbox, owned.budget, constellation=constellation, job=job, now_s=self.now_s, worker=worker)
         return _RecordedModel(owned, purse, self.artifacts, self.now_s)
 

@@ -9,12 +9,14 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 
 from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, asked_before, questions_in
+from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.catalogue import Catalogue, load_catalogue
 from starloom.planner.context import date_words
 from starloom.planner.fleet import FleetView
@@ -22,7 +24,7 @@ from starloom.planner.library import versions_in, with_saved
 from starloom.planner.matching import Candidate, Match, match
 from starloom.planner.model.looking import narrower, rounds_in
 from starloom.planner.model.planning import Conversation
-from starloom.planner.model.port import ModelFault
+from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.planning import plan_recipe
 from starloom.planner.refusals import refused
@@ -118,8 +120,16 @@ def _meant(head: Head, fleet: FleetView, catalogue: Catalogue) -> list[tuple[Rec
 class PlanJobs:
     """Carries out planning jobs claimed under `worker`; any number at once."""
 
-    def __init__(self, worker: str, catalogue: Catalogue | None = None, *, models: ModelJobs | None = None) -> None:
+    def __init__(
+        self,
+        worker: str,
+        catalogue: Catalogue | None = None,
+        *,
+        models: ModelJobs | None = None,
+        sketches: OpenSketches | None = None,
+    ) -> None:
         self._models = models or ModelJobs({})
+        self._sketches = sketches
         self._worker = worker
         self._catalogue = catalogue or load_catalogue()
 
@@ -134,11 +144,26 @@ class PlanJobs:
         catalogue = with_saved(self._catalogue, versions_in(entities))
         view = fleet_of(entities)
         planned = await asyncio.to_thread(self._decide, head, view, catalogue)
-        made = _Made(planned)
-        if isinstance(planned, Fault) and planned.code in _FOR_A_MODEL:
-            near = await asyncio.to_thread(_meant, head, view, catalogue)
-            recipes = catalogue.all()
-            made = await self._by_model(reads, inbox, head, job, view, near, recipes, found[1] if found else {}) or made
+        if not (isinstance(planned, Fault) and planned.code in _FOR_A_MODEL):
+            await self._propose(inbox, constellation, job, _Made(planned))
+            return
+        near = await asyncio.to_thread(_meant, head, view, catalogue)
+        records = found[1] if found else {}
+        async with self._sketched(head.id, job) as hear:
+            made = await self._by_model(reads, inbox, head, job, view, near, catalogue.all(), records, hear)
+            await self._propose(inbox, constellation, job, made or _Made(planned))
+
+    def _sketched(self, constellation: str, job: str) -> AbstractAsyncContextManager[Hear]:
+        return sketched(
+            self._sketches,
+            constellation=constellation,
+            job=job,
+            worker=self._worker,
+            now_ms=lambda: int(self._models.now_s() * 1000),
+        )
+
+    async def _propose(self, inbox: InboxPort, constellation: str, job: str, made: _Made) -> None:
+        """Propose the outcome; the faults that the engine finds are mended by the model, if one planned."""
         while True:
             answer = await ask(inbox, self._proposal(constellation, job, made))
             if not answer.faults or not isinstance(made.planned, LoweredPlan | Looked):
@@ -160,6 +185,7 @@ class PlanJobs:
         near: Sequence[tuple[Recipe, Candidate]],
         recipes: Sequence[Recipe],
         entities: Mapping[str, bytes],
+        hear: Hear,
     ) -> _Made | None:
         """Ask the owner's model for a plan where no recipe matches exactly; None if no model is set."""
         try:
@@ -170,7 +196,7 @@ class PlanJobs:
             return None
         sharing = narrower(owned.sharing, head.sharing)
         talk = Conversation(
-            self._models.for_job(owned, reads, inbox, constellation=head.id, job=job, worker=self._worker),
+            self._models.for_job(owned, reads, inbox, constellation=head.id, job=job, worker=self._worker, hear=hear),
             head.request,
             parse(head.params),
             fleet,
@@ -204,7 +230,9 @@ class PlanJobs:
             id=uuid.uuid4().hex,
             job=job,
             plan=planned if isinstance(planned, LoweredPlan) else None,
+            choices=list(planned.choices) if isinstance(planned, Asked) else [],
             question=planned.text if isinstance(planned, Asked) else "",
             scope="worker",
+            usual=planned.usual if isinstance(planned, Asked) else "",
             worker=self._worker,
         )

@@ -39,7 +39,9 @@ from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import PlanJobs
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.jobs.running import ClaimedJobs
+from starloom.jobs.sketching import OpenSketches
 from starloom.planner.model.kept import folder_of
+from starloom.store.sketches import open_sketches
 from starloom_protocol.wording import quoted
 
 SILENCE_S = 30.0
@@ -86,9 +88,9 @@ def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
-def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs) -> None:
-    """Register the worker's Celery tasks, one for each kind of job."""
-    plans, reviews = PlanJobs(name, models=models), ReviewJobs(name, models)
+def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs, sketches: OpenSketches) -> None:
+    """Register the worker's Celery tasks, one for each kind of job; plans are drawn through `sketches`."""
+    plans, reviews = PlanJobs(name, models=models, sketches=sketches), ReviewJobs(name, models)
     answers, judges = AnswerJobs(name, models), JudgeJobs(name, models)
 
     def plan(constellation: str, job: str) -> None:
@@ -183,7 +185,7 @@ def main() -> None:
     models = ModelJobs(os.environ, folder_of(os.environ), artifacts=HubArtifacts(blobs_of(os.environ)))
     name = worker_name()
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
-    add_tasks(app, claimed, name, models)
+    add_tasks(app, claimed, name, models, sketches=lambda: open_sketches(places.redis_url))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
     watchdog.start()
     worker = app.Worker(

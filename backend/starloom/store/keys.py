@@ -20,6 +20,7 @@ LOG: Final = PREFIX + "log"
 HEADS: Final = PREFIX + "heads"
 INBOX: Final = PREFIX + "inbox"
 BESIDE: Final = PREFIX + "beside"
+SKETCHES: Final = PREFIX + "sketches"
 
 INBOX_GROUP: Final = "engine"
 INBOX_CONSUMER: Final = "owner"

@@ -468,5 +468,21 @@ class HubsPort(Protocol):
         ...
 
 
+class SketchPort(Protocol):
+    """Sketches of plans from workers to all hubs: short-lived, bounded, and allowed to be lost."""
+
+    async def say(self, raw: bytes) -> None:
+        """Send an encoded `Beside` with a sketch to whoever hears.
+
+        Raises:
+            Unavailable: Redis does not answer; both methods here raise it.
+        """
+        ...
+
+    def hear(self) -> AsyncIterator[bytes]:
+        """Yield sketches until the connection ends."""
+        ...
+
+
 class Damaged(Exception):
     """Redis and SQL do not match, or lack commits of each other; a person must decide which one counts."""

@@ -29,6 +29,7 @@ from starloom.store.link import Link, ReplyError, open_link
 from starloom.store.port import Commit, EndedConstellation, Loaded, Ownership, PrunedPiece, Refused, Unavailable
 from starloom.store.projector import Projector, Sleep
 from starloom.store.reads import PAGE_COMMITS, Reads, fold_stream, reaching, run_script
+from starloom.store.sketches import RedisSketches
 from starloom.store.takeover import how_of, take_over
 
 TRIM_MARGIN: Final = 256
@@ -82,6 +83,7 @@ class RedisStore(Reads):
         self.inbox = RedisInbox(self._blocking, url)
         self.ciphertexts = SqlCiphertexts(database)
         self.log = RedisLog(self._blocking, url, database)
+        self.sketches = RedisSketches(self._blocking, url)
         self._url = url
         self._database = database
         self._connect_within_s = connect_within_s

@@ -55,7 +55,7 @@ function effectsOf(tool: string, device: string | null, offers: ReadonlyMap<stri
   return [];
 }
 
-function placesIn(args: string): string[] {
+export function placesIn(args: string): string[] {
   const value: unknown = JSON.parse(args);
   if (!isRow(value)) return [];
   return PLACES.flatMap((name) => {

@@ -30,6 +30,16 @@ describe("the sentence", () => {
     expect(sentenceNow(head({}), FAILED, [view("a", "running")])).toBe("Copy: 0 of 1 task done so far.");
   });
 
+  it("says that there is no plan yet while looks go on", () => {
+    const looking = head({ name: "", state: "looking" });
+    expect(sentenceNow(looking, undefined, [view("look-1-1", "running")])).toBe(
+      "There is no plan yet. 1 look so far; a look only reads.",
+    );
+    expect(
+      sentenceNow({ ...looking, version: 1, state: "active", name: "Copy" }, undefined, [view("a", "running")]),
+    ).toBe("Copy: 0 of 1 task done so far.");
+  });
+
   it("is the hub's once it has ended", () => {
     expect(sentenceNow(head({ state: "failed" }), FAILED, [view("a", "failed")])).toBe(FAILED.sentence);
   });

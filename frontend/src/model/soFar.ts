@@ -2,6 +2,7 @@
  * The sentence and the pill of a constellation that goes on: from the records that the page has now, so that the
  * sentence, the pill and the counts never differ. How it ended is said by the hub.
  */
+import { isPlanning } from "./planning.ts";
 import { presentation, type Shown } from "./presentation.ts";
 import type { TaskView } from "./selectors.ts";
 import type { StreamModel } from "./stream.ts";
@@ -24,6 +25,7 @@ export function headShown(head: Pick<Head, "state" | "attention">, views: readon
 /** The answer's sentence now. A final answer of a constellation that was opened again tells of its past. */
 export function sentenceNow(head: Head, answer: Answer | undefined, views: readonly TaskView[]): string {
   if (FINAL.has(head.state) || views.length === 0) return answer?.sentence ?? "";
+  if (isPlanning(head)) return `There is no plan yet. ${plural(views.length, "look")} so far; a look only reads.`;
   const done = views.filter((view) => view.record?.state === "succeeded");
   const parts = [`${head.name}: ${done.length} of ${plural(views.length, "task")} done so far${where(done)}.`];
   const checked = done.filter((view) => view.record?.checked).length;

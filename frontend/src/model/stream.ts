@@ -3,7 +3,7 @@
  * Keeps order: a doubled event is dropped, a gap is reported and changes nothing. No React, no socket.
  */
 import { everyNth, type Steps, whole } from "./steps.ts";
-import type { BesideItem, Entity, SnapshotFrame, StreamEvent } from "./types.ts";
+import type { BesideItem, Entity, Sketch, SnapshotFrame, StreamEvent } from "./types.ts";
 
 const EVENTS_KEPT = 2000;
 const LINES_KEPT = 4000;
@@ -33,6 +33,8 @@ export class StreamModel {
   readonly stream: string;
   readonly progress = new Map<string, { fraction: number; note: string; done_bytes: number; attempt: number }>();
   readonly lines = new Map<string, LogLine[]>();
+  /** The newest picture of a plan that a model writes; whether it still counts, `sketchNow` says. */
+  sketch: Sketch | null = null;
   events: StreamEvent[] = [];
   seq = -1;
   /** Hub time at which this stream stands still, for a past version; 0 for the present. */
@@ -158,6 +160,8 @@ export class StreamModel {
           kept.push({ text, stream: String(value.stream ?? "stdout") });
         }
         this.lines.set(place, kept.length > LINES_KEPT ? kept.slice(-LINES_KEPT) : kept);
+      } else if (item.kind === "sketch") {
+        this.sketch = item.value as Sketch;
       }
     }
     this.changed();

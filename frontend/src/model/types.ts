@@ -39,6 +39,8 @@ export type {
   ScheduleState,
   Selector,
   Sharing,
+  Sketch,
+  SketchTask,
   Standing,
   Stopping,
   TaskRecord,

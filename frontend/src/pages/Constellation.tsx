@@ -16,6 +16,7 @@ import type { OpenMenu } from "../graph/context.ts";
 import { readFilter } from "../model/filter.ts";
 import { overlay } from "../model/history.ts";
 import { leading, partsOf } from "../model/parts.ts";
+import { isPlanning } from "../model/planning.ts";
 import {
   allViews,
   answer,
@@ -53,8 +54,9 @@ import { Said } from "../ui/Said.tsx";
 import { MissingConstellation } from "./Missing.tsx";
 
 const Graph = lazy(() => import("../graph/Graph.tsx"));
+const Thinking = lazy(async () => ({ default: (await import("../panels/Thinking.tsx")).Thinking }));
 const Timeline = lazy(() => import("../timeline/Timeline.tsx"));
-type Lens = "answer" | "graph" | "list" | "timeline" | "conversation";
+type Lens = "planning" | "answer" | "graph" | "list" | "timeline" | "conversation";
 const PLAY_MS = 1200;
 /** As in `narrow.css`. */
 const LOW = "(max-height: 560px)";
@@ -65,6 +67,7 @@ const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
 const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
 const HIDDEN = "none";
 const LENS: Record<Lens, string> = {
+  planning: "Planning",
   answer: "Answer in full",
   graph: "Graph",
   list: "List",
@@ -132,7 +135,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     parts.find((one) => one.key === wanted) ??
     (over && wanted !== HIDDEN && shownVersion === null ? leading(parts) : undefined);
   const beside = roomy && part !== undefined;
+  const planned = constellation !== undefined && isPlanning(constellation);
   const lens = lensOf(asked, {
+    planning: planned,
     answer: part !== undefined && !beside,
     chosen: wanted !== null || !task,
     listed: phone || many,
@@ -215,6 +220,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { value: "list", label: "List", icon: "list" },
   ];
   if (phone) lenses.reverse();
+  if (planned) lenses.unshift({ value: "planning", label: "Planning", icon: "edit" });
   lenses.push({ value: "timeline", label: "Timeline", icon: "timeline" });
   if (callsOf(model).length > 0) lenses.push({ value: "conversation", label: "Conversation", icon: "recipe" });
   if (part && !beside) lenses.unshift({ value: "answer", label: "Answer", icon: "proof" });
@@ -287,7 +293,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const pill = (
     <StatePill shown={shown}>
       {shown.word}
-      {!final && present.length > 0 ? `${shown.tone === "blue" ? "" : ","} ${done} of ${present.length}` : ""}
+      {!final && !planned && present.length > 0
+        ? `${shown.tone === "blue" ? "" : ","} ${done} of ${present.length}`
+        : ""}
     </StatePill>
   );
   const buttons = (
@@ -357,7 +365,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         >
           {!beside && lens !== "answer" && <AnswerChips constellation={id} parts={parts} onOpen={openPart} />}
         </AnswerBand>
-        {views.length > 0 && (
+        {views.length > 0 && !planned && (
           <Summary
             counts={counts(views)}
             views={views}
@@ -442,7 +450,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           )}
         </div>
         {log.problem && shownVersion !== null && <ProblemNote problem={log.problem} />}
-        {lens === "conversation" ? (
+        {lens === "planning" ? (
+          <Suspense>
+            <Thinking model={model} fleet={fleet} head={constellation} phone={phone} />
+          </Suspense>
+        ) : lens === "conversation" ? (
           <Conversation model={model} />
         ) : views.length === 0 ? (
           <Empty title={constellation.state === "planning" ? "The plan is being made." : "There is no task yet."}>
@@ -535,7 +547,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 }
 
 /** The lens that is shown: the one asked for, else the answer once there is one, else graph or list. */
-function lensOf(asked: string | null, has: { answer: boolean; chosen: boolean; listed: boolean }): Lens {
+function lensOf(
+  asked: string | null,
+  has: { planning: boolean; answer: boolean; chosen: boolean; listed: boolean },
+): Lens {
+  if (has.planning && (asked === null || asked === "planning")) return "planning";
   if (asked === "answer" && has.answer) return "answer";
   if (asked === "graph" || asked === "list" || asked === "timeline" || asked === "conversation") return asked;
   if (has.answer && has.chosen) return "answer";

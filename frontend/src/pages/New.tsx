@@ -5,6 +5,7 @@
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useFleet, useWorkspace } from "../app/context.ts";
+import { useNeeds } from "../app/needs.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useSettled } from "../app/settled.ts";
@@ -13,6 +14,7 @@ import { Problem } from "../link/rest.ts";
 import type { Priority } from "../model/types.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
 import { PrioritySelect } from "../panels/PriorityChoice.tsx";
+import { QuestionCard } from "../panels/Questions.tsx";
 import { Slots } from "../panels/Slots.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
@@ -22,6 +24,8 @@ const BuildFrom = lazy(() => import("../rows/BuildFrom.tsx"));
 const Assistant = lazy(async () => ({ default: (await import("../panels/Assistant.tsx")).Assistant }));
 const TYPING_MS = 220;
 const REFRESH_MS = 3000;
+/** The Inbox has all of them. */
+const ASKED_MOST = 3;
 
 export function NewPage() {
   const { hub } = useWorkspace();
@@ -167,6 +171,7 @@ export function NewPage() {
                 <Assistant words={words.trim()} />
               </Suspense>
             )}
+            <AskedBack />
             {shown && shown.tasks.length > 0 && <PreviewCard preview={shown} fleet={fleet} />}
             <GrantLines grants={grants} />
             {refused && <ProblemNote problem={refused} />}
@@ -204,6 +209,31 @@ export function NewPage() {
         )}
       </div>
     </Shell>
+  );
+}
+
+/** Questions of a planner about words that were sent from here before: they wait for an answer, not for a plan. */
+function AskedBack() {
+  const asked = useNeeds().items.filter((need) => need.kind === "planner");
+  if (asked.length === 0) return null;
+  return (
+    <section className="card" aria-label="Asked while planning">
+      <header>
+        <h2>Asked while planning</h2>
+      </header>
+      {asked.slice(0, ASKED_MOST).map((need) => (
+        <QuestionCard
+          key={`${need.constellation}:${need.id}`}
+          question={need}
+          constellation={need.constellation}
+          origin={
+            <Link className="link" href={`/constellations/${need.constellation}`}>
+              {need.name || "The request"}
+            </Link>
+          }
+        />
+      ))}
+    </section>
   );
 }
 

@@ -17,4 +17,8 @@ describe("the answers of a question", () => {
     expect(asked({ kind: "person", choices: [{ value: "go", label: "Go" }] })).toEqual(["go"]);
     expect(asked({ kind: "planner" })).toEqual(["answer"]);
   });
+  it("offers a planner's choices beside words of one's own", () => {
+    const choices = [{ value: "Photos", label: "Photos" }];
+    expect(asked({ kind: "planner", choices })).toEqual(["Photos", "answer"]);
+  });
 });

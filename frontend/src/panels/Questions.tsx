@@ -14,8 +14,8 @@ const PERSON: Choice[] = [
   { value: "done", label: "Done" },
   { value: "cannot", label: "Cannot", fails: true },
 ];
-/** A planner's question is answered in words: the text beside the button. */
-const PLANNER: Choice[] = [{ value: "answer", label: "Answer" }];
+/** A planner's question is answered in words, or by one of the answers that it offers. */
+const WORDS: Choice = { value: "answer", label: "Answer" };
 const DENY: Choice = { value: "deny", label: "Deny", fails: true };
 const ALWAYS: Choice = { value: "always", label: "Always allow" };
 const NO: Choice = { value: "deny", label: "Keep the plan", fails: true };
@@ -23,11 +23,17 @@ const APPLY: Choice = { value: "allow", label: "Allow this and apply" };
 const ALLOW: Choice = { value: "allow", label: "Approve" };
 
 export function choicesOf(question: Question): Choice[] {
+  if (question.kind === "planner") return [...(question.choices ?? []), WORDS];
   if (question.choices?.length) return question.choices;
   if (question.kind === "person") return PERSON;
-  if (question.kind === "planner") return PLANNER;
   if (question.kind === "review") return [NO, APPLY];
   return question.calls?.length ? [DENY, ALWAYS, ALLOW] : [DENY, ALLOW];
+}
+
+/** The button that stands out: the usual answer of a planner's question, else each that does not fail. */
+function isPrimary(question: Question, choice: Choice): boolean {
+  if (question.kind === "planner") return question.usual ? choice.value === question.usual : choice === WORDS;
+  return !choice.fails && choice !== ALWAYS;
 }
 
 interface QuestionCardProps {
@@ -45,10 +51,12 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const now = useNow(1000);
   const [busy, setBusy] = useState(false);
   const [reason, setReason] = useState<string | null>(question.kind === "planner" ? "" : null);
+  const asksWords = question.kind === "planner";
   const answer = async (choice: Choice) => {
     setBusy(true);
     try {
-      await hub.answer(constellation, question, choice.value, reason ?? "");
+      // An offered answer stands for itself; words beside it would be taken instead.
+      await hub.answer(constellation, question, choice.value, asksWords && choice !== WORDS ? "" : (reason ?? ""));
       answeredHere(constellation, question.id);
       say(`Answered: ${choice.label}`);
     } catch (error) {
@@ -58,6 +66,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
     }
   };
   const choices = choicesOf(question);
+  const lacksWords = asksWords && !reason?.trim();
   return (
     <div className="item">
       {picked ? (
@@ -76,8 +85,9 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           <Button
             asks
             key={choice.value}
-            kind={choice.fails || choice === ALWAYS ? undefined : "primary"}
+            kind={isPrimary(question, choice) ? "primary" : undefined}
             disabled={busy}
+            why={choice === WORDS && lacksWords ? "Write an answer first." : null}
             onClick={() => void answer(choice)}
           >
             {choice.label}
@@ -89,6 +99,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         {origin} Asked {age(question.opened_ms, now)}
         {question.expires_ms ? `, expires to deny in ${duration(Math.max(0, question.expires_ms - now))}` : ""}
         {question.version ? `, bound to v${question.version}` : ""}.{" "}
+        {asksWords && question.usual && `The planner would take "${question.usual}". `}
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
         {reason === null && (
           <button type="button" className="link" onClick={() => setReason("")}>
@@ -101,10 +112,13 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       {reason !== null && (
         <input
           className="input reason"
-          aria-label={question.kind === "planner" ? "Answer" : "Reason"}
-          placeholder={question.kind === "planner" ? "Your answer" : "Reason, kept with the answer"}
+          aria-label={asksWords ? "Answer" : "Reason"}
+          placeholder={asksWords ? "Your answer" : "Reason, kept with the answer"}
           value={reason}
           onChange={(event) => setReason(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && asksWords && !lacksWords && !busy) void answer(WORDS);
+          }}
         />
       )}
     </div>

@@ -41,6 +41,7 @@ class QuestionRow(TypedDict):
     reason: str
     calls: list[CallRow]
     once_because: str
+    usual: str
 
 
 class NamedQuestionRow(QuestionRow):

@@ -106,6 +106,23 @@ async def test_a_question_is_a_question(wire: Wire) -> None:
     assert found == Asked("Which folder ?")
 
 
+@pytest.mark.parametrize(
+    ("more", "choices", "usual"),
+    [
+        (
+            {"choices": ["Photos", " Pa\tpers ", "Photos"], "default": "Papers"},
+            ("Photos", "Pa pers", "Papers"),
+            "Papers",
+        ),
+        ({"default": "Photos"}, ("Photos",), "Photos"),
+        ({"choices": None, "default": None}, (), ""),
+    ],
+)
+async def test_a_question_may_offer_answers(more: dict[str, Any], choices: tuple[str, ...], usual: str) -> None:
+    found, _ = await planned(Wire.OPENAI, Say(tool={"kind": "question", "text": "Which folder?", **more}))
+    assert found == Asked("Which folder?", choices, usual)
+
+
 async def test_what_the_engine_finds_is_mended_too_within_the_same_two_repairs() -> None:
     refusal = [Fault(code=Code.PLAN_CYCLE, place="dependencies", reason="a -> b -> a")]
     async with fake_model(GOOD) as fake:

@@ -90,7 +90,8 @@ def _list_open(run: Invocation) -> None:
         print(f"{item['id']}  {item['text']}  ({item.get('constellation_name') or item['constellation']}{until})")
         for choice in item.get("choices") or []:
             fails = "  (ends the task as failed)" if choice.get("fails") else ""
-            print(f"    --value {choice['value']}: {choice['label']}{fails}")
+            usual = "  (the planner would take this)" if choice["value"] == item.get("usual") else ""
+            print(f"    --value {choice['value']}: {choice['label']}{fails}{usual}")
         for call in item.get("calls") or []:
             print(f"    --always allows from now on: {_call(call)}")
         for wider in item.get("wider") or []:

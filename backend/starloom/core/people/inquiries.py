@@ -8,7 +8,7 @@ made by the planner.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.authors import MODEL
 from starloom_protocol.entities import (
+    Choice,
     Fault,
     Job,
     Look,
@@ -54,6 +55,8 @@ KIND = "planner"
 PLAN_JOB = "plan"
 QUESTIONS_MOST = 3
 ANSWER_CHARS_MOST = 2_000
+CHOICES_MOST: Final = 4
+CHOICE_CHARS_MOST: Final = 80
 _BARE = frozenset({"allow", "always", "answer"})
 """Values that a button sends; the answer is the text beside them."""
 TIMER: Final = "looks_over"
@@ -83,10 +86,21 @@ def may_ask(constellation: Constellation) -> bool:
     return sum(1 for question in constellation.questions.values() if question.kind == KIND) < QUESTIONS_MOST
 
 
-def ask_person(work: Work, constellation: Constellation, text: str) -> None:
-    """Put the planner's question to a person, durably."""
+def ask_person(
+    work: Work, constellation: Constellation, text: str, offered: Sequence[str] = (), usual: str = ""
+) -> None:
+    """Put the planner's question to a person, durably, with the answers that it offers."""
+    answers = list(dict.fromkeys(one for one in offered if one.strip() and len(one) <= CHOICE_CHARS_MOST))
+    choices = [Choice(label=one, value=one) for one in answers[:CHOICES_MOST]]
     number = 1 + sum(1 for question in constellation.questions.values() if question.kind == KIND)
-    question = Question(id=f"plan-question-{number}", kind=KIND, opened_ms=work.at_ms, text=text)
+    question = Question(
+        choices=choices,
+        id=f"plan-question-{number}",
+        kind=KIND,
+        opened_ms=work.at_ms,
+        text=text,
+        usual=usual if usual in answers[:CHOICES_MOST] else "",
+    )
     work.emit(constellation, EventKind.QUESTION_ASKED, question.id, [("question", question.id, question)], by="planner")
     attend(work, constellation, Attention.QUESTION_OPEN, note=text)
 
@@ -97,7 +111,8 @@ def on_answered(work: Work, constellation: Constellation, question: Question, it
     Raises:
         Refusal: the answer has no text.
     """
-    text = item.reason.strip() or ("" if item.value in _BARE else item.value.strip())
+    offered = any(choice.value == item.value for choice in question.choices)
+    text = item.reason.strip() or ("" if item.value in _BARE and not offered else item.value.strip())
     if not text or len(text) > ANSWER_CHARS_MOST:
         reason = f"the planner needs an answer in words, at most {ANSWER_CHARS_MOST} characters"
         raise Refusal(fault(Code.BAD_REQUEST, reason, "reason", "Write it as the reason."))

@@ -161,7 +161,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
     done = replace(job, state="done", claimed_by=item.worker, fault=item.fault)
     work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, done)])
     if item.question and item.plan is None and inquiries.may_ask(constellation):
-        inquiries.ask_person(work, constellation, item.question)
+        inquiries.ask_person(work, constellation, item.question, item.choices, item.usual)
     elif item.plan is None and item.question:
         asked = f"the model asks too often; its last question was: {item.question}"
         _planning_failed(work, constellation, fault(Code.MODEL_ANSWER, asked))

@@ -74,15 +74,18 @@ class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
 class PlanProposed(Input, frozen=True, kw_only=True, tag="plan_proposed"):
     """The planner's plan for version 0, a question that must be answered first, or the reason why there is neither.
 
-    `by_model`: a model wrote the plan, which then has fewer rights than a person's.
+    `by_model`: a model wrote the plan, which then has fewer rights than a person's. `choices` are answers that the
+    question offers, `usual` the one of them that the planner would take.
     """
 
     by_model: bool = False
+    choices: list[str] = []
     constellation: str
     fault: Fault | None = None
     job: str
     plan: LoweredPlan | None = None
     question: str = ""
+    usual: str = ""
     worker: str
 
 

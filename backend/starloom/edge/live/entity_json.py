@@ -320,6 +320,7 @@ def question_shape(constellation: str, question: Question) -> QuestionRow:
         "reason": question.reason,
         "calls": [_call(call) for call in question.calls],
         "once_because": question.once_because,
+        "usual": question.usual,
     }
 
 

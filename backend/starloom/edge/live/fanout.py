@@ -95,6 +95,16 @@ class Fanout:
         if self.carry is not None:
             self.carry(raw)
 
+    def watches(self, stream: str) -> bool:
+        """Tell whether anybody looks at a stream through this hub."""
+        return stream in self._viewers
+
+    def beside_here(self, item: Beside) -> None:
+        """Pass on a message that every hub hears for itself."""
+        raw = _encoder.encode(item)
+        for viewer in list(self._viewers.get(item.stream, ())):
+            viewer.take_beside(item, raw)
+
     # -- viewers
 
     @property

@@ -142,6 +142,8 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
         ("kind",),
         kind={"type": "string", "enum": ["plan", "look", "recipe", "more_tools", "question", "cannot"]},
         calls=_list(_LOOK),
+        choices=_list(TEXT),
+        default=TEXT,
         plan=PLAN,
         recipe=TEXT,
         params=_ANY_OBJECT,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from starloom.planner.model.answers import Stage
 from starloom_protocol.entities import Fault
@@ -66,6 +66,32 @@ class Model(Protocol):
         Raises:
             ModelFault: no reply came, in time, size and form.
         """
+        ...
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a reply that is still being written.
+
+    `begun` starts a new reply, and what came before is void. `told` has no text: it says how many `tokens` were written
+    so far, where the endpoint counts them.
+    """
+
+    part: Literal["begun", "thought", "text", "call", "told"]
+    text: str = ""
+    tokens: int = 0
+
+
+Hear = Callable[[Piece], None]
+"""Takes each piece at once. It must return at once and must not fail: the reply waits for it."""
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A model that can be heard while it writes. Its pieces are for a picture; only the reply of `ask` counts."""
+
+    def listen(self, hear: Hear) -> None:
+        """Have each piece of all replies from now on told."""
         ...
 
 

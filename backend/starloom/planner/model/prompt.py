@@ -28,7 +28,7 @@ Answer with one JSON object and nothing else:
 {"kind": "recipe", "recipe": NAME, "params": {SLOT: value}}      # only a recipe that is listed below
 {"kind": "more_tools", "words": "what the tools should do"}      # shows the nearest to these words; 3 times at most
 {"kind": "look", "why": "one sentence", "calls": [...]}          # see the end: whether and how you may look first
-{"kind": "question", "text": "one short question"}
+{"kind": "question", "text": "one short question", "choices": [ANSWER, ...], "default": "the answer you would take"}
 {"kind": "cannot", "text": "why", "needs": [{"grant": GRANT, "device": NAME}]}
 
 Ask a question only if its answer would change the plan. For everything else choose the usual value, and name it in the

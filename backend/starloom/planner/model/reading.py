@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from starloom.core.people.inquiries import CHOICE_CHARS_MOST, CHOICES_MOST
 from starloom.planner.model.port import Reply
 from starloom_protocol.entities import Fault, Read
 from starloom_protocol.plan import DocumentRefused, read_document
@@ -60,9 +61,11 @@ class Looked:
 
 @dataclass(frozen=True)
 class Asked:
-    """One question to the person who asked."""
+    """One question to the person who asked, with answers that it offers and the `usual` one of them."""
 
     text: str
+    choices: tuple[str, ...] = ()
+    usual: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ def read_reply(reply: Reply) -> Answered:
         return _unreadable("your answer was cut off at its length limit; write a shorter plan")
     if not reply.text.strip():
         return _unreadable("your answer was empty")
-    found = _object_in(_said(reply.text))
+    found = _object_in(said(reply.text))
     if isinstance(found, Fault):
         return found
     if "starloom" in found or "tasks" in found:
@@ -174,8 +177,22 @@ def read_reply(reply: Reply) -> Answered:
     if kind in ("question", "cannot"):
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")
-        return Asked(short(text)) if kind == "question" else Declined(short(text), _needs(found.get("needs")))
+        if kind == "question":
+            return _question(short(text), found)
+        return Declined(short(text), _needs(found.get("needs")))
     return _unreadable("`kind` must be plan, look, recipe, more_tools, question or cannot")
+
+
+def _question(text: str, found: dict[str, Any]) -> Asked | Fault:
+    """Return a question with its choices; the usual answer is one of them."""
+    listed, usual = found.get("choices") or [], found.get("default") or ""
+    if not isinstance(listed, list) or not isinstance(usual, str) or not all(isinstance(one, str) for one in listed):
+        return _unreadable("`choices` of a question are texts, and `default` is one of them")
+    named = dict.fromkeys(line for one in [*listed, usual] if (line := short(one)))
+    if len(named) > CHOICES_MOST or any(len(one) > CHOICE_CHARS_MOST for one in named):
+        most = f"{CHOICES_MOST} choices of at most {CHOICE_CHARS_MOST} characters"
+        return _unreadable(f"a question has at most {most}, `default` among them")
+    return Asked(text, tuple(named), short(usual))
 
 
 def _needs(value: Any) -> tuple[tuple[str, str], ...]:
@@ -215,7 +232,7 @@ def _look_in(found: dict[str, Any]) -> Looked | Fault:
     return Looked(calls, reads, short(why))
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
     """Return a text without the thinking before it, whose drafts are no answer."""
     if text.lstrip().startswith("{"):
         return text

@@ -1,17 +1,15 @@
 """The owner's model over HTTP, in the wire formats of OpenAI and Anthropic, by pydantic-ai (extra `model`).
 
 Dials the set endpoint and nothing else: its name is resolved once a call, no redirect is followed, no proxy of the
-environment is used, and a call ends at its limits of time and bytes. Imported only when a model is set.
+environment is used, and a call ends at its limits of time and bytes. An answer is asked for as a stream and read only
+when it is whole. Imported only when a model is set.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final
 
 import httpx2
@@ -40,11 +38,12 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from starloom.planner.model.answers import Stage, answer_schema
+from starloom.planner.model.dialling import Guarded, Resolve, TooMuch, resolve_once
 from starloom.planner.model.endpoint import Endpoint, Wire
-from starloom.planner.model.port import ModelAway, ModelFault, Reply, ToolsRefused, Turn
+from starloom.planner.model.pieces import BrokenStream
+from starloom.planner.model.port import Hear, ModelAway, ModelFault, Piece, Reply, ToolsRefused, Turn
+from starloom.planner.model.streaming import Streamed
 from starloom_protocol.vocabulary import Code
-
-Resolve = Callable[[str, int], Awaitable[str]]
 
 BYTES_A_TOKEN = 3
 """The estimate for texts whose tokens the endpoint does not count: English has 4 or 5, code and other scripts fewer."""
@@ -79,95 +78,19 @@ def _answer_tool(stage: Stage) -> ToolDefinition:
     )
 
 
-class _TooMuch(Exception):
-    """The endpoint sends more than an answer may have, or another type."""
-
-
-@cache
-def _trusted() -> ssl.SSLContext:
-    """Return the certificates of this machine; reading them costs more than all else that a call does here."""
-    return httpx2.create_ssl_context()
-
-
-class _Guarded(httpx2.AsyncBaseTransport):
-    """Sends to one address that is resolved here; refuses redirects, other hosts, other types and long bodies."""
-
-    def __init__(self, endpoint: Endpoint, resolve: Resolve) -> None:
-        self._inner = httpx2.AsyncHTTPTransport(verify=_trusted(), retries=0)
-        self._base = httpx2.URL(endpoint.url)
-        self._bytes_most = endpoint.limits.bytes_most
-        self._resolve = resolve
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        base, url = self._base, request.url
-        if (url.scheme, url.host, url.port) != (base.scheme, base.host, base.port):
-            raise _TooMuch("the call was for another address than the one that is set")
-        port = url.port or (443 if url.scheme == "https" else 80)
-        try:
-            address = await self._resolve(url.host, port)
-        except OSError as error:
-            raise httpx2.ConnectError(f"{url.host} cannot be resolved") from error
-        request.extensions = {**request.extensions, "sni_hostname": url.host}
-        request.url = url.copy_with(host=address)
-        response = await self._inner.handle_async_request(request)
-        if response.is_redirect or 300 <= response.status_code < 400:
-            await response.aclose()
-            raise _TooMuch("the endpoint redirects elsewhere; set the address that it really has")
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if response.status_code < 300 and kind != "application/json":
-            await response.aclose()
-            raise _TooMuch(f"the endpoint sent {kind[:64] or 'no type'} and not application/json")
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            await response.aclose()
-            raise _TooMuch("the endpoint sent a compressed body, which was not asked for")
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 - an async transport has no other
-        return httpx2.Response(
-            response.status_code,
-            headers=response.headers,
-            stream=_Capped(stream, self._bytes_most),
-            extensions=response.extensions,
-        )
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _Capped(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
-        self._stream = stream
-        self._most = most
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        total = 0
-        async for part in self._stream:
-            total += len(part)
-            if total > self._most:
-                raise _TooMuch(f"the answer is longer than {self._most} bytes")
-            yield part
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-async def resolve_once(host: str, port: int) -> str:
-    """Return one address of a host.
-
-    Raises:
-        OSError: it has none.
-    """
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return str(found[0][4][0])
-
-
 class WiredModel:
     """One endpoint. Each call has connections of its own and leaves none open."""
 
     def __init__(self, endpoint: Endpoint, resolve: Resolve = resolve_once) -> None:
         self._endpoint = endpoint
         self._resolve = resolve
+        self._hear: Hear = _unheard
         self._identity = (endpoint.url, endpoint.model, endpoint.wire)
         self._plain = self._identity in _without_tools
+
+    def listen(self, hear: Hear) -> None:
+        """Have each piece of all replies from now on told."""
+        self._hear = hear
 
     async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
         """Return the model's reply to the last turn.
@@ -180,8 +103,9 @@ class WiredModel:
         plain = self._plain
         if plain:
             instructions = f"{instructions}\n{_IN_PLAIN_TEXT}"
+        self._hear(Piece("begun"))
         client = httpx2.AsyncClient(
-            transport=_Guarded(self._endpoint, self._resolve),
+            transport=Streamed(Guarded(self._endpoint, self._resolve), self._endpoint, self._hear),
             headers={"accept-encoding": "identity"},
             follow_redirects=False,
             trust_env=False,
@@ -205,7 +129,7 @@ class WiredModel:
                 raise self._refusal(error.status_code) from error
             absent = error.status_code in _NOBODY_BEHIND
             raise (self._absent if absent else self._away)(_status_words(error.status_code)) from error
-        except (AgentRunError, UserError, httpx2.HTTPError, _TooMuch, *_MISREAD) as error:
+        except (AgentRunError, UserError, httpx2.HTTPError, TooMuch, BrokenStream, *_MISREAD) as error:
             words, absent = _cause_words(error)
             raise (self._absent if absent else self._away)(words) from error
         if plain:
@@ -225,6 +149,10 @@ class WiredModel:
 
     def _told(self, why: str) -> str:
         return f"the model {self._endpoint.model} at {self._endpoint.host}: {why}"
+
+
+def _unheard(_piece: Piece) -> None:
+    """Nobody draws this reply."""
 
 
 def _refuses_tools(error: ModelHTTPError) -> bool:
@@ -348,8 +276,10 @@ def _cause_words(error: BaseException) -> tuple[str, bool]:
     """Return a sentence without anything that an endpoint or a library wrote, and whether nobody was there."""
     seen: Any = error
     while seen is not None:
-        if isinstance(seen, _TooMuch):
+        if isinstance(seen, TooMuch):
             return str(seen), False
+        if isinstance(seen, BrokenStream):
+            return str(seen), True
         if isinstance(seen, httpx2.TimeoutException):
             return "it did not answer in time", True
         if isinstance(seen, httpx2.ConnectError):

@@ -643,6 +643,38 @@ export interface DeviceWork {
   device: string;
 }
 
+/** A task as far as it is written. `after` are tasks that it depends on; `each`, that it is one for each item. */
+export interface SketchTask {
+  after?: string[];
+  device?: string;
+  each?: boolean;
+  id: string;
+  person?: boolean;
+  tool?: string;
+}
+
+/** A call of a look as far as it is written. */
+export interface SketchCall {
+  device?: string;
+  tool?: string;
+}
+
+/** An answer of a model so far. */
+export interface Sketch {
+  call: number;
+  chars?: number;
+  job: string;
+  kind?: string;
+  left_out?: number;
+  looks?: SketchCall[];
+  since_ms: number;
+  tasks?: SketchTask[];
+  thought_chars?: number;
+  tokens?: number;
+  words?: string;
+  worker: string;
+}
+
 /** `on_failure`: fail, or ask (a person decides before a task has failed for good). */
 export interface Policy {
   approval?: Approval;
@@ -885,6 +917,7 @@ export interface Question {
   reason?: string;
   task?: string | null;
   text: string;
+  usual?: string;
   version?: number;
   wider?: string[];
 }

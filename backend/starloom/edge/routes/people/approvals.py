@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
+from starloom.core.people.inquiries import KIND as PLANNER
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -138,7 +139,7 @@ class Approvals:
 def _choice(question: Question, value: str) -> str:
     """Return the value to answer with: `allow` and `deny` also name a person task's first and failing choice."""
     values = [choice.value for choice in question.choices]
-    if not values or value in values:
+    if not values or value in values or question.kind == PLANNER:  # which takes other words, too
         return value
     if value in ("allow", "always"):
         return next((choice.value for choice in question.choices if not choice.fails), values[0])
