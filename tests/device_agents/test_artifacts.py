@@ -16,10 +16,13 @@ from typing import Any
 import pytest
 
 from starloom_agent.artifacts import CHUNK_BYTES, HubArtifacts
+from starloom_agent.calls import CallSpec
+from starloom_agent.toolkit import registry
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Outcome
+from tests.device_agents.played_call import Call, Loop
 
 KEY = b"the key of the agent's connection"
 
@@ -36,6 +39,8 @@ class Store:
     said: list[str] = field(default_factory=list)
     proves: bool = True
     deaf: bool = False
+    closes: int = 0
+    """After so many questions for a file it closes the connection, which it had promised to keep."""
 
 
 def handler(store: Store) -> type[BaseHTTPRequestHandler]:
@@ -76,6 +81,9 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
                 self.answer(200)
             else:
                 self.answer(404, Upload_Offset=len(store.parts.get(self.sha256, b"")))
+            if store.closes:
+                store.closes -= 1
+                self.close_connection = True
 
         def do_PATCH(self) -> None:
             part = store.parts.setdefault(self.sha256, bytearray())
@@ -169,6 +177,35 @@ def client(store: Store, tmp_path: Path) -> Iterator[HubArtifacts]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+def test_a_hub_that_is_gone_between_two_requests_does_not_end_the_process_of_a_tool(
+    client: HubArtifacts, store: Store, tmp_path: Path
+) -> None:
+    store.closes = 4
+    (tmp_path / "report.txt").write_bytes(b"x" * CHUNK_BYTES)
+    loop = Loop(warm=False)
+    spec = CallSpec(
+        args=json.dumps({"paths": ["report.txt"]}),
+        connection_file=str(tmp_path / "connection.json"),
+        effectless=True,
+        fence="1.2",
+        module=registry.module_of()["artifact.put"],
+        read=[str(tmp_path)],
+        start_to_close_s=60.0,
+        tool="artifact.put",
+        workdir=str(tmp_path / "work"),
+        write=[],
+    )
+    call = Call(loop, spec)
+    try:
+        ended = call.end()
+    finally:
+        call.close()
+        loop.close()
+    assert (ended.outcome, ended.detail) == (Outcome.OK, "")
+    assert store.closes == 0
+    assert list(store.whole.values()) == [b"x" * CHUNK_BYTES]
 
 
 @pytest.fixture

@@ -43,9 +43,9 @@ def test_a_scripted_model_mends_its_plan_and_a_hostile_one_does_nothing(
 
 
 @pytest.mark.chaos
-def test_a_task_survives_a_killed_agent_or_a_cut_link_and_a_killed_hub(tmp_path: Path) -> None:
+def test_a_task_survives_a_killed_agent_and_a_killed_hub(tmp_path: Path) -> None:
     said: list[str] = []
-    report = run_suite(Wanted(chosen(["41"]), "gold", ["P1", "P4"], [1], tmp_path), said.append)
+    report = run_suite(Wanted(chosen(["1"]), "gold", ["P1", "P4"], [1], tmp_path), said.append)
     assert report.misses == [], said
     assert [(run.profile, run.end, len(run.struck)) for run in report.runs] == [("P1", "met", 1), ("P4", "met", 1)]
     assert all("not broken" not in run.struck[0] for run in report.runs)
