@@ -481,7 +481,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               ghosts={shownVersion !== null}
               onSelect={select}
               onMenu={onMenu}
-              top={phone ? (past ? 164 : 68) : 48}
+              top={phone ? (past ? 164 : !final && all.length > 1 ? 116 : 68) : 48}
               bottom={phone ? 12 : feedOpen && !low ? 178 : 68}
               readable={phone ? 0.6 : low ? LOW_ZOOM : 0}
               down={phone}

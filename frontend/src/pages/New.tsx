@@ -14,6 +14,7 @@ import type { Priority } from "../model/types.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
 import { PrioritySelect } from "../panels/PriorityChoice.tsx";
 import { Slots } from "../panels/Slots.tsx";
+import { AWAY } from "../ui/away.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
 
@@ -57,15 +58,20 @@ export function NewPage() {
   const grants = shown ? grantsOf(shown) : [];
   const forModel = Boolean(understood?.by_model) && understood?.outcome !== "exact";
 
+  // Nothing is known of the words then, neither what they mean nor that they mean nothing.
+  const unreachable = settled && preview.problem?.code === "hub_unreachable";
+
   const blocked = !asked
     ? "Say what should happen."
-    : !settled || preview.loading
-      ? "The preview is being made."
-      : !shown || preview.problem
-        ? "It cannot run as it is; the faults say why."
-        : understood && understood.outcome !== "exact" && !understood.by_model
-          ? "Choose what is meant first."
-          : null;
+    : unreachable
+      ? AWAY
+      : !settled || preview.loading
+        ? "The preview is being made."
+        : !shown || preview.problem
+          ? "It cannot run as it is; the faults say why."
+          : understood && understood.outcome !== "exact" && !understood.by_model
+            ? "Choose what is meant first."
+            : null;
 
   const launch = async () => {
     if (blocked || launching || !asked) return;
@@ -132,16 +138,18 @@ export function NewPage() {
               value={words}
               onChange={(event) => say(event.target.value)}
             />
-            <UnderstoodLine
-              preview={shown}
-              recipe={recipe}
-              loading={Boolean(asked) && (!settled || preview.loading)}
-              words={words}
-              onParams={(params) => {
-                const name = recipe?.name ?? exact?.recipe;
-                if (name) setRecipe({ name, params });
-              }}
-            />
+            {!unreachable && (
+              <UnderstoodLine
+                preview={shown}
+                recipe={recipe}
+                loading={Boolean(asked) && (!settled || preview.loading)}
+                words={words}
+                onParams={(params) => {
+                  const name = recipe?.name ?? exact?.recipe;
+                  if (name) setRecipe({ name, params });
+                }}
+              />
+            )}
           </div>
         )}
         {way === "recipe" && <RecipeChoice chosen={recipe} onChoose={(name, params) => setRecipe({ name, params })} />}
@@ -152,7 +160,7 @@ export function NewPage() {
         ) : (
           <>
             {preview.problem && asked && settled && <ProblemNote problem={preview.problem} />}
-            {!recipe && understood && understood.outcome !== "exact" && settled && (
+            {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
               <Meanings
                 outcome={understood.outcome}
                 candidates={understood.candidates}
@@ -162,7 +170,7 @@ export function NewPage() {
                 onBuild={() => setWay("build")}
               />
             )}
-            {!recipe && understood && understood.outcome !== "exact" && settled && (
+            {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
               <Suspense>
                 <Assistant words={words.trim()} />
               </Suspense>
@@ -199,7 +207,7 @@ export function NewPage() {
                 )}
               </Button>
             </div>
-            {blocked && asked && <p className="small dim num">{blocked}</p>}
+            {blocked && asked && !unreachable && <p className="small dim num">{blocked}</p>}
           </>
         )}
       </div>
