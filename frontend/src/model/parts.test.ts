@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changeIn, leading, partsOf } from "./parts.ts";
+import { changeIn, fullFirst, leading, partsOf } from "./parts.ts";
 import type { Answer, AnswerItem, TaskSpec } from "./types.ts";
 
 const SHA = "ab".repeat(32);
@@ -93,7 +93,7 @@ describe("the leading part", () => {
       ),
       NONE,
     );
-    expect(parts.map((part) => [part.title, part.empty])).toEqual([
+    expect(fullFirst(parts).map((part) => [part.title, part.empty])).toEqual([
       ["Left out", false],
       ["Already there", false],
       ["Copied", true],

@@ -48,17 +48,22 @@ export function partsOf(answer: Answer | undefined, specs: Specs): AnswerPart[] 
     if (group) parts.push(folded(run, group, keyFor(group), specs));
     else for (const item of run) parts.push(partOf(item, keyFor(item.task)));
   }
-  return fullFirst(parts);
+  return withHollow(parts);
 }
 
-/** Parts with something in them in their order, then the empty ones; the file of an empty table has its titles alone. */
-function fullFirst(parts: readonly AnswerPart[]): AnswerPart[] {
+/** The file of an empty table has its titles alone. */
+function withHollow(parts: readonly AnswerPart[]): AnswerPart[] {
   const hollow = new Set(parts.filter((part) => part.empty && part.kind === "table").map((part) => part.from));
-  const judged = parts.map((part) =>
+  return parts.map((part) =>
     part.files && part.kind === "table" && hollow.has(part.from) ? { ...part, empty: true } : part,
   );
-  return [...judged.filter((part) => !part.empty), ...judged.filter((part) => part.empty)];
 }
+
+/** Parts with something in them in their order, then the empty ones. */
+export const fullFirst = (parts: readonly AnswerPart[]): AnswerPart[] => [
+  ...parts.filter((part) => !part.empty),
+  ...parts.filter((part) => part.empty),
+];
 
 /** Neighbours that are the same result of the children of one group. */
 function runsOf(items: readonly AnswerItem[], specs: Specs): AnswerItem[][] {

@@ -70,7 +70,9 @@ export function NewPage() {
         : !shown || preview.problem
           ? "It cannot run as it is; the faults say why."
           : understood && understood.outcome !== "exact" && !understood.by_model
-            ? "Choose what is meant first."
+            ? understood.candidates.length > 0
+              ? "Choose what is meant first."
+              : "No recipe fits these words: say it another way, or build it in rows."
             : null;
 
   const launch = async () => {

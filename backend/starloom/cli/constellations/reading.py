@@ -171,7 +171,7 @@ def report(run: Invocation, identity: IdArgument = None) -> None:
 
 
 def open_words(item: dict[str, Any]) -> str:
-    """Return how a person wakes the browser tabs for which an item of `why` waits: the address, and where to open it."""
+    """Return how a person wakes the browser tabs for which an item of `why` waits: an address, and where to open it."""
     where = " or ".join(item.get("asleep") or ["the device"])
     return f"open {item['open']['url']} on {where}" if item.get("open") else f"open its page on {where}"
 
