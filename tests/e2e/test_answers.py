@@ -188,8 +188,10 @@ def test_empty_parts_stand_behind_the_others_and_no_name_is_cut(page: Page, stac
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
 def test_a_wide_table_shows_that_it_goes_on_and_scrolls_in_itself(page: Page, stack: Stack, screens: Screens) -> None:
     why = "the load is high, and ninety updates wait since the list of them is old"
-    rows = [{"machine": f"machine-{at}", "why": why, **{f"figure {n}": "some words" for n in range(9)}} for at in "ab"]
-    made = _done(stack, stack.submit(answers.of_values("A wide table", {"Wide": ("table", rows)})))
+    titles = ["device", "why", *(f"a long title {at}" for at in range(8))]
+    rows = [{title: why if title == "why" else "some words" for title in titles} for _ in range(2)]
+    wide = {"columns": [{"field": title, "title": title} for title in titles], "rows": rows}
+    made = _done(stack, stack.submit(answers.of_values("A wide table", {"Wide": ("table", wide)})))
     page.goto(f"/constellations/{made}")
     table = page.get_by_role("region", name="Table")
     expect(table).to_have_attribute("data-more", "right")

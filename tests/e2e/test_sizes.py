@@ -19,7 +19,8 @@ PHONES = [(320, 480), (360, 640), (390, 844), (720, 450)]
 COVERED = """() => {
   const bar = document.querySelector(".tools").getBoundingClientRect();
   const parts = [...document.querySelectorAll(".tools > *")].map((one) => one.getBoundingClientRect().bottom);
-  return Math.max(bar.bottom, ...parts) - document.querySelector(".tasklist").getBoundingClientRect().top;
+  const below = document.querySelector(".tasklist, .canvas > .empty");
+  return Math.max(bar.bottom, ...parts) - below.getBoundingClientRect().top;
 }"""
 
 
@@ -77,7 +78,7 @@ def test_the_bar_above_a_list_covers_nothing_on_a_phone(page: Page, stack: Stack
         for more in ("", "&q=second", "&v=1", "&q=second&v=1"):
             page.goto(f"/constellations/{made}?lens=list{more}")
             page.get_by_label("Version of the plan").wait_for()
-            page.locator(".tasklist").wait_for()
+            page.locator(".tasklist, .canvas > .empty").wait_for()
             page.screenshot(path=FOLDER / f"bar-{wide}x{high}{more.replace('&', '-')}.png")
             assert page.evaluate(COVERED) <= 0, f"{wide}x{high} {more}"
             assert clipped(page) == [], f"{wide}x{high} {more}"
