@@ -118,8 +118,10 @@ def test_the_phone_tab_asks_for_the_network_and_then_shows_a_code(
 def test_a_network_that_cannot_be_opened_is_told_in_the_panel(page: Page) -> None:
     refused = {"reason": "192.0.2.2 is not an address of a private network", "hint": "Use a proxy."}
     page.route("**/api/v1/lan/open", lambda route: route.fulfill(status=409, json=refused))
-    page.goto("/devices?add=phone")
+    page.goto("/devices")
+    page.get_by_role("button", name="Add device").click()
     sheet = page.get_by_role("complementary", name="Add a device")
+    sheet.get_by_role("tab", name="A phone").click()
     sheet.get_by_role("button", name="Allow phones").click()
     expect(sheet.get_by_role("alert")).to_contain_text(refused["reason"])
     expect(page.locator(".toast")).to_have_count(0)

@@ -16,6 +16,16 @@ pytestmark = pytest.mark.e2e
 
 WIDE_ROW = {f"figure {at}": f"{at} of ten figures" for at in range(10)}
 PHONES = [(320, 480), (360, 640), (390, 844), (720, 450)]
+UNDER_THE_BUTTONS = """() => {
+  const main = document.getElementById("main");
+  const thumb = document.querySelector(".thumb")?.getBoundingClientRect();
+  const cut = thumb ? thumb.bottom - main.getBoundingClientRect().bottom : 0;
+  main.scrollTo(0, main.scrollHeight);
+  const stage = document.querySelector(".stage").getBoundingClientRect();
+  const end = document.querySelector(".thumb")?.getBoundingClientRect();
+  main.scrollTo(0, 0);
+  return {cut, under: end ? stage.bottom - end.top : 0};
+}"""
 COVERED = """() => {
   const bar = document.querySelector(".tools").getBoundingClientRect();
   const parts = [...document.querySelectorAll(".tools > *")].map((one) => one.getBoundingClientRect().bottom);
@@ -64,6 +74,9 @@ def test_every_size_leaves_room_for_the_table_of_an_answer(page: Page, stack: St
             if not suffices(found):
                 faults.append(f"{wide}x{high} {part}: {found}")
         faults += [f"{wide}x{high}: {one}" for one in clipped(page)]
+        found = page.evaluate(UNDER_THE_BUTTONS)
+        if found["cut"] > 1 or found["under"] > 1:
+            faults.append(f"{wide}x{high} buttons: {found}")
     assert not faults, "\n".join(faults)
 
 
