@@ -82,12 +82,12 @@ export function DoingProvider({ children }: { children: ReactNode }) {
   );
   const link = useLink().state;
   const away = link === "offline" ? AWAY : null;
-  // A hub that is back answers what was refused for want of it.
+  // The message that the hub cannot be reached goes when the hub is back.
   useEffect(() => {
     if (link === "live") setProblem((held) => (held?.code === "hub_unreachable" ? null : held));
   }, [link]);
   const page = useLocation()[0].split("/").slice(0, PAGE_PARTS).join("/");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page is what ends it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the message ends with its page.
   useEffect(() => setProblem(null), [page]);
   const perform = useCallback(
     async (action: Action) => {

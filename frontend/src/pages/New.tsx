@@ -58,7 +58,7 @@ export function NewPage() {
   const grants = shown ? grantsOf(shown) : [];
   const forModel = Boolean(understood?.by_model) && understood?.outcome !== "exact";
 
-  // Nothing is known of the words then, neither what they mean nor that they mean nothing.
+  // The hub has not read the words, so the page says nothing about their meaning.
   const unreachable = settled && preview.problem?.code === "hub_unreachable";
 
   const blocked = !asked
