@@ -270,6 +270,14 @@ def test_why_names_every_candidate_and_lines_to_type(hub: StubHub) -> None:
     assert "starloom reassign c-1 --task t --device NAME" in said
 
 
+def test_why_names_the_address_of_a_page_that_is_asleep(hub: StubHub) -> None:
+    item = {"task": "t", "state": "ready", "sentence": "t waits.", "candidates": [], "actions": ["open", "reassign"]}
+    asleep = {**item, "asleep": ["phone"], "open": {"url": "https://hub.lan:8471/tab/", "qr": None}}
+    hub.answers["GET", "/constellations/c-1/why"] = (200, {"items": [asleep], "attention": [], "more": 0})
+    said = starloom(hub, "why", "t", "c-1")[1]
+    assert "The way out: open https://hub.lan:8471/tab/ on phone - or: " in said
+
+
 def test_a_move_to_another_device_is_warned_of(hub: StubHub) -> None:
     item = {"task": "t", "state": "ready", "sentence": "t waits.", "candidates": [], "actions": ["reassign"]}
     item["warning"] = "Another device uses its own files."

@@ -163,3 +163,43 @@ def test_the_answer_has_room_in_every_window(page: Page, stack: Stack) -> None:
         assert box["height"] >= 150, f"{wide}x{high}: {box}"
         wider = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wider <= 0, f"{wide}x{high} scrolls sideways"
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_empty_parts_stand_behind_the_others_and_no_name_is_cut(page: Page, stack: Stack, screens: Screens) -> None:
+    named = {f"A part with a long name {at}": ("text", f"text {at}") for at in range(3)}
+    values = {"Copied": ("table", []), "Already there": ("value", 3), "Not copied": ("table", []), **named}
+    made = _done(stack, stack.submit(answers.of_values("Copied again", values)))
+    page.goto(f"/constellations/{made}")
+    tabs = page.get_by_role("tablist", name="Parts of the answer")
+    expect(tabs.get_by_role("tab", name="Already there")).to_have_attribute("aria-selected", "true")
+    expect(tabs.get_by_role("tab").last).to_have_text("Not copied 0")
+    screens.shoot(page, "answer", "empty-parts", "wide")
+    edge = tabs.bounding_box()
+    assert edge
+    for tab in tabs.get_by_role("tab").all():
+        box = tab.bounding_box()
+        assert box
+        assert box["x"] + box["width"] <= edge["x"] + edge["width"] + 1, tab.inner_text()
+    tabs.get_by_role("tab", name="Copied 0", exact=True).click()
+    expect(page.get_by_role("region", name="Result")).to_contain_text("Nothing.")
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_wide_table_shows_that_it_goes_on_and_scrolls_in_itself(page: Page, stack: Stack, screens: Screens) -> None:
+    why = "the load is high, and ninety updates wait since the list of them is old"
+    titles = ["device", "why", *(f"a long title {at}" for at in range(8))]
+    rows = [{title: why if title == "why" else "some words" for title in titles} for _ in range(2)]
+    wide = {"columns": [{"field": title, "title": title} for title in titles], "rows": rows}
+    made = _done(stack, stack.submit(answers.of_values("A wide table", {"Wide": ("table", wide)})))
+    page.goto(f"/constellations/{made}")
+    table = page.get_by_role("region", name="Table")
+    expect(table).to_have_attribute("data-more", "right")
+    screens.shoot(page, "answer", "wide-table", "wide")
+    sentence = table.get_by_role("cell", name=why).first.bounding_box()
+    assert sentence
+    assert sentence["height"] < 100, "a sentence stands in a column of single words"
+    Hand(page, touch=False).press_on(table.get_by_role("columnheader").first)
+    page.mouse.wheel(5000, 0)
+    expect(table).to_have_attribute("data-more", "left")
+    expect(table.get_by_role("columnheader").last).to_be_in_viewport(ratio=0.99)

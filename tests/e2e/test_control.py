@@ -120,3 +120,20 @@ def test_an_approval_starts_what_it_names(page: Page, stack: Stack, screens: Scr
     asked.get_by_role("button", name="Approve").click()
     expect(asked).to_have_count(0)
     stack.until_state(constellation, "succeeded")
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_an_error_goes_with_its_page(page: Page, stack: Stack) -> None:
+    made = stack.submit({"starloom": 1, "name": "Not to be paused", "tasks": [stack.gated("first", "error-card")]})
+    page.route("**/pause", lambda route: route.fulfill(status=409, json={"reason": "It is over already.", "hint": ""}))
+    page.goto(f"/constellations/{made}")
+    card = page.locator(".toast")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(card).to_contain_text("It is over already.")
+    card.get_by_role("button", name="Close the message").click()
+    expect(card).to_have_count(0)
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(card).to_have_count(1)
+    page.get_by_role("link", name="Home", exact=True).first.click()
+    expect(page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
+    expect(card).to_have_count(0)

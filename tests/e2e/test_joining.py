@@ -114,6 +114,21 @@ def test_the_phone_tab_asks_for_the_network_and_then_shows_a_code(
     until(lambda: not stack.client.get("/lan")["open"], "the listener is closed")
 
 
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_network_that_cannot_be_opened_is_told_in_the_panel(page: Page) -> None:
+    refused = {"reason": "192.0.2.2 is not an address of a private network", "hint": "Use a proxy."}
+    page.route("**/api/v1/lan/open", lambda route: route.fulfill(status=409, json=refused))
+    page.goto("/devices")
+    page.get_by_role("button", name="Add device").click()
+    sheet = page.get_by_role("complementary", name="Add a device")
+    sheet.get_by_role("tab", name="A phone").click()
+    sheet.get_by_role("button", name="Allow phones").click()
+    expect(sheet.get_by_role("alert")).to_contain_text(refused["reason"])
+    expect(page.locator(".toast")).to_have_count(0)
+    sheet.get_by_role("tab", name="By ssh").click()
+    expect(sheet.get_by_role("alert")).to_have_count(0)
+
+
 @pytest.mark.parametrize("width", ["wide"])
 def test_a_phone_joins_by_its_code(
     page: Page, browser: Browser, stack: Stack, screens: Screens, away: Path, width: str

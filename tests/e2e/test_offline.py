@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import NewContext
 from tests.e2e.large import layered
+from tests.e2e.screens import FOLDER
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.waiting import SLOWER, until
@@ -74,6 +75,30 @@ def test_a_reload_without_the_hub_shows_what_was_known(stack: Stack, sample: See
     page.get_by_role("button", name="Cancel the constellation").click()
     stack.until_state(one, "cancelled")
     expect(page.locator(".top .pill").first).to_contain_text("Cancelled")
+    page.context.close()
+    stack.until_online(stack.desktop, "demo-server", "demo-phone")
+
+
+def test_a_new_request_without_the_hub_says_so_and_nothing_else(
+    stack: Stack, sample: Seen, new_context: NewContext
+) -> None:
+    del sample  # it is the first that its hub is asked for
+    page = _signed_in(new_context, stack)
+    page.goto("/new")
+    words = page.get_by_role("textbox", name="What should happen?")
+    expect(words).to_be_visible()
+    main = page.get_by_role("main")
+    with stack.hub_away():
+        expect(page.locator(".linkpill")).to_contain_text("Offline since")
+        words.fill("how are my machines")
+        expect(main.get_by_role("alert")).to_contain_text("The hub cannot be reached.")
+        FOLDER.mkdir(exist_ok=True)
+        page.screenshot(path=FOLDER / "new-without-hub.png")
+        expect(main).not_to_contain_text("No recipe fits")
+        expect(main).not_to_contain_text("faults")
+        expect(main).not_to_contain_text("/constellations/")
+    expect(main.get_by_text("I understood:")).to_be_visible(timeout=BACK_MS)
+    expect(main.get_by_role("alert")).to_have_count(0)
     page.context.close()
     stack.until_online(stack.desktop, "demo-server", "demo-phone")
 

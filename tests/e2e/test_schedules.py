@@ -43,7 +43,9 @@ def test_words_on_a_clock(page: Page, stack: Stack, screens: Screens, width: str
     (shown,) = [item for item in stack.client.get("/schedules")["items"] if item["name"] == name]
     assert (shown["state"], shown["next"], shown["fired"]) == ("paused", [], 1)
     assert shown["last"]["state"] == "succeeded"
-    row.get_by_role("button", name="Remove").click()
+    row.get_by_role("button", name="Remove").dblclick()
+    expect(row.get_by_role("button", name="Remove", exact=True)).to_be_visible()
+    row.get_by_role("button", name="Remove", exact=True).click()
     row.get_by_role("button", name="Remove this schedule").click()
     expect(row).to_have_count(0)
 

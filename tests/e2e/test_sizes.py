@@ -5,11 +5,33 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
+from tests.e2e import answers
 from tests.e2e.screens import FOLDER
+from tests.e2e.stack import Stack
 from tests.e2e.windows import SIZES, clipped, room, suffices
 from tests.e2e.witness import Seen
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
+
+WIDE_ROW = {f"figure {at}": f"{at} of ten figures" for at in range(10)}
+PHONES = [(320, 480), (360, 640), (390, 844), (720, 450)]
+UNDER_THE_BUTTONS = """() => {
+  const main = document.getElementById("main");
+  const thumb = document.querySelector(".thumb")?.getBoundingClientRect();
+  const cut = thumb ? thumb.bottom - main.getBoundingClientRect().bottom : 0;
+  main.scrollTo(0, main.scrollHeight);
+  const stage = document.querySelector(".stage").getBoundingClientRect();
+  const end = document.querySelector(".thumb")?.getBoundingClientRect();
+  main.scrollTo(0, 0);
+  return {cut, under: end ? stage.bottom - end.top : 0};
+}"""
+COVERED = """() => {
+  const bar = document.querySelector(".tools").getBoundingClientRect();
+  const parts = [...document.querySelectorAll(".tools > *")].map((one) => one.getBoundingClientRect().bottom);
+  const below = document.querySelector(".tasklist, .canvas > .empty");
+  return Math.max(bar.bottom, ...parts) - below.getBoundingClientRect().top;
+}"""
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
@@ -33,3 +55,43 @@ def test_every_size_leaves_room_for_the_work(page: Page, sample: Seen) -> None:
             faults.append(f"{wide}x{high} task: {body}")
         faults += [f"{wide}x{high} task: {one}" for one in clipped(page)]
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_every_size_leaves_room_for_the_table_of_an_answer(page: Page, stack: Stack) -> None:
+    rows = [{"machine": f"machine-{at}", **WIDE_ROW} for at in range(8)]
+    made = stack.submit(answers.of_values("Machines in small", {"Machines": ("table", rows), "Words": ("text", "x")}))
+    assert stack.until_state(made, "succeeded", "failed", "partial") == "succeeded"
+    faults: list[str] = []
+    FOLDER.mkdir(exist_ok=True)
+    for wide, high in SIZES:
+        page.set_viewport_size({"width": wide, "height": high})
+        page.goto(f"/constellations/{made}")
+        page.locator(".stage table").wait_for()
+        page.screenshot(path=FOLDER / f"size-{wide}x{high}-answer.png")
+        for part in (".stage > .body", ".stage .scroll"):
+            found = room(page, part)
+            if not suffices(found):
+                faults.append(f"{wide}x{high} {part}: {found}")
+        faults += [f"{wide}x{high}: {one}" for one in clipped(page)]
+        found = page.evaluate(UNDER_THE_BUTTONS)
+        if found["cut"] > 1 or found["under"] > 1:
+            faults.append(f"{wide}x{high} buttons: {found}")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_bar_above_a_list_covers_nothing_on_a_phone(page: Page, stack: Stack) -> None:
+    plan = answers.of_many("Two versions that run", 2)
+    made = stack.submit({**plan, "tasks": [*plan["tasks"], stack.gated("late", "bar")]})
+    until(lambda: stack.task_state(made, "second.0") == "succeeded", "its list has made the second version")
+    FOLDER.mkdir(exist_ok=True)
+    for wide, high in PHONES:
+        page.set_viewport_size({"width": wide, "height": high})
+        for more in ("", "&q=second", "&v=1", "&q=second&v=1"):
+            page.goto(f"/constellations/{made}?lens=list{more}")
+            page.get_by_label("Version of the plan").wait_for()
+            page.locator(".tasklist, .canvas > .empty").wait_for()
+            page.screenshot(path=FOLDER / f"bar-{wide}x{high}{more.replace('&', '-')}.png")
+            assert page.evaluate(COVERED) <= 0, f"{wide}x{high} {more}"
+            assert clipped(page) == [], f"{wide}x{high} {more}"

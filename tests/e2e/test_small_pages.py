@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e import answers
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.waiting import SLOWER
@@ -75,6 +76,21 @@ def test_the_palette_finds_what_the_hub_has(page: Page, screens: Screens, width:
     start.get_by_role("link", name=re.compile("Add a phone")).click()
     sheet = page.get_by_role("complementary", name="Add a device")
     expect(sheet.get_by_role("tab", name="A phone")).to_have_attribute("aria-selected", "true")
+
+
+@pytest.mark.parametrize("width", ["wide", "phone"], indirect=True)
+def test_the_kind_of_a_find_is_not_overprinted(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    made = stack.submit(answers.of_values("Overprinted", {"Words": ("text", "x")}))
+    stack.until_state(made, "succeeded")
+    page.goto("/")
+    opener = "More" if width == "phone" else re.compile("^Search and do")
+    page.get_by_role("button", name=opener).click()
+    page.get_by_role("dialog").get_by_role("combobox").fill("overprinted")
+    found = page.get_by_role("dialog").get_by_role("option", name=re.compile("^Constellation")).first
+    expect(found).to_be_visible()
+    screens.shoot(page, "palette", "constellation", width)
+    kind = found.locator("span").first
+    assert kind.evaluate("one => one.scrollWidth - one.clientWidth") <= 0, "its word is wider than its column"
 
 
 class Heard:

@@ -55,6 +55,14 @@ json.dump({"wide": wide, "high": high}, open("result.json", "w"))
 """
 
 
+# Remembers whether the Inbox said, at any moment, that nothing waits.
+_NOTHING_WAITS = """
+window.nothingWaits = false;
+const look = () => { window.nothingWaits ||= document.body?.innerText.includes("Nothing waits for you.") ?? false; };
+new MutationObserver(look).observe(document, {subtree: true, childList: true, characterData: true});
+"""
+
+
 @pytest.fixture(scope="module")
 def pocket(new_context: NewContext, stack: Stack, sample: Seen, screens: Screens) -> Iterator[BrowserContext]:
     """A phone-sized browser that has joined by its address, with nothing typed; its page is open."""
@@ -211,6 +219,14 @@ def test_a_closed_tab_is_asleep_and_goes_on_when_it_is_opened(
         until(lambda one=constellation: "is asleep - open it" in why(one)["sentence"], "it says what to do")  # type: ignore[misc]
         assert why(constellation)["open"]["url"].endswith("/tab/")
         assert why(constellation)["fix"] == "open"
+    page_at.add_init_script(_NOTHING_WAITS)
+    page_at.goto("/inbox")
+    waits = page_at.get_by_role("region", name="Waits on your devices").locator(".item", has_text="pocket is asleep")
+    expect(waits).to_have_count(2)
+    assert not page_at.evaluate("() => window.nothingWaits"), "it was said that nothing waits"
+    waits.first.get_by_role("button", name="Open it").click()
+    expect(waits.first.get_by_text(f"{stack.url}/tab/")).to_be_visible()
+    screens.shoot(page_at, "inbox", "asleep", "wide")
     page_at.goto(f"/constellations/{second}/t/q")
     page_at.get_by_role("tab", name="Why").click()
     expect(page_at.get_by_role("img", name="Scan this with pocket to open its page")).to_be_visible()
@@ -231,6 +247,17 @@ def page_at(new_context: NewContext, session: Any) -> Iterator[Page]:
     context = new_context("wide", session)
     yield context.new_page()
     context.close()
+
+
+def test_the_question_before_the_hub_is_forgotten_is_seen(tab: Page, screens: Screens) -> None:
+    tab.get_by_role("button", name="Forget this hub ...").click()
+    question = tab.get_by_role("group", name="Forget this hub?")
+    expect(question).to_be_in_viewport(ratio=1)
+    expect(question).to_be_focused()
+    screens.shoot(tab, "tab", "forget", "phone")
+    question.get_by_role("button", name="Stay").click()
+    expect(question).to_have_count(0)
+    expect(tab.get_by_role("button", name="Forget this hub ...")).to_be_focused()
 
 
 def test_a_second_tab_says_so_and_may_take_over(pocket: BrowserContext, tab: Page, screens: Screens) -> None:

@@ -1,5 +1,6 @@
 /** Buttons of actions: a blocked one says why, work that must not be repeated asks by name, errors stay in sight. */
-import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
+import { useLocation } from "wouter";
 import { Problem } from "../link/rest.ts";
 import { AWAY, AwayContext } from "../ui/away.ts";
 import type { IconName } from "../ui/Icon.tsx";
@@ -21,10 +22,13 @@ const ICONS: Record<string, IconName> = {
   "mark-failed": "close",
 };
 
+/** Of an address, what names the page: `/constellations/ID`, whatever of it is selected. */
+const PAGE_PARTS = 3;
+
 interface Doing {
   /** Runs an action; asks first where the action or the hub wants it; resolves when it is over. */
   perform: (action: Action) => Promise<void>;
-  /** Shows a problem until the person closes it. */
+  /** Shows a problem until the person closes it, goes to another page, or its cause is over. */
   report: (error: unknown) => void;
   say: (text: string) => void;
 }
@@ -76,7 +80,15 @@ export function DoingProvider({ children }: { children: ReactNode }) {
     },
     [report],
   );
-  const away = useLink().state === "offline" ? AWAY : null;
+  const link = useLink().state;
+  const away = link === "offline" ? AWAY : null;
+  // The message that the hub cannot be reached goes when the hub is back.
+  useEffect(() => {
+    if (link === "live") setProblem((held) => (held?.code === "hub_unreachable" ? null : held));
+  }, [link]);
+  const page = useLocation()[0].split("/").slice(0, PAGE_PARTS).join("/");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the message ends with its page.
+  useEffect(() => setProblem(null), [page]);
   const perform = useCallback(
     async (action: Action) => {
       const why = action.why ?? away;

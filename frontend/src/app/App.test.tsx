@@ -224,6 +224,19 @@ describe("New request", () => {
     });
   });
 
+  it("says of words that the hub cannot be reached, and nothing of what they mean", async () => {
+    open("/new");
+    const box = await screen.findByRole("textbox");
+    vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
+    await userEvent.click(box);
+    await userEvent.paste("how are my machines");
+    expect((await screen.findByRole("alert")).textContent).toContain("The hub cannot be reached.");
+    expect(screen.queryByText(/No recipe fits/)).toBeNull();
+    expect(screen.queryByText(/the faults say why/)).toBeNull();
+    expect(document.body.textContent).not.toContain("/constellations/preview");
+    expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
+  });
+
   it("starts nothing on a near match, and runs the hash once its slots are filled", async () => {
     const hub = open("/new?q=back%20up%20something");
     await screen.findByText("Did you mean");

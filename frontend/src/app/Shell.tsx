@@ -61,7 +61,7 @@ export function Shell(props: ShellProps) {
 
   const common: Key[] = [
     { keys: "Ctrl-K", does: "Search and do anything", run: () => setOver("palette"), always: true },
-    { keys: "?", does: "This list", run: () => setOver("keys") },
+    { keys: "?", does: "Show all keys", run: () => setOver("keys") },
     { keys: "n", does: "New request", run: () => go("/new") },
     { keys: "/", does: "Filter", run: () => document.querySelector<HTMLElement>("[data-filter]")?.focus() },
     ...PLACES.filter((place) => place.keys).map((place) => ({

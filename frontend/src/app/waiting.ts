@@ -32,10 +32,16 @@ export interface Stopped {
 
 interface Store {
   stopped: Stopped[];
+  /** Whether it was read since this page was opened: until then nobody can say that nothing waits. */
+  read: boolean;
   set: (stopped: Stopped[]) => void;
 }
 
-const useStore = create<Store>((set) => ({ stopped: [], set: (stopped) => set({ stopped }) }));
+const useStore = create<Store>((set) => ({
+  stopped: [],
+  read: false,
+  set: (stopped) => set({ stopped, read: true }),
+}));
 
 const LOOKED_AT_MOST = 8;
 const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
@@ -67,17 +73,19 @@ export interface Waiting {
   remembering: Device[];
   stopped: Stopped[];
   count: number;
+  read: boolean;
 }
 
 export function useWaiting(): Waiting {
   const fleet = useFleet();
   const stopped = useStore((state) => state.stopped);
+  const read = useStore((state) => state.read);
   const asks = openAsks(fleet);
   const pairings = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
   const notices = [...fleet.kind<Schedule>("schedule").values()].filter((schedule) => schedule.notice);
   const remembering = [...fleet.kind<Device>("device").values()].filter((device) => device.remembers);
   const count = asks.length + pairings.length + notices.length + remembering.length + stopped.length;
-  return { asks, pairings, notices, remembering, stopped, count };
+  return { asks, pairings, notices, remembering, stopped, count, read };
 }
 
 /** The line to type that an action names, or nothing. */
@@ -136,10 +144,17 @@ export function stoppedOf(
 export const isStuck = (attention: readonly string[] | undefined): boolean =>
   (attention ?? []).some((reason) => reason !== "question_open" && reason !== "owner_asked");
 
+/** The phones that sleep, by id: work waits for them without any attention of its constellation. */
+export const sleeping = (fleet: StreamModel): string[] =>
+  [...devices(fleet).values()]
+    .filter((view) => deviceShown(view, 0).word === ASLEEP)
+    .map((view) => view.device.id)
+    .sort();
+
 /** Reads what waits once; constellations that lack nothing are asked only while a phone sleeps. */
 export async function readStopped(workspace: Workspace): Promise<void> {
   const { hub, fleet } = workspace;
-  const sleeps = [...devices(fleet).values()].some((view) => deviceShown(view, 0).word === ASLEEP);
+  const sleeps = sleeping(fleet).length > 0;
   const page = await hub.constellations({});
   const live = page.items.filter((row) => !FINAL.has(row.state));
   const asked = live.filter((row) => sleeps || isStuck(row.attention));

@@ -136,7 +136,7 @@ export class Rest {
       throw new Problem(503, {
         code: "hub_unreachable",
         title: "The hub does not answer",
-        reason: `${method} ${path}: the hub does not answer.`,
+        reason: "The hub cannot be reached.",
         hint: "Start it with `starloom up`; what is shown here stays as it was.",
       });
     }

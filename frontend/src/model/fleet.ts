@@ -93,7 +93,8 @@ export const diskIsFull = (device: Device): boolean => device.condition?.disk ==
 /** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
 export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   const { device, offer, health } = view;
-  if (device.os === "browser" && (device.link === "suspended" || device.link === "offline")) {
+  // A link that is left out is offline, as every default is.
+  if (device.os === "browser" && device.link !== "online") {
     return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
   }
   if (device.link === "suspended") return { word: "Asleep", glyph: "barrier", tone: "amber", stuck: true };

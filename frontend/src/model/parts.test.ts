@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changeIn, leading, partsOf } from "./parts.ts";
+import { changeIn, fullFirst, leading, partsOf } from "./parts.ts";
 import type { Answer, AnswerItem, TaskSpec } from "./types.ts";
 
 const SHA = "ab".repeat(32);
@@ -80,6 +80,27 @@ describe("the leading part", () => {
     expect(leading(partsOf(answer(short, table), NONE))?.title).toBe("Machines");
     expect(leading(partsOf(answer(short), NONE))?.title).toBe("In short");
     expect(leading([])).toBeUndefined();
+  });
+  it("is the first with something in it: empty parts stand behind the others, with the file of an empty table", () => {
+    const none = JSON.stringify({ columns: [{ field: "path", title: "File" }], csv: "x", rows: [] });
+    const parts = partsOf(
+      answer(
+        item({ show: "text", title: "Left out", value: '"Nothing."' }),
+        item({ show: "table", task: "table", title: "Copied", value: none }),
+        item({ title: "Already there", value: "3" }),
+        item({ show: "table", title: "Not copied", value: "[]" }),
+        item({ artifact: SHA, media: "text/csv", show: "file", task: "table", title: "As a file" }),
+      ),
+      NONE,
+    );
+    expect(fullFirst(parts).map((part) => [part.title, part.empty])).toEqual([
+      ["Left out", false],
+      ["Already there", false],
+      ["Copied", true],
+      ["Not copied", true],
+      ["As a file", true],
+    ]);
+    expect(leading(parts)?.title).toBe("Already there");
   });
 });
 

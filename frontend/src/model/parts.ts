@@ -16,6 +16,8 @@ export interface AnswerPart {
   /** Whose result it is: a task or a group. */
   from: string;
   checked: boolean;
+  /** There is nothing in it: an empty table, list or text, none of something, or the file of an empty table. */
+  empty: boolean;
   /** The files that it is or names; null for a value. */
   files: FileRef[] | null;
   /** Canonical text; null for files. */
@@ -46,8 +48,22 @@ export function partsOf(answer: Answer | undefined, specs: Specs): AnswerPart[] 
     if (group) parts.push(folded(run, group, keyFor(group), specs));
     else for (const item of run) parts.push(partOf(item, keyFor(item.task)));
   }
-  return parts;
+  return withHollow(parts);
 }
+
+/** The file of an empty table has its titles alone. */
+function withHollow(parts: readonly AnswerPart[]): AnswerPart[] {
+  const hollow = new Set(parts.filter((part) => part.empty && part.kind === "table").map((part) => part.from));
+  return parts.map((part) =>
+    part.files && part.kind === "table" && hollow.has(part.from) ? { ...part, empty: true } : part,
+  );
+}
+
+/** Parts with something in them in their order, then the empty ones. */
+export const fullFirst = (parts: readonly AnswerPart[]): AnswerPart[] => [
+  ...parts.filter((part) => !part.empty),
+  ...parts.filter((part) => part.empty),
+];
 
 /** Neighbours that are the same result of the children of one group. */
 function runsOf(items: readonly AnswerItem[], specs: Specs): AnswerItem[][] {
@@ -78,6 +94,7 @@ function partOf(item: AnswerItem, key: string): AnswerPart {
     kind: files ? kindOfFiles(files, item.show) : kindOfText(text, item.show),
     from: item.task,
     checked: item.checked ?? false,
+    empty: files ? files.length === 0 : isNothing(parsed(text ?? "null")),
     files,
     text,
     shown: 0,
@@ -97,6 +114,7 @@ function folded(run: AnswerItem[], group: string, key: string, specs: Specs): An
     kind: files ? kindOfFiles(files, first.show) : "table",
     from: group,
     checked: run.every((item) => item.checked),
+    empty: files?.length === 0,
     files,
     text: files ? null : JSON.stringify(run.map((item) => rowOf(item, title))),
     shown: run.length,
@@ -159,6 +177,15 @@ function kindOfText(text: string | null, show: string): PartKind {
   return show === "markdown" ? "markdown" : "text";
 }
 
+/** Whether a value has nothing to show: null, 0, an empty text, list or row, a table without rows. */
+function isNothing(value: unknown): boolean {
+  if (value === null || value === 0) return true;
+  if (typeof value === "string") return value.trim() === "";
+  if (Array.isArray(value)) return value.length === 0;
+  if (!isRow(value)) return false;
+  return readTable(value)?.rows.length === 0 || Object.keys(value).length === 0;
+}
+
 /** The two sides of a change that a value holds: two texts, or two files. Null for any other value. */
 export function changeIn(value: unknown): { before: Side; after: Side; name: string } | null {
   if (!isRow(value)) return null;
@@ -174,9 +201,14 @@ const sideOf = (value: unknown): Side | null =>
 
 const LARGE: ReadonlySet<PartKind> = new Set(["picture", "table", "page", "pdf", "change", "markdown"]);
 
-/** The part that is shown first: the first that is to be looked at; the band already says a short text. */
-export const leading = (parts: readonly AnswerPart[]): AnswerPart | undefined =>
-  parts.find((part) => LARGE.has(part.kind)) ?? parts[0];
+/**
+ * The part that is shown first: the first with something in it that is to be looked at, else the first value; the band
+ * already says a short text.
+ */
+export const leading = (parts: readonly AnswerPart[]): AnswerPart | undefined => {
+  const full = parts.filter((part) => !part.empty);
+  return full.find((part) => LARGE.has(part.kind)) ?? full.find((part) => part.kind !== "text") ?? full[0] ?? parts[0];
+};
 
 /** A JSON text's value; a text that is none is itself the value. */
 export function parsed(text: string): unknown {

@@ -15,7 +15,7 @@ import { useLook } from "../app/theme.ts";
 import type { OpenMenu } from "../graph/context.ts";
 import { readFilter } from "../model/filter.ts";
 import { overlay } from "../model/history.ts";
-import { leading, partsOf } from "../model/parts.ts";
+import { fullFirst, leading, partsOf } from "../model/parts.ts";
 import { isPlanning } from "../model/planning.ts";
 import {
   allViews,
@@ -127,7 +127,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const constellation = head(model);
   const result = constellation && answerNow(model, constellation, answer(model));
   // biome-ignore lint/correctness/useExhaustiveDependencies: plans change with the revision, too, and are read with it.
-  const parts = useMemo(() => partsOf(result, specs(model)), [result, model.revision]);
+  const parts = useMemo(() => fullFirst(partsOf(result, specs(model))), [result, model.revision]);
   const wanted = search.get("answer");
   const roomy = useMedia(task ? BESIDE_A_TASK : BESIDE);
   const over = constellation !== undefined && FINAL.has(constellation.state);
@@ -493,7 +493,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               ghosts={shownVersion !== null}
               onSelect={select}
               onMenu={onMenu}
-              top={phone ? (past ? 164 : 68) : 48}
+              top={phone ? (past ? 164 : !final && all.length > 1 ? 116 : 68) : 48}
               bottom={phone ? 12 : feedOpen && !low ? 178 : 68}
               readable={phone ? 0.6 : low ? LOW_ZOOM : 0}
               down={phone}

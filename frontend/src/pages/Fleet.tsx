@@ -96,7 +96,7 @@ export function FleetPage() {
     >
       <section className="scroller">
         <div className="fleethead">
-          {all.length > 1 && (
+          {tally.size > 1 && (
             <StateBar counts={[...tally.values()].map((one) => ({ ...one, shown: shownOf(one.view) }))} />
           )}
           <span className="counts">

@@ -304,7 +304,10 @@ export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) 
     <Link className="recent" href={`/constellations/${row.id}`}>
       <Glyph name={shown.glyph} tone={shown.tone} />
       <span className="sr">{shown.word}</span>
-      <b className="strong cut">{row.name || row.request || row.id}</b>
+      <b className="strong cut" title={row.request}>
+        {row.name || row.request || row.id}
+        {row.name && row.request && row.request !== row.name && <span className="dim asked"> {row.request}</span>}
+      </b>
       <span className="dim cut sentence">{row.sentence || row.request}</span>
       <span className="small dim num nowrap">{end ? duration(end - createdMs(row)) : ""}</span>
       <span className="small dim num nowrap">{age(end || createdMs(row), now)}</span>

@@ -54,7 +54,15 @@ export function InboxPage() {
             />
           ))}
           {needs.count === 0 && (
-            <Empty title={!needs.read ? "Reading." : waiting.count ? "No question is open." : "Nothing waits for you."}>
+            <Empty
+              title={
+                !needs.read || !waiting.read
+                  ? "Reading."
+                  : waiting.count
+                    ? "No question is open."
+                    : "Nothing waits for you."
+              }
+            >
               Questions, approvals, what devices ask and what they lack come here and can be answered in place.
             </Empty>
           )}

@@ -16,6 +16,7 @@ import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.
 import { PrioritySelect } from "../panels/PriorityChoice.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
 import { Slots } from "../panels/Slots.tsx";
+import { AWAY } from "../ui/away.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
 
@@ -61,15 +62,22 @@ export function NewPage() {
   const grants = shown ? grantsOf(shown) : [];
   const forModel = Boolean(understood?.by_model) && understood?.outcome !== "exact";
 
+  // The hub has not read the words, so the page says nothing about their meaning.
+  const unreachable = settled && preview.problem?.code === "hub_unreachable";
+
   const blocked = !asked
     ? "Say what should happen."
-    : !settled || preview.loading
-      ? "The preview is being made."
-      : !shown || preview.problem
-        ? "It cannot run as it is; the faults say why."
-        : understood && understood.outcome !== "exact" && !understood.by_model
-          ? "Choose what is meant first."
-          : null;
+    : unreachable
+      ? AWAY
+      : !settled || preview.loading
+        ? "The preview is being made."
+        : !shown || preview.problem
+          ? "It cannot run as it is; the faults say why."
+          : understood && understood.outcome !== "exact" && !understood.by_model
+            ? understood.candidates.length > 0
+              ? "Choose what is meant first."
+              : "No recipe fits these words: say it another way, or build it in rows."
+            : null;
 
   const launch = async () => {
     if (blocked || launching || !asked) return;
@@ -136,16 +144,18 @@ export function NewPage() {
               value={words}
               onChange={(event) => say(event.target.value)}
             />
-            <UnderstoodLine
-              preview={shown}
-              recipe={recipe}
-              loading={Boolean(asked) && (!settled || preview.loading)}
-              words={words}
-              onParams={(params) => {
-                const name = recipe?.name ?? exact?.recipe;
-                if (name) setRecipe({ name, params });
-              }}
-            />
+            {!unreachable && (
+              <UnderstoodLine
+                preview={shown}
+                recipe={recipe}
+                loading={Boolean(asked) && (!settled || preview.loading)}
+                words={words}
+                onParams={(params) => {
+                  const name = recipe?.name ?? exact?.recipe;
+                  if (name) setRecipe({ name, params });
+                }}
+              />
+            )}
           </div>
         )}
         {way === "recipe" && <RecipeChoice chosen={recipe} onChoose={(name, params) => setRecipe({ name, params })} />}
@@ -156,7 +166,7 @@ export function NewPage() {
         ) : (
           <>
             {preview.problem && asked && settled && <ProblemNote problem={preview.problem} />}
-            {!recipe && understood && understood.outcome !== "exact" && settled && (
+            {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
               <Meanings
                 outcome={understood.outcome}
                 candidates={understood.candidates}
@@ -166,7 +176,7 @@ export function NewPage() {
                 onBuild={() => setWay("build")}
               />
             )}
-            {!recipe && understood && understood.outcome !== "exact" && settled && (
+            {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
               <Suspense>
                 <Assistant words={words.trim()} />
               </Suspense>
@@ -204,7 +214,7 @@ export function NewPage() {
                 )}
               </Button>
             </div>
-            {blocked && asked && <p className="small dim num">{blocked}</p>}
+            {blocked && asked && !unreachable && <p className="small dim num">{blocked}</p>}
           </>
         )}
       </div>

@@ -181,9 +181,15 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
             Change...
           </Button>
           {sure ? (
-            <Button asks kind="bad" autoFocus onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
-              Remove this schedule
-            </Button>
+            // The way back stands where the first press was: a double press removes nothing.
+            <>
+              <Button autoFocus onClick={() => setSure(false)}>
+                Keep it
+              </Button>
+              <Button asks kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
+                Remove this schedule
+              </Button>
+            </>
           ) : (
             <Button icon="close" onClick={() => setSure(true)}>
               Remove

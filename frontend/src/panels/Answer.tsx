@@ -35,6 +35,9 @@ const ICONS: Record<PartKind, IconName> = {
 export const answerPath = (constellation: string, part?: string): string =>
   `/constellations/${encodeURIComponent(constellation)}/answer${part ? `/${encodeURIComponent(part)}` : ""}`;
 
+/** The title, and 0 where nothing is in it. */
+const labelOf = (part: AnswerPart): string => (part.empty ? `${part.title} 0` : part.title);
+
 const onlyFile = (part: AnswerPart): FileRef | undefined =>
   part.files?.length === 1 && part.of === 0 ? part.files[0] : undefined;
 
@@ -59,7 +62,7 @@ export function AnswerChips({ constellation, parts, onOpen }: PartsProps) {
               title={`${part.title}, from ${part.from}`}
             >
               <Icon name={ICONS[part.kind]} />
-              <b className="cut">{part.title}</b>
+              <b className="cut">{labelOf(part)}</b>
               {size ? <span>{bytes(size)}</span> : null}
               {part.of > 0 && <span>{part.of}</span>}
               {part.checked && <Icon name="check" />}
@@ -102,7 +105,7 @@ export function AnswerStage({
             label="Parts of the answer"
             value={shown.key}
             onChange={onOpen}
-            choices={choices.map((part) => ({ value: part.key, label: part.title, icon: ICONS[part.kind] }))}
+            choices={choices.map((part) => ({ value: part.key, label: labelOf(part), icon: ICONS[part.kind] }))}
           />
         ) : (
           <h2 className="head cut">{shown.title}</h2>

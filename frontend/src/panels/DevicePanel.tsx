@@ -207,7 +207,11 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
             </Button>
           )
         ) : (
-          <Button asks onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}>
+          <Button
+            asks
+            title="It gets no new work from now on, and what it has goes on. Take work again ends it."
+            onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}
+          >
             Drain
           </Button>
         )}

@@ -4,7 +4,8 @@ import { useDoing } from "../app/Actions.tsx";
 import { useWorkspace } from "../app/context.ts";
 import { asProblem } from "../app/resource.ts";
 import type { EnrollmentDocument, LanDocument, RefusedRow } from "../link/endpoints.ts";
-import { Button, CopyLine, Tabs } from "../ui/parts.tsx";
+import type { Problem } from "../link/rest.ts";
+import { Button, CopyLine, ProblemNote, Tabs } from "../ui/parts.tsx";
 import { QrCode } from "../ui/QrCode.tsx";
 
 const WAYS = { line: "One command", ssh: "By ssh", phone: "A phone" };
@@ -123,23 +124,28 @@ function ByPhone({ made, onRenew }: { made: EnrollmentDocument; onRenew: () => v
 
 function Allow({ text, onRenew }: { text: string; onRenew: () => void }) {
   const { hub } = useWorkspace();
-  const { report } = useDoing();
   const [busy, setBusy] = useState(false);
+  // Here and not over the page: it concerns this way of joining alone, and is gone with it.
+  const [problem, setProblem] = useState<Problem | null>(null);
   const open = async () => {
     setBusy(true);
+    setProblem(null);
     try {
       await hub.openLan();
       onRenew();
     } catch (error) {
-      report(error);
+      setProblem(asProblem(error));
     } finally {
       setBusy(false);
     }
   };
   return (
-    <Button asks kind="primary" why={busy ? "The listener is being opened." : null} onClick={() => void open()}>
-      {text}
-    </Button>
+    <>
+      <Button asks kind="primary" why={busy ? "The listener is being opened." : null} onClick={() => void open()}>
+        {text}
+      </Button>
+      {problem && <ProblemNote problem={problem} />}
+    </>
   );
 }
 

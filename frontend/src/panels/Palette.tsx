@@ -77,7 +77,7 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
             <span className="cut">{entry.label}</span>
             {entry.note && <span className="dim small cut">{entry.note}</span>}
             {entry.keys && (
-              <kbd className="end" aria-hidden="true">
+              <kbd className="end only-wide" aria-hidden="true">
                 {entry.keys}
               </kbd>
             )}

@@ -19,6 +19,7 @@ export function ValueView({ text, table = false, exact = false }: ValueViewProps
   const value = useMemo(() => read(text), [text]);
   const found = useMemo(() => (table && isRow(value) && !readTable(value) ? firstTable(value) : null), [value, table]);
   if (found) return <DataTable table={found} />;
+  if (table && Array.isArray(value) && value.length === 0) return <p className="dim">Nothing.</p>;
   if (exact && typeof value !== "string" && !readTable(value)) return <Exact value={value} />;
   return <Part value={value} depth={0} />;
 }

@@ -147,3 +147,22 @@ def test_work_that_cannot_go_on_waits_for_a_person_too(hub: StubHub) -> None:
         "It remembers more.  (vps; the way out: starloom device seen vps)",
     ]
     assert said.splitlines() == [typed(line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("link", "revoked", "waits"), [("offline", False, 1), ("online", False, 0), ("offline", True, 0)]
+)
+def test_work_for_a_page_that_is_asleep_waits_with_its_address(
+    hub: StubHub, link: str, revoked: bool, waits: int
+) -> None:
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    row = {"id": "c-1", "name": "Picture", "state": "active", "attention": []}
+    hub.answers["GET", "/constellations"] = (200, {"items": [row]})
+    phone = {"id": "d-1", "name": "phone", "os": "browser", "link": link, "revoked": revoked, "remembers": ""}
+    hub.answers["GET", "/devices"] = (200, {"items": [phone]})
+    item = {"task": "take", "state": "ready", "reason": "device_away", "sentence": "take waits for phone."}
+    asleep = {**item, "asleep": ["phone"], "open": {"url": "https://hub.lan:8471/tab/", "qr": None}}
+    hub.answers["GET", "/constellations/c-1/why"] = (200, {"items": [asleep], "attention": []})
+    said = starloom(hub, "approvals")[1]
+    assert said.count("take waits for phone.  (Picture; the way out: open https://hub.lan:8471/tab/ on phone)") == waits
+    assert ("Nothing waits for you." in said) is (waits == 0)

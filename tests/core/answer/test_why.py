@@ -124,7 +124,7 @@ def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: 
     assert (begun.asleep, begun.actions) == (["d-pocket"], ["open"])
     waits = explain(driver.shard, "c2", "a")
     assert waits.reason is Reason.DEVICE_AWAY
-    assert "pocket is asleep - open it" in waits.sentence
+    assert "pocket is asleep - open it (since " in waits.sentence
     assert (waits.asleep, waits.actions) == (["d-pocket"], ["open", "reassign"])
 
 

@@ -12,11 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from starloom.cli.constellations.reading import open_words
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import Problem, usage
 from starloom.terminal.style import clock
 from starloom.terminal.typed import say
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, Reason, TaskState
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, TaskState
 
 _LISTS_ALL = "As `starloom approvals` lists them; several are answered one after the other."
 LOOKED_AT_MOST = 8
@@ -105,13 +106,16 @@ def _list_open(run: Invocation) -> None:
 def _stuck(run: Invocation) -> list[dict[str, Any]]:
     """Return what cannot go on without a person beside the questions: tasks, schedules and devices."""
     found: list[dict[str, Any]] = []
+    devices = run.client.get("/devices")["items"]
+    # Work that waits for a browser tab is no attention of its constellation: the tab may be opened at any moment.
+    sleeps = any(_is_tab(item) and item["link"] != DeviceLink.ONLINE for item in devices)
     live = [row for row in run.client.get("/constellations")["items"] if row["state"] not in FINAL_CONSTELLATION_STATES]
-    for row in [row for row in live if set(row.get("attention") or ()) - _ASKED][:LOOKED_AT_MOST]:
+    for row in [row for row in live if sleeps or set(row.get("attention") or ()) - _ASKED][:LOOKED_AT_MOST]:
         told = run.client.get(f"/constellations/{row['id']}/why")
         common = {"constellation": row["id"], "name": row.get("name") or row["id"]}
         for item in told["items"]:
-            if item.get("reason") in _STUCK or item["state"] == TaskState.UNKNOWN:
-                line = f"starloom why {item['task']} {row['id']}"
+            if item.get("asleep") or item.get("reason") in _STUCK or item["state"] == TaskState.UNKNOWN:
+                line = open_words(item) if item.get("asleep") else f"starloom why {item['task']} {row['id']}"
                 found.append({**common, "task": item["task"], "sentence": item["sentence"], "line": line})
         for item in told["attention"]:
             if item["reason"] not in _BY_TASK:
@@ -122,11 +126,15 @@ def _stuck(run: Invocation) -> list[dict[str, Any]]:
             line = f"starloom schedule seen {quote(item['name'])}"
             sentence = item["notice"]["text"]
             found.append({"schedule": item["name"], "name": item["name"], "sentence": sentence, "line": line})
-    for item in run.client.get("/devices")["items"]:
+    for item in devices:
         if item.get("remembers"):
             line = f"starloom device seen {quote(item['name'])}"
             found.append({"device": item["id"], "name": item["name"], "sentence": item["remembers"], "line": line})
     return found
+
+
+def _is_tab(device: dict[str, Any]) -> bool:
+    return device.get("os") == "browser" and not device.get("revoked")
 
 
 def _list_answered(run: Invocation) -> None:

@@ -120,7 +120,7 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         say(item["sentence"])
         for candidate in item["candidates"]:
             say(f"  {candidate['name']}: {candidate['reason']}")
-        ways = [_to_type(action, chosen, str(item.get("task"))) for action in item.get("actions") or []]
+        ways = [_to_type(action, chosen, item) for action in item.get("actions") or []]
         if ways:
             say(f"The way out: {' - or: '.join(ways)}")
         if item.get("warning"):
@@ -170,9 +170,17 @@ def report(run: Invocation, identity: IdArgument = None) -> None:
         say(line)
 
 
-def _to_type(action: str, constellation: str, task: str) -> str:
+def open_words(item: dict[str, Any]) -> str:
+    """Return how a person wakes the browser tabs for which an item of `why` waits: an address, and where to open it."""
+    where = " or ".join(item.get("asleep") or ["the device"])
+    return f"open {item['open']['url']} on {where}" if item.get("open") else f"open its page on {where}"
+
+
+def _to_type(action: str, constellation: str, item: dict[str, Any]) -> str:
     """Return the line to type for an action of `why`; one that is a line already stays."""
-    about = f"{constellation} --task {task}"
+    about = f"{constellation} --task {item.get('task')}"
+    if action == "open":
+        return open_words(item)
     lines = {
         "answer": f"starloom approve {constellation}:QUESTION --value CHOICE (starloom approvals lists them)",
         "approve": "starloom approvals, then starloom approve ID",

@@ -23,7 +23,10 @@ def at_words(at_ms: int) -> str:
 
 def away_words(fleet: Fleet, candidate: Candidate) -> str:
     """Return the reason of a device that is away, with the moment from which on."""
-    return f"{candidate.words} since {at_words(fleet.devices[candidate.device].link_since_ms)}"
+    device = fleet.devices[candidate.device]
+    since = f"since {at_words(device.link_since_ms)}"
+    # The words of a page that is asleep end with what to do, and the moment is not part of that.
+    return f"{candidate.words} ({since})" if device.os == "browser" else f"{candidate.words} {since}"
 
 
 def switch_on(fleet: Fleet, away: list[Candidate]) -> list[str]:

@@ -1,5 +1,5 @@
 /** The one screen of a tab that has joined: who I am, what is asked of me, what I may do, what ran. */
-import { useMemo, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { Agent } from "../agent/agent.ts";
 import { surroundings } from "../agent/offer.ts";
 import { CAPABILITIES, type Policy } from "../agent/policy.ts";
@@ -188,6 +188,19 @@ function wordOf(row: AttemptRow): string {
 /** Forgetting the hub throws the key away, so it is asked for twice. */
 function Leave({ opened, agent }: { opened: Opened; agent: Agent }) {
   const [sure, setSure] = useState(false);
+  const question = useRef<HTMLDivElement>(null);
+  const ask = useRef<HTMLButtonElement>(null);
+  const asked = useRef(false);
+  // It opens at the end of a long page: nobody would see that something is asked.
+  useEffect(() => {
+    if (!sure) {
+      if (asked.current) ask.current?.focus();
+      return;
+    }
+    asked.current = true;
+    question.current?.scrollIntoView({ block: "end" });
+    question.current?.focus({ preventScroll: true });
+  }, [sure]);
   const leave = async () => {
     await agent.leave();
     await opened.store.empty();
@@ -195,13 +208,13 @@ function Leave({ opened, agent }: { opened: Opened; agent: Agent }) {
   };
   if (!sure) {
     return (
-      <button type="button" className="big" onClick={() => setSure(true)}>
+      <button type="button" className="big" ref={ask} onClick={() => setSure(true)}>
         Forget this hub ...
       </button>
     );
   }
   return (
-    <div className="card">
+    <div className="card" ref={question} role="group" aria-label="Forget this hub?" tabIndex={-1}>
       <p>The key of this device is thrown away; it has to join anew. What is asked of it now is given back.</p>
       <button type="button" className="big danger" onClick={() => void leave()}>
         Forget it
