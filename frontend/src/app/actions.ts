@@ -59,11 +59,7 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const looks = Boolean(view.spec.look);
   const can = (control: string) => CONTROLS[state].includes(control) && (!looks || LOOK_CONTROLS.has(control));
   const cancelled = head.state === "cancelled" && head.cancelled_by;
-  const gone = cancelled
-    ? "A cancelled constellation stays as it is."
-    : looks
-      ? "A model looked by it."
-      : null;
+  const gone = cancelled ? "A cancelled constellation stays as it is." : looks ? "A model looked by it." : null;
   const act = (action: string, more: Record<string, unknown> = {}) => {
     return (confirm?: string[]) => hub.taskControl(head.id, id, action, confirm?.length ? { ...more, confirm } : more);
   };
