@@ -23,9 +23,9 @@ from starloom.lab.ports import free_port
 from starloom_protocol.entities import Answer, Head, Job, Question
 from starloom_protocol.model_records import ModelCall
 from tests.chaos.conftest import Settled
+from tests.chaos.model_server import DEVICE, NOTE, Calls
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import echoes
-from tests.models.serving import DEVICE, NOTE, Calls
 from tests.tiers import first_in_test
 from tests.waiting import PATIENCE_S, SLOWER, until
 
@@ -58,7 +58,7 @@ class ModelServer:
 
     def start(self) -> None:
         folder = str(self._stack.home / "model")
-        argv = [sys.executable, "-m", "tests.models.serving", str(self._port), folder]
+        argv = [sys.executable, "-m", "tests.chaos.model_server", str(self._port), folder]
         self._process = self._stack.spawn(argv, "model")
         until(self._listens, "the model server listens")
 
