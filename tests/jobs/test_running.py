@@ -1,69 +1,54 @@
-"""One worker has a job once, however many messages say that it is open."""
+"""A worker's threads and one job: the job is carried out by one of them at a time, and no message is lost."""
 
 from __future__ import annotations
 
 import threading
-from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 
-from starloom.jobs import running
-from starloom.jobs.claiming import Answered
 from starloom.jobs.running import ClaimedJobs
-from tests.waiting import PATIENCE_S
 
 
-class Inbox:
-    """Takes every claim, as the engine takes a second one of the same worker for a renewal."""
+class Counted(ClaimedJobs):
+    """Jobs without a store, of which each run is counted and can be held."""
 
-    async def post(self, _raw: bytes, *, answer_within_s: float | None) -> bytes:
-        return msgspec.json.encode(Answered(value={"claimed": answer_within_s is not None}))
+    def __init__(self) -> None:
+        super().__init__("", "", "w")
+        object.__setattr__(self, "runs", [])
+        object.__setattr__(self, "begun", threading.Event())
+        object.__setattr__(self, "go_on", threading.Event())
+
+    async def _run(self, constellation: str, job: str, carry_out: Any) -> None:
+        runs: list[str] = self.runs  # type: ignore[attr-defined]
+        runs.append(job)
+        self.begun.set()  # type: ignore[attr-defined]
+        assert self.go_on.wait(30)  # type: ignore[attr-defined]
+        if job == "breaks":
+            raise RuntimeError("it broke")
 
 
-@pytest.fixture
-def claimed(monkeypatch: pytest.MonkeyPatch) -> ClaimedJobs:
-    async def opened(*_: Any, **__: Any) -> Any:
-        async def close() -> None:
-            return None
-
-        return SimpleNamespace(inbox=Inbox(), close=close)
-
-    monkeypatch.setattr(running, "open_store", opened)
-    return ClaimedJobs("redis://x", "sqlite://x", "w-1")
+async def nothing(*_: Any) -> None:
+    """Carry out nothing."""
 
 
-def test_a_second_message_about_a_job_that_is_under_way_starts_nothing(claimed: ClaimedJobs) -> None:
-    begun: list[str] = []
-    inside, go_on = threading.Event(), threading.Event()
-
-    async def work(_reads: Any, _inbox: Any, _constellation: str, job: str) -> None:
-        begun.append(job)
-        inside.set()
-        assert go_on.wait(PATIENCE_S)
-
-    first = threading.Thread(target=claimed.run, args=("c1", "plan-1", work))
+def test_a_message_about_a_job_at_work_starts_it_no_second_time_beside_the_first() -> None:
+    jobs: Any = Counted()
+    first = threading.Thread(target=jobs.run, args=("c", "j", nothing))
     first.start()
-    assert inside.wait(PATIENCE_S)
-    claimed.run("c1", "plan-1", work)
-    assert begun == ["plan-1"]
-    go_on.set()
-    first.join(PATIENCE_S)
-    claimed.run("c1", "plan-2", work)
-    claimed.run("c1", "plan-1", work)
-    assert begun == ["plan-1", "plan-2", "plan-1"]
+    assert jobs.begun.wait(30)
+    jobs.run("c", "j", nothing)
+    jobs.run("c", "j", nothing)
+    assert jobs.runs == ["j"], "no second thread carries it out"
+    jobs.go_on.set()
+    first.join(30)
+    assert jobs.runs == ["j", "j"], "the messages that came meanwhile are seen once"
 
 
-def test_a_job_that_failed_can_be_begun_again(claimed: ClaimedJobs) -> None:
-    tries: list[str] = []
-
-    async def work(_reads: Any, _inbox: Any, _constellation: str, job: str) -> None:
-        tries.append(job)
-        if len(tries) == 1:
-            raise RuntimeError("broken")
-
-    with pytest.raises(RuntimeError, match="broken"):
-        claimed.run("c1", "plan-1", work)
-    claimed.run("c1", "plan-1", work)
-    assert tries == ["plan-1", "plan-1"]
+def test_a_job_that_broke_can_be_run_again() -> None:
+    jobs: Any = Counted()
+    jobs.go_on.set()
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            jobs.run("c", "breaks", nothing)
+    assert jobs.runs == ["breaks", "breaks"]

@@ -27,6 +27,34 @@ class Bug:
 
 BUGS = [
     Bug(
+        "a result is done without its judge",
+        "backend/starloom/core/run/attempts.py",
+        "    if spec.judge is not None:\n        if record.state is _CANCELLING:\n",
+        "    if spec.judge is None:\n        pass\n    elif spec.optional:\n        if record.state is _CANCELLING:\n",
+        CORE,
+    ),
+    Bug(
+        "a verdict that is unclear lets a result pass",
+        "backend/starloom/core/run/checks/judgement.py",
+        "    if verdict.holds == YES:\n        done",
+        "    if verdict.holds != NO:\n        done",
+        CORE,
+    ),
+    Bug(
+        "a whole that its judge refused has succeeded",
+        "backend/starloom/core/run/checks/judgement.py",
+        "(verdict is not None and verdict.holds == YES):\n        return state",
+        "verdict is not None:\n        return state",
+        CORE,
+    ),
+    Bug(
+        "the failed look of a reviewer is reviewed",
+        "backend/starloom/core/plan/review.py",
+        "    if constellation.specs[task].look:\n        return\n",
+        "",
+        CORE,
+    ),
+    Bug(
         "a list over a group is never made",
         "backend/starloom/core/plan/groups.py",
         "    elif gate_of_list is not GateState.UNDECIDED and _waiting_members(constellation, root):\n",

@@ -29,29 +29,44 @@ class ClaimedJobs:
     database_url: str
     worker: str
     claim_ttl_s: float = CLAIM_TTL_S
-    _under_way: set[tuple[str, str]] = field(default_factory=set, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _messages: dict[tuple[str, str], bool] = field(default_factory=dict, init=False)
+    """The jobs that a thread of this worker has, and whether there is a message for each that it has not seen."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def run(self, constellation: str, job: str, carry_out: CarryOut) -> None:
         """Claim the job and carry it out; an unfinished job is left to the sweeper or to its own deadline.
 
-        A job that waited long has two messages. To the engine the second claim of one worker is a renewal, so this
-        worker itself sees to it that only one of its threads has the job.
+        A job that another thread of this worker has is left to that thread, which looks at it once more at its end: a
+        second claim would be taken for a renewal, and the model asked twice.
         """
+        key = constellation, job
         with self._lock:
-            if (constellation, job) in self._under_way:
-                _log.info("job %s of %s is under way here", job, constellation)
-                return
-            self._under_way.add((constellation, job))
+            is_ours = key not in self._messages
+            self._messages[key] = True
+        while is_ours and self._is_due(key):
+            try:
+                self._claimed(constellation, job, carry_out)
+            except BaseException:
+                with self._lock:
+                    del self._messages[key]
+                raise
+
+    def _is_due(self, key: tuple[str, str]) -> bool:
+        """Take the message about a job; without one the job is let go."""
+        with self._lock:
+            if self._messages[key]:
+                self._messages[key] = False
+                return True
+            del self._messages[key]
+            return False
+
+    def _claimed(self, constellation: str, job: str, carry_out: CarryOut) -> None:
         try:
             asyncio.run(self._run(constellation, job, carry_out))
         except NotOurs as error:
             _log.info("%s", error)
         except Unavailable as error:
             _log.warning("job %s of %s is left to the next worker: %s", job, constellation, error)
-        finally:
-            with self._lock:
-                self._under_way.discard((constellation, job))
 
     async def _run(self, constellation: str, job: str, carry_out: CarryOut) -> None:
         store = await open_store(self.redis_url, self.database_url, owner=False)

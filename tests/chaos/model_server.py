@@ -1,4 +1,4 @@
-"""A fake model server as a process of its own, which can be killed: `python -m tests.models.serving PORT FOLDER`.
+"""A fake model server as a process of its own, which can be killed: `python -m tests.chaos.model_server PORT FOLDER`.
 
 Answers each stage of a request as a model would that looks, is wrong about one file, mends it, and judges it. It notes
 each call in `FOLDER/calls` before it answers, and each answer, so that its count survives it. While `FOLDER/hold-STAGE`
