@@ -289,7 +289,10 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
     if spec.for_each is None or root.for_each is None:
         return None
     if root.for_each.devices is not None:
-        return "device"
+        times = root.for_each.times
+        return f"device of {times}" if times else "device"
+    if root.for_each.times:
+        return f"call of {root.for_each.times}"
     return f"item of {root.for_each.source}{root.for_each.output}"
 
 
@@ -354,6 +357,12 @@ def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
 def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) -> _Placed:
     looked = _look(fleet, tool, selector)
     chosen = [device for device in _fitting(over, fleet) if not is_off(device)]
+    if over.times:
+        fitting = len(chosen)
+        chosen = chosen[: over.times]
+        if fitting < over.times:
+            why = f"{fitting} of the {over.times} different devices that it needs are online and fit"
+            return _Placed(None, why, [], looked)
     off = tuple(_off(over, fleet))
     if not chosen:
         return _Placed(None, "no device that is online fits", [], looked, off=off)

@@ -24,6 +24,8 @@ _UNKNOWN: Final = Signature()
 _ANSWER: Final = map_of({"by": TEXT, "text": TEXT, "value": TEXT})
 _DEVICE: Final = map_of({"id": TEXT, "name": TEXT, "os": TEXT})
 _OFF: Final = listed(map_of(dict.fromkeys(("device", "off_since", "os", "why"), TEXT) | {"off": of_value(True)}))
+_WHO: Final = listed(map_of(dict.fromkeys(("device", "task"), TEXT)))
+_NUMBERED: Final = map_of({"number": of_value(1)})
 _FILE: Final = either([TEXT, map_of({"artifact": TEXT}, open_ended=True)])
 _EXIT_CODE: Final = "/exit_code"
 
@@ -78,6 +80,8 @@ class Flow:
             return OPEN
         if each.devices is not None:
             return _DEVICE
+        if each.times:
+            return _NUMBERED
         at = self.gives(each.source or "").at(each.output)
         return at if self._is_group(each.source) and not each.flatten else at.entries()
 
@@ -131,6 +135,10 @@ class Flow:
                 gives = self._of(spec.verify.tool).gives
                 self._check(check, gives, spec.verify.tool, joined(at_verify, "expect", at))
 
+    def of_call(self, tool: str, output: str, place: str) -> None:
+        """Note a pointer that the result of a tool does not have."""
+        self._resolved(self._of(tool).gives, output, place, tool)
+
     def gate(self, dependency: Dependency, place: str) -> None:
         """Note a condition on an output that its source does not give."""
         if dependency.condition is not None:
@@ -179,6 +187,8 @@ class Flow:
         """Return the shape that an input gives an argument."""
         if item.off:
             return _OFF
+        if item.who:
+            return _WHO
         found = self._pointed(item.source, item.output, joined(place, "output"))
         many = self._is_group(item.source) and not self._beside(spec, item)
         if item.flatten:

@@ -138,7 +138,7 @@ class Lowering:
         given = doc.model_fields_set
         made: dict[str, Any] = {name: getattr(doc, name) for name in _AS_THEY_ARE if name in given}
         if doc.tool is not None and self.known.tools is not None and doc.tool not in self.known.tools:
-            self._tool(doc.tool, joined(place, "tool"))
+            self.tool(doc.tool, joined(place, "tool"))
         if "args" in given:
             made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=doc.for_each is not None)
             made["secrets"] = secrets_of(doc.args)
@@ -174,7 +174,7 @@ class Lowering:
         return made
 
     def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
-        self._tool(doc.tool, joined(place, "tool"))
+        self.tool(doc.tool, joined(place, "tool"))
         self._takes(doc.tool, doc.args, "outputs", doc.outputs, place)
         for name in sorted(set(doc.args) & set(doc.outputs)):
             where = joined(place, "outputs", name)
@@ -184,7 +184,7 @@ class Lowering:
 
     def _verify(self, task: TaskDoc, doc: VerifyDoc, place: str) -> VerifyCall:
         where = joined(place, "tool")
-        self._tool(doc.tool, where)
+        self.tool(doc.tool, where)
         self._takes(doc.tool, doc.args, None, {}, place)
         if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
             reason = f"work that is {task.repeatability} is not verified"
@@ -218,6 +218,7 @@ class Lowering:
                 optional=item.optional,
                 output=item.output,
                 source=item.source,
+                who=item.who,
             )
             for name, item in doc.inputs.items()
         ]
@@ -272,7 +273,8 @@ class Lowering:
                 f"`reassign` may run `{doc.id}` twice, and its work is {own}",
             )
 
-    def _tool(self, name: str, place: str) -> None:
+    def tool(self, name: str, place: str) -> None:
+        """Note a tool that no device offers, where the fleet is known."""
         tools = self.known.tools
         if tools is not None and name not in tools:
             self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
@@ -311,10 +313,16 @@ class Lowering:
             for name, value in (("from", doc.source), ("devices", doc.devices), ("same", doc.same))
             if value is not None
         ]
-        if len(ways) != 1:
+        if len(ways) != 1 and not (doc.times is not None and not ways):
             self.found.add(
-                Code.PLAN_INVALID, place, "`for_each` takes exactly one of from, devices, same", "Keep one of them."
+                Code.PLAN_INVALID, place, "`for_each` takes exactly one of from, devices, same, times", "Keep one."
             )
+        if doc.times is not None and (doc.source is not None or doc.same is not None):
+            reason = f"`times` does not go with {ways[0]}"
+            self.found.add(Code.PLAN_INVALID, joined(place, "times"), reason, "Keep one of them.")
+        if doc.times is not None and doc.when_off == "report":
+            reason = "a group on some of the devices has none that it reports as off"
+            self.found.add(Code.PLAN_INVALID, joined(place, "when_off"), reason, "Remove it, or `times`.")
         if doc.source is None and doc.output:
             self.found.add(Code.PLAN_INVALID, joined(place, "output"), "`output` belongs to `from`")
         if doc.source is None and doc.flatten:
@@ -342,6 +350,7 @@ class Lowering:
             output=doc.output,
             same=doc.same,
             source=doc.source,
+            times=doc.times or 0,
             when_off=doc.when_off or "wait",
         )
 
@@ -356,7 +365,7 @@ class Lowering:
         if doc.id is not None and self.known.lacks_id(doc.id):
             self.found.add(Code.UNKNOWN_DEVICE, joined(place, "id"), f"no device has the id `{doc.id}`")
         for at, tool in enumerate(doc.tools):
-            self._tool(tool, joined(place, "tools", at))
+            self.tool(tool, joined(place, "tools", at))
         return record(
             Selector,
             any=[self.selector(item, joined(place, "any", at)) for at, item in enumerate(doc.any)],

@@ -116,9 +116,16 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
         _expand(work, constellation, root, _waiting_members(constellation, root), stored, keep=True)
         return
     source = list_of(constellation, root)
+    if source.times and constellation.undecided.get(root):
+        # No call can begin yet, so the edit that added the group can still be undone, and devices may come on.
+        return
     if source.devices is not None:
         if constellation.head.version:
             _expand_over_devices(work, constellation, root, source.devices)
+        return
+    if source.times:
+        items = [Item(key=str(at), value=canonical({"number": at})) for at in range(1, source.times + 1)]
+        _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
         return
     try:
         items = items_of(constellation, source)
@@ -188,9 +195,14 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
         note = f"no device{'' if told_of else ' that is online'} fits the group's selector"
         _fail_family(work, constellation, root, Code.NO_DEVICE, note)
         return
+    times = list_of(constellation, root).times
+    if times and len(chosen) < times:
+        note = f"{len(chosen)} of the {times} different devices that the group needs are online and fit its selector"
+        _fail_family(work, constellation, root, Code.NO_DEVICE, note)
+        return
     items = [
         Item(key=device.id, value=canonical({"id": device.id, "name": device.name, "os": device.os}))
-        for device in sorted(chosen, key=lambda device: device.name)
+        for device in sorted(chosen, key=lambda device: device.name)[: times or None]
     ]
     _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
 

@@ -62,12 +62,13 @@ _NEED: Final = {
         _object(("at_least",), at_least={"type": "integer", "minimum": 1}),
     ]
 }
-_INPUT: Final = _object(("from",), from_=TEXT, output=TEXT, optional=_YES, flatten=_YES, all=_YES, off=_YES)
+_INPUT: Final = _object(("from",), from_=TEXT, output=TEXT, optional=_YES, flatten=_YES, all=_YES, off=_YES, who=_YES)
 _FOR_EACH: Final = _object(
     from_=TEXT,
     output=TEXT,
     devices=_SELECTOR,
     same=TEXT,
+    times=_COUNT,
     in_turn=_YES,
     when_off={"type": "string", "enum": ["wait", "report"]},
     after_s=_COUNT,
@@ -94,6 +95,14 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "checks": _list(_CHECK),
     "choices": _list(_object(("value", "label"), value=TEXT, label=TEXT, fails=_YES)),
     "undo": _object(("tool",), tool=TEXT, args=_ANY_OBJECT, outputs=_map(TEXT)),
+    "vote": _object(
+        ("n",),
+        n=_COUNT,
+        on=TEXT,
+        rule={"anyOf": [{"type": "string", "enum": ["majority"]}, _object(("ahead_by",), ahead_by=_COUNT)]},
+        tolerance={"type": "number", "minimum": 0},
+        apart=_YES,
+    ),
     "verify": _object(("tool", "expect"), tool=TEXT, args=_ANY_OBJECT, expect=_list(_CHECK)),
 }
 TASK: Final = _object(("id",), id=_ID, **_TASK_FIELDS)

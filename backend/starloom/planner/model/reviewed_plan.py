@@ -240,6 +240,8 @@ def _list_of(spec: TaskSpec) -> str:
     each = spec.for_each
     if each is None:
         return ""
+    if each.times and each.devices is None:
+        return f"{each.times} calls"
     over = f"{each.source}{each.output}" if each.source is not None else f"the items of {each.same}"
     return "devices" if each.devices is not None else over
 
