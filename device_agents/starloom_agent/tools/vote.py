@@ -149,14 +149,17 @@ def vote(_context: ToolContext, args: Vote) -> Winner:
 
 
 def _no_winner(ballots: Sequence[_Ballot], of: int, because: str) -> ToolFailed:
-    shown = [_words(ballot) for ballot in ballots[:_SHOWN_MOST]]
+    devices = [ballot.cast["device"] for ballot in ballots]
+    # The device says more than the name of the call, where no other ballot comes from it.
+    apart = len(set(devices)) == len(devices)
+    shown = [_words(ballot, apart=apart) for ballot in ballots[:_SHOWN_MOST]]
     more = [f"and {len(ballots) - _SHOWN_MOST} more"] if len(ballots) > _SHOWN_MOST else []
     cast = f"{len(ballots)} of {of} ballots: {', '.join([*shown, *more])}" if ballots else f"none of {of} ballots came"
-    return ToolFailed(Code.NO_WINNER, f"no winner: {because} ({cast})")
+    return ToolFailed(Code.NO_WINNER, f"{because} ({cast})")
 
 
-def _words(ballot: _Ballot) -> str:
-    who = " on ".join(part for part in (ballot.cast["task"], ballot.cast["device"]) if part)
+def _words(ballot: _Ballot, *, apart: bool) -> str:
+    who = (ballot.cast["device"] if apart else "") or ballot.cast["task"]
     said = "no value" if ballot.key is None else value_words(ballot.cast["value"])
     return f"{who}: {said}" if who else said
 

@@ -81,8 +81,14 @@ def test_without_a_winner_the_ballots_are_in_the_detail(device: Device) -> None:
             of=4,
         )
     assert failed.value.code is Code.NO_WINNER
-    for part in ("2 values have 1 each", "3 of 4 ballots", "t.1 on nas: 1", "t.2 on vps: 2", "t.3: no value"):
+    for part in ("2 values have 1 each", "3 of 4 ballots", "nas: 1", "vps: 2", "t.3: no value"):
         assert part in failed.value.detail
+
+
+def test_ballots_of_one_device_are_named_by_their_calls() -> None:
+    voters = [votes.Vote.Voter(device="gpu", task=f"t.{number}") for number in (1, 2)]
+    with pytest.raises(ToolFailed, match=r"t\.1: 1, t\.2: 2"):
+        votes.vote(None, votes.Vote(ballots=[1, 2], voters=voters))  # type: ignore[arg-type]
 
 
 def test_a_detail_shows_at_most_so_many_ballots() -> None:

@@ -33,6 +33,7 @@ function forEachDoc(each: NonNullable<TaskSpec["for_each"]>): Fields {
     output: each.output || undefined,
     flatten: each.flatten || undefined,
     same: each.same ?? undefined,
+    times: each.times || undefined,
     max_parallel: each.max_parallel || undefined,
     need: need as Json | undefined,
     in_turn: each.in_turn || undefined,
@@ -56,6 +57,7 @@ export function taskDoc(spec: TaskSpec): Fields {
         flatten: input.flatten || undefined,
         all: input.all || undefined,
         off: input.off || undefined,
+        who: input.who || undefined,
       }),
     ]),
   );

@@ -88,13 +88,16 @@ function rowOf(task: Fields, at: number, gates: Gate[]): Row {
     repeatability: textOf(task.repeatability) || null,
     optional: task.optional === true,
     onlyIf: nodeOf(task.only_if, "param"),
-    more: Object.keys(task).filter((name) => !SHOWN.has(name)),
+    more: [
+      ...Object.keys(task).filter((name) => !SHOWN.has(name)),
+      ...(isFields(task.for_each) && "times" in task.for_each ? ["times"] : []),
+    ],
   };
 }
 
 function eachOf(task: Fields): Each | null {
   const each = task.for_each;
-  if (!isFields(each) || "devices" in each) return null;
+  if (!isFields(each) || "devices" in each || "times" in each) return null;
   return {
     from: textOf(each.from),
     output: textOf(each.output),
