@@ -111,6 +111,7 @@ class Code(StrEnum):
     DECLINED = "declined"
     GROUP_NEED = "group_need"
     NO_WINNER = "no_winner"
+    DEVICE_OUTSIDE = "device_outside"
     DEVICE_REVOKED = "device_revoked"
     QUARANTINED = "quarantined"
     # the channel
@@ -404,6 +405,12 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.NO_WINNER: CodeInfo(
         _P, 422, "The vote has no winner", "See the ballots; retry the calls, or vote with a weaker rule."
+    ),
+    Code.DEVICE_OUTSIDE: CodeInfo(
+        _P,
+        422,
+        "The result names no device that the plan allows",
+        "See the result; widen `within` if that device is meant.",
     ),
     Code.DEVICE_REVOKED: CodeInfo(_D, 422, "The device was revoked", "Enroll it again if that was a mistake."),
     Code.QUARANTINED: CodeInfo(

@@ -48,6 +48,8 @@ class ForEach(Record, frozen=True, kw_only=True):
     With `devices`, `times` is how many of them take part, each once; alone it is a number of like calls.
 
     Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
+    With `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as
+    it does.
     `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
     `when_off`: a device that is off is waited for, or reported (`report`) once it has been off for `after_s`.
     """
@@ -64,6 +66,11 @@ class ForEach(Record, frozen=True, kw_only=True):
     source: str | None = None
     times: int = 0
     when_off: str = "wait"
+
+
+def by_result(for_each: ForEach) -> bool:
+    """Tell whether a list is the one device that a result names."""
+    return for_each.source is not None and for_each.devices is not None
 
 
 class Input(Record, frozen=True, kw_only=True):

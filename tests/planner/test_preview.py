@@ -261,7 +261,7 @@ def test_a_request_in_words_shows_whether_it_waits(tool: str, waits: bool) -> No
 
 
 def test_a_number_of_different_devices_is_previewed_by_name() -> None:
-    view = fleet(device("a"), device("b"), device("c"), offers=dict.fromkeys("abc", offer(())))
+    view = fleet(device("a"), device("b"), device("c"), offers=dict.fromkeys("abc", offer()))
     document = {
         "starloom": 1,
         "tasks": [

@@ -25,6 +25,7 @@ from starloom.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -290,6 +291,8 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
         return None
     if root.for_each.devices is not None:
         times = root.for_each.times
+        if by_result(root.for_each):
+            return None
         return f"device of {times}" if times else "device"
     if root.for_each.times:
         return f"call of {root.for_each.times}"
@@ -366,13 +369,19 @@ def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) ->
     off = tuple(_off(over, fleet))
     if not chosen:
         return _Placed(None, "no device that is online fits", [], looked, off=off)
+    if by_result(over):
+        return _Placed(_names(chosen), f"the one that {over.source} names", [device.id for device in chosen], looked)
     unable = [item for item in looked if item.device in {device.id for device in chosen} and not _capable(item)]
     why = f"on {len(chosen)} devices" if len(chosen) > 1 else "on one device"
     if unable:
         why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
-    names, devices = ", ".join(device.name for device in chosen), [device.id for device in chosen]
+    names, devices = _names(chosen), [device.id for device in chosen]
     demos = tuple(device.name for device in demonstration(fleet, selector, devices))
     return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off, demos)
+
+
+def _names(devices: Iterable[Device]) -> str:
+    return ", ".join(device.name for device in devices)
 
 
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:

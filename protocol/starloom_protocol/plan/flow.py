@@ -16,6 +16,7 @@ from starloom_protocol.entities import Check, Condition, Dependency, Input, Resu
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.schemas import NULL, OPEN, TEXT, Shape, either, escaped, listed, map_of, misfit, of_value
 from starloom_protocol.plan.signatures import Signature
+from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
@@ -89,6 +90,16 @@ class Flow:
         spec = self._specs.get(task or "")
         return spec is not None and (spec.for_each is not None or spec.nested)
 
+    def _is_one(self, task: str) -> bool:
+        """Whether a group has one child, on the device that a result names."""
+        spec = self._specs.get(task)
+        return spec is not None and spec.for_each is not None and by_result(spec.for_each)
+
+    def _names_device(self, found: Shape, output: str, place: str) -> None:
+        if not found.may_be(TEXT):
+            reason = f"`{output}` is {found.words()}, which names no device"
+            self._found.add(Code.WRONG_TYPE, place, reason, "Point at the name or the id of a device.")
+
     def _beside(self, spec: TaskSpec, item: Input) -> bool:
         """Whether an input comes from the child with the same key of a group of the family."""
         source = self._specs.get(item.source)
@@ -108,7 +119,9 @@ class Flow:
         if each is not None and each.source is not None:
             where = joined(place, "for_each", "output")
             found = self._pointed(each.source, each.output, where)
-            if each.flatten or not self._is_group(each.source):
+            if each.devices is not None:
+                self._names_device(found, each.output, joined(place, "device", "output"))
+            elif each.flatten or not self._is_group(each.source):
                 self._entries(found, each.output, where)
         delivered = {item.name: self._delivered(spec, item, joined(place, "inputs", item.name)) for item in spec.inputs}
         for at, file in enumerate(spec.files_out):
@@ -190,7 +203,7 @@ class Flow:
         if item.who:
             return _WHO
         found = self._pointed(item.source, item.output, joined(place, "output"))
-        many = self._is_group(item.source) and not self._beside(spec, item)
+        many = self._is_group(item.source) and not self._is_one(item.source) and not self._beside(spec, item)
         if item.flatten:
             found = listed(self._entries(found, item.output, joined(place, "output")))
         elif many:

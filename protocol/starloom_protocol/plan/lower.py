@@ -38,6 +38,7 @@ from starloom_protocol.plan.models import (
     CheckDoc,
     DependencyDoc,
     ForEachDoc,
+    PlaceDoc,
     ResultDoc,
     SelectorDoc,
     TaskDoc,
@@ -148,11 +149,14 @@ class Lowering:
             made["choices"] = self._choices(doc, place)
         if "checks" in given:
             made["checks"] = [self._check(item, joined(place, "checks", at)) for at, item in enumerate(doc.checks)]
-        if "device" in given:
+        if doc.device is not None and doc.device.source is not None:
+            made["for_each"] = self._by_result(doc, doc.device, joined(place, "device"))
+        elif "device" in given:
+            self._alone(doc.device, joined(place, "device"))
             made["device"] = None if doc.device is None else self.selector(doc.device, joined(place, "device"))
         if "files_out" in given:
             made["files_out"] = [FileOut(output=item.output, to=item.to) for item in doc.files_out]
-        if "for_each" in given:
+        if "for_each" in given and "for_each" not in made:
             made["for_each"] = None if doc.for_each is None else self._for_each(doc.for_each, joined(place, "for_each"))
         if "on_absence" in given:
             absence = doc.on_absence
@@ -172,6 +176,26 @@ class Lowering:
             if doc.verify is not None and doc.repeatability is None:
                 made["repeatability"] = Repeatability.VERIFIABLE
         return made
+
+    def _alone(self, doc: PlaceDoc | None, place: str) -> None:
+        for name in sorted({"output", "within"} & (doc.model_fields_set if doc is not None else set())):
+            self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `from`", "Add it.")
+
+    def _by_result(self, task: TaskDoc, doc: PlaceDoc, place: str) -> ForEach:
+        """Return the group of one call on the device that a result names; only those of `within` are approved."""
+        for name in sorted(doc.model_fields_set - {"source", "output", "within"}):
+            reason = f"`{name}` does not go with `from`"
+            self.found.add(Code.PLAN_INVALID, joined(place, name), reason, "Write it into `within`.")
+        if task.for_each is not None:
+            reason = "a group has one device for each child, and this names one device"
+            self.found.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Remove `for_each`, or `from`.")
+        own = (self.known.tools or {}).get(task.tool or "", Repeatability.PURE)
+        if doc.within is None and own is not Repeatability.PURE:
+            reason = f"`{task.tool}` does more than read, and a result may not choose among all devices for it"
+            hint = "Add `within`: the devices that may be chosen, which are approved together."
+            self.found.add(Code.PLAN_INVALID, place, reason, hint)
+        within = self.selector(doc.within or SelectorDoc(), joined(place, "within"))
+        return record(ForEach, devices=within, output=doc.output, source=doc.source)
 
     def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
         self.tool(doc.tool, joined(place, "tool"))

@@ -117,6 +117,14 @@ class SelectorDoc(Doc):
     any: Annotated[list[SelectorDoc], Field(max_length=32)] = []
 
 
+class PlaceDoc(SelectorDoc):
+    """The device of a task: a selector, or one `within` a selector that the result of another task names."""
+
+    source: NodeId | None = Field(alias="from", default=None)
+    output: Pointer = ""
+    within: SelectorDoc | None = None
+
+
 class InputDoc(Doc):
     source: NodeId = Field(alias="from")
     output: Pointer = ""
@@ -237,7 +245,7 @@ class TaskDoc(Doc):
     args: dict[str, Any] = Field(default_factory=dict)
     inputs: dict[Name, InputDoc] = Field(default_factory=dict)
     files_out: list[FileOutDoc] = Field(default_factory=list)
-    device: SelectorDoc | None = None
+    device: PlaceDoc | None = None
     repeatability: Annotated[Repeatability | None, Field(strict=False)] = None
     timeouts: TimeoutsDoc = TimeoutsDoc()
     retry: RetryDoc = RetryDoc()

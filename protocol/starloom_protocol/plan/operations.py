@@ -174,6 +174,9 @@ class Operations:
             self._found.add(Code.PLAN_INVALID, place, "nothing is changed", "Name at least one field.")
         for name in sorted(given & {"goal", "plan", "vote"}):
             self._found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` cannot be set by an edit")
+        if doc.device is not None and doc.device.source is not None:
+            reason = "a device by a result cannot be set by an edit"
+            self._found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Add a new task.")
         self._lowering.absence(doc, place)
         fields = self._lowering.fields(doc, place)
         given |= {"secrets"} if "args" in given else set()

@@ -46,7 +46,7 @@ def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> tuple[
     _may_be_voted_on(lowering, doc, vote, place)
     each = ForEachDoc.model_construct(times=vote.n, need=NeedDoc(word=Need.BEST_EFFORT))
     called = {"for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
-    asked = doc.device or SelectorDoc()
+    asked = SelectorDoc.model_validate((doc.device or SelectorDoc()).model_dump(include=set(SelectorDoc.model_fields)))
     if vote.apart:
         called["device"] = None
     calls = lowering.task(doc.model_copy(update=called), place)
@@ -100,6 +100,9 @@ def _may_be_voted_on(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str
     if doc.repeatability is not None and doc.repeatability not in REPEATABLE:
         reason = f"a vote repeats the call, and the plan says that it is {doc.repeatability}"
         found.add(Code.NOT_REPEATABLE, joined(place, "repeatability"), reason, "Remove it, or the vote.")
+    if doc.device is not None and doc.device.source is not None:
+        reason = "calls that vote go to devices that the plan says"
+        found.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Remove `from`, or the vote.")
     if vote.apart and doc.device is not None and (doc.device.name is not None or doc.device.id is not None):
         reason = f"`apart` needs {vote.n} different devices, and the task names one"
         found.add(Code.PLAN_INVALID, joined(where, "apart"), reason, "Name several: `device: {any: [...]}`.")
