@@ -44,6 +44,7 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
       inputs?: {argument: {from: ID, output: POINTER, optional?: true, flatten?: true, all?: true, off?: true}}
                                             # values of other tasks
       device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}   # absent: any device that can
+                                            # | {from: ID, output: POINTER, within: {..as here..}}: named by a result
       for_each?: {devices: {..as in device..}} | {from: ID, output: POINTER of a list, max_parallel?: 4} | {same: ID}
                                             # | {times: 3}: like calls, item {number}; with devices: on 3 different ones
                                             # from a group: one item for each child; flatten?: true joins their lists

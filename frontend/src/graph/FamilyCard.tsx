@@ -119,6 +119,7 @@ export function FamilyBlock({ block }: { block: Block }) {
 function titleOf(root: TaskSpec | undefined): string {
   const each = root?.for_each;
   if (each?.times) return each.devices ? `${each.times} different devices` : `${each.times} calls`;
+  if (each?.devices && each.source) return `The device that ${each.source} names`;
   if (each?.devices) return "Each device";
   const list = each?.output?.split("/").filter(Boolean).pop() ?? "";
   return list ? `Each of ${list}` : "Each item";

@@ -141,7 +141,8 @@ class Lowering:
         if doc.tool is not None and self.known.tools is not None and doc.tool not in self.known.tools:
             self.tool(doc.tool, joined(place, "tool"))
         if "args" in given:
-            made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=doc.for_each is not None)
+            in_group = doc.for_each is not None or (doc.device is not None and doc.device.source is not None)
+            made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=in_group)
             made["secrets"] = secrets_of(doc.args)
         if "inputs" in given:
             made["inputs"] = self._inputs(doc, place)

@@ -48,6 +48,10 @@ def _map(value: Schema) -> Schema:
 
 _DEVICE: Final = _object(name=TEXT, id=TEXT, labels=_list(TEXT), os=TEXT, tools=_list(TEXT))
 _SELECTOR: Final = {**_DEVICE, "properties": {**_DEVICE["properties"], "any": _list(_DEVICE)}}
+_PLACE: Final = {
+    **_SELECTOR,
+    "properties": {**_SELECTOR["properties"], "from": TEXT, "output": TEXT, "within": _SELECTOR},
+}
 _CONDITION: Final = _object(("output", "op"), output=TEXT, op=_OP, value=_ANY_VALUE)
 _CHECK: Final = _object(exit_code={"type": "integer"}, output=TEXT, op=_OP, value=_ANY_VALUE)
 _GATE: Final = {
@@ -86,7 +90,7 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "args": _ANY_OBJECT,
     "inputs": _map(_INPUT),
     "files_out": _list(_object(("output", "to"), output=TEXT, to=TEXT)),
-    "device": _SELECTOR,
+    "device": _PLACE,
     "repeatability": TEXT,
     "timeouts": _map(_COUNT),
     "retry": _object(max_attempts=_COUNT, on_check=_YES),

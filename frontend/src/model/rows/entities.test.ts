@@ -70,6 +70,20 @@ it("writes only what is not the default", () => {
   });
 });
 
+it("writes a device that a result names", () => {
+  const spec: TaskSpec = {
+    changed_in: 1,
+    id: "a",
+    tool: "t",
+    for_each: { source: "fast", output: "/device", devices: { os: "linux" } },
+  };
+  expect(taskDoc(spec)).toEqual({
+    id: "a",
+    tool: "t",
+    device: { from: "fast", output: "/device", within: { os: "linux" } },
+  });
+});
+
 it("writes the calls of a task again: how it is undone and how it is looked whether it happened", () => {
   const spec = {
     id: "a",

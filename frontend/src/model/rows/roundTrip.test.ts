@@ -21,7 +21,7 @@ import {
   withUse,
 } from "./edit.ts";
 import { proposals, withoutParam, withParam } from "./params.ts";
-import { rowsOf } from "./row.ts";
+import { before, rowsOf } from "./row.ts";
 import { draftOfText, textOfDraft } from "./text.ts";
 import { begun, redone, stepped, undone } from "./undo.ts";
 import { whereOf, withWhere } from "./where.ts";
@@ -37,6 +37,7 @@ tasks:
   - {id: g, for_each: {times: 3}, tool: system.info}
   - {id: h, for_each: {devices: {os: linux}, times: 2}, tool: system.info}
   - {id: i, tool: system.info, vote: {n: 3, on: /os, rule: {ahead_by: 2}, apart: true}}
+  - {id: k, tool: fs.stat, device: {from: i, output: /winner, within: {os: linux}}}
   - {id: j, tool: data.vote, inputs: {ballots: {from: g, output: /os}, voters: {from: g, who: true}}}
   - {id: d, for_each: {same: b}, tool: fs.stat, inputs: {paths: {from: b, output: /files, flatten: true}}}
   - {id: e, person: Go on?, choices: [{value: y, label: Yes}, {value: n, label: No, fails: true}]}
@@ -198,5 +199,11 @@ describe("fields that rows cannot show", () => {
   it("shows a number of devices as no choice of the list", () => {
     expect(row("h")?.where).toEqual({ kind: "other", selector: { os: "linux" } });
     expect(row("g")?.each).toBeNull();
+  });
+
+  it("keeps a row with a device by a result after the row that names it", () => {
+    const found = row("k");
+    expect(found && before(found)).toEqual(["i"]);
+    expect(found?.where.kind).toBe("other");
   });
 });

@@ -119,6 +119,7 @@ export function usesOf(task: Fields): Use[] {
 export function before(row: Row): string[] {
   const ids = [...row.uses.map((use) => use.from), ...row.gates.map((gate) => gate.from)];
   if (row.each) ids.push(row.each.from || row.each.same);
+  if (row.where.kind === "other" && isFields(row.where.selector)) ids.push(textOf(row.where.selector.from));
   return [...new Set(ids.filter(Boolean))];
 }
 
