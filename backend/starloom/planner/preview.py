@@ -302,7 +302,8 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
 def _device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> ForEach | None:
     root = specs.get(spec.family or spec.id, spec)
     over_devices = spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None
-    return root.for_each if over_devices else None
+    # A device of its own is where each of its children goes.
+    return root.for_each if over_devices and spec.device is None else None
 
 
 def _capable(candidate: Candidate) -> bool:

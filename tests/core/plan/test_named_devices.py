@@ -8,10 +8,14 @@ import pytest
 
 from starloom.core.answer.why import explain
 from starloom.core.rights.consent import may_run_on
+from starloom.core.rights.edit_scope import wider_than_approved
+from starloom_protocol.edits import Reassign
+from starloom_protocol.entities import ForEach, Selector
 from starloom_protocol.plan import check_plan
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
-from tests.builders import Driver
+from tests.builders import Driver, plan, task
+from tests.core.plan.test_inverse import edit
 from tests.core.watched import WatchedDriver
 
 WITHIN = {"any": [{"name": "a"}, {"name": "b"}]}
@@ -111,3 +115,29 @@ def test_another_result_moves_the_task_to_another_device() -> None:
     driver.result(again, {"n": 2})
     assert driver.state() == "succeeded"
     driver.folded_equals_state()
+
+
+def test_a_task_that_a_person_puts_elsewhere_goes_there() -> None:
+    driver = begun()
+    assert not edit(driver, Reassign(id="full", device=Selector(name="c"))).faults
+    decide(driver, "a")
+    assert [item.device for item in driver.take()] == ["d-c"]
+
+
+def test_a_device_outside_the_set_is_more_than_was_approved() -> None:
+    driver = begun()
+    found = driver.shard.constellations["c1"]
+    before, flows = dict(found.specs), dict(found.deps)
+    assert not edit(driver, Reassign(id="full", device=Selector(name="c"))).faults
+    assert may_run_on(driver.shard.fleet, found.specs["full"], found.specs) == ["d-c"]
+    (wider, *_) = wider_than_approved(driver.shard.fleet, found, before, flows)
+    assert wider.startswith("full would")
+    assert wider.endswith("on c")
+
+
+def test_a_group_over_devices_is_judged_by_the_device_where_it_goes() -> None:
+    driver = WatchedDriver("a", "b", "c")
+    made = plan(task("g", for_each=ForEach(devices=Selector(name="a")), device="c"))
+    assert may_run_on(driver.shard.fleet, made.specs[0], {"g": made.specs[0]}) == ["d-c"]
+    driver.submit(made)
+    assert [item.device for item in driver.take()] == ["d-c"]
