@@ -110,6 +110,8 @@ class Code(StrEnum):
     NETWORK = "network"
     DECLINED = "declined"
     GROUP_NEED = "group_need"
+    NO_WINNER = "no_winner"
+    DEVICE_OUTSIDE = "device_outside"
     DEVICE_REVOKED = "device_revoked"
     QUARANTINED = "quarantined"
     # the channel
@@ -400,6 +402,15 @@ CODES: dict[Code, CodeInfo] = {
     Code.DECLINED: CodeInfo(_P, 422, "A person declined", "See the answer and its reason."),
     Code.GROUP_NEED: CodeInfo(
         _P, 422, "Too few of the group succeeded", "See the failed children; retry of the group retries them."
+    ),
+    Code.NO_WINNER: CodeInfo(
+        _P, 422, "The vote has no winner", "See the ballots; retry the calls, or vote with a weaker rule."
+    ),
+    Code.DEVICE_OUTSIDE: CodeInfo(
+        _P,
+        422,
+        "The result names no device that the plan allows",
+        "See the result; widen `within` if that device is meant.",
     ),
     Code.DEVICE_REVOKED: CodeInfo(_D, 422, "The device was revoked", "Enroll it again if that was a mistake."),
     Code.QUARANTINED: CodeInfo(

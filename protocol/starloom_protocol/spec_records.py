@@ -43,9 +43,13 @@ class Selector(Record, frozen=True, kw_only=True):
 
 
 class ForEach(Record, frozen=True, kw_only=True):
-    """A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family).
+    """A group's list: `source`+`output` (a task's output), `devices` (a selector), `same` (a family) or `times`.
+
+    With `devices`, `times` is how many of them take part, each once; alone it is a number of like calls.
 
     Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
+    With `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as
+    it does.
     `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
     `when_off`: a device that is off is waited for, or reported (`report`) once it has been off for `after_s`.
     """
@@ -60,13 +64,20 @@ class ForEach(Record, frozen=True, kw_only=True):
     output: str = ""
     same: str | None = None
     source: str | None = None
+    times: int = 0
     when_off: str = "wait"
+
+
+def by_result(for_each: ForEach) -> bool:
+    """Tell whether a list is the one device that a result names."""
+    return for_each.source is not None and for_each.devices is not None
 
 
 class Input(Record, frozen=True, kw_only=True):
     """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`.
 
-    `off`: in place of outputs, a row for each device of the group `source` that was off.
+    `off`: in place of outputs, a row for each device of the group `source` that was off; `who`: a row with task and
+    device for each child of it that succeeded, in the order of their outputs.
     """
 
     all: bool = False
@@ -76,6 +87,7 @@ class Input(Record, frozen=True, kw_only=True):
     optional: bool = False
     output: str = ""
     source: str
+    who: bool = False
 
 
 class FileOut(Record, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ _JUDGED = "tests/guard/test_hostile_judged.py::"
 _PLACES = "tests/guard/test_places.py::"
 _LOOKS = "tests/guard/test_looks.py::"
 _STREAMS = "tests/guard/test_hostile_streams.py::"
+_NAMED = "tests/guard/test_named_devices.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 
 
@@ -507,6 +508,19 @@ THREATS = (
         ),
         part="a program that may write to the shard's Redis may draw a false picture for a job of a known worker; it "
         "could post inputs in the name of that worker, too",
+    ),
+    Threat(
+        "T96",
+        "a result names the device of a later task: one that the plan does not allow, or one named like another",
+        "only a device of the set that was shown and approved is taken, ids before names, exactly one; else the task "
+        "fails. Without a set, only calls that read are taken",
+        (
+            _NAMED + "test_t96_a_result_that_names_a_device_outside_reaches_none",
+            _NAMED + "test_t96_a_task_that_does_more_than_read_needs_a_set",
+            _NAMED + "test_t96_a_result_that_names_a_device_of_the_set_reaches_it",
+            "tests/core/plan/test_named_devices.py",
+        ),
+        part="a device that lies may name any device of the set",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -258,3 +258,24 @@ def test_a_request_in_words_shows_whether_it_waits(tool: str, waits: bool) -> No
     service = planning(view)
     assert service.preview(check.plan, words=True)["asks_approval"] is waits
     assert service.preview(check.plan)["asks_approval"] is False
+
+
+def test_a_number_of_different_devices_is_previewed_by_name() -> None:
+    view = fleet(device("a"), device("b"), device("c"), offers=dict.fromkeys("abc", offer()))
+    document = {
+        "starloom": 1,
+        "tasks": [
+            {"id": "q", "tool": "system.info", "vote": {"n": 2, "apart": True}},
+            {"id": "many", "tool": "system.info", "vote": {"n": 4, "apart": True}},
+            {"id": "like", "tool": "system.info", "vote": {"n": 3}},
+        ],
+    }
+    check = check_plan(document)
+    assert check.plan is not None, check.faults
+    tasks = shown(view, check.plan)
+    assert (tasks["q-calls"]["device"], tasks["q-calls"]["each"]) == ("a, b", "device of 2")
+    assert (tasks["many-calls"]["device"], tasks["many-calls"]["why"]) == (
+        None,
+        "3 of the 4 different devices that it needs are online and fit",
+    )
+    assert tasks["like-calls"]["each"] == "call of 3"

@@ -49,7 +49,9 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
       inputs?: {argument: {from: ID, output: POINTER, optional?: true, flatten?: true, all?: true, off?: true}}
                                             # values of other tasks
       device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}   # absent: any device that can
+                                            # | {from: ID, output: POINTER, within: {..as here..}}: named by a result
       for_each?: {devices: {..as in device..}} | {from: ID, output: POINTER of a list, max_parallel?: 4} | {same: ID}
+                                            # | {times: 3}: like calls, item {number}; with devices: on 3 different ones
                                             # from a group: one item for each child; flatten?: true joins their lists
                                             # with need?: all | any | best_effort | {at_least: 2}
                                             # in_turn?: true: one after the other, the first that fails stops the rest
@@ -58,6 +60,8 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
       checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]     # else the task has failed
       judge?: "question"                    # another model answers it when the checks hold; no: the task has failed
       undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}      # takes it back when a person asks
+      vote?: {n: 3, on?: POINTER, rule?: majority | {ahead_by: 2}, tolerance?: 0.1, apart?: true}   # calls a tool that
+                                            # only reads n times; gives winner, result, count, dissent, ballots
       verify?: {tool: NAME, args?: {..}, expect: [CHECK]}   # reads whether work that was cut off did happen
       repeatability?: pure | idempotent | verifiable | compensable | never # absent: as the tool says
       on_absence?: {after_s: 60, then: reassign | fail | wait}             # when its device is silent

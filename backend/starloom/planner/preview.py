@@ -26,6 +26,7 @@ from starloom.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -303,14 +304,20 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
     if spec.for_each is None or root.for_each is None:
         return None
     if root.for_each.devices is not None:
-        return "device"
+        times = root.for_each.times
+        if by_result(root.for_each):
+            return None
+        return f"device of {times}" if times else "device"
+    if root.for_each.times:
+        return f"call of {root.for_each.times}"
     return f"item of {root.for_each.source}{root.for_each.output}"
 
 
 def _device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> ForEach | None:
     root = specs.get(spec.family or spec.id, spec)
     over_devices = spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None
-    return root.for_each if over_devices else None
+    # A device of its own is where each of its children goes.
+    return root.for_each if over_devices and spec.device is None else None
 
 
 def _capable(candidate: Candidate) -> bool:
@@ -368,16 +375,28 @@ def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
 def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) -> _Placed:
     looked = _look(fleet, tool, selector)
     chosen = [device for device in _fitting(over, fleet) if not is_off(device)]
+    if over.times:
+        fitting = len(chosen)
+        chosen = chosen[: over.times]
+        if fitting < over.times:
+            why = f"{fitting} of the {over.times} different devices that it needs are online and fit"
+            return _Placed(None, why, [], looked)
     off = tuple(_off(over, fleet))
     if not chosen:
         return _Placed(None, "no device that is online fits", [], looked, off=off)
+    if by_result(over):
+        return _Placed(_names(chosen), f"the one that {over.source} names", [device.id for device in chosen], looked)
     unable = [item for item in looked if item.device in {device.id for device in chosen} and not _capable(item)]
     why = f"on {len(chosen)} devices" if len(chosen) > 1 else "on one device"
     if unable:
         why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
-    names, devices = ", ".join(device.name for device in chosen), [device.id for device in chosen]
+    names, devices = _names(chosen), [device.id for device in chosen]
     demos = tuple(device.name for device in demonstration(fleet, selector, devices))
     return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off, demos)
+
+
+def _names(devices: Iterable[Device]) -> str:
+    return ", ".join(device.name for device in devices)
 
 
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:

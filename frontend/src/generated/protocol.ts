@@ -9,8 +9,8 @@ export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
 /** Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`. */
-export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
-export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
+export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "no_winner" | "device_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
+export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "no_winner", "device_outside", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
 /** The first step of the recovery ladder: retry here, do not retry, or try another device. */
 export type CodeClass = "transient" | "permanent" | "device";
@@ -419,7 +419,7 @@ export interface Selector {
   tools?: string[];
 }
 
-/** A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family). */
+/** A group's list: `source`+`output` (a task's output), `devices` (a selector), `same` (a family) or `times`. */
 export interface ForEach {
   after_s?: number;
   devices?: Selector | null;
@@ -431,6 +431,7 @@ export interface ForEach {
   output?: string;
   same?: string | null;
   source?: string | null;
+  times?: number;
   when_off?: string;
 }
 
@@ -443,6 +444,7 @@ export interface Input {
   optional?: boolean;
   output?: string;
   source: string;
+  who?: boolean;
 }
 
 export interface FileOut {
@@ -1708,6 +1710,8 @@ export const CODES: Record<Code, CodeInfo> = {
   network: {"code_class": "transient", "status": 422, "title": "The network failed", "hint": "It is retried; see the log of the attempt."},
   declined: {"code_class": "permanent", "status": 422, "title": "A person declined", "hint": "See the answer and its reason."},
   group_need: {"code_class": "permanent", "status": 422, "title": "Too few of the group succeeded", "hint": "See the failed children; retry of the group retries them."},
+  no_winner: {"code_class": "permanent", "status": 422, "title": "The vote has no winner", "hint": "See the ballots; retry the calls, or vote with a weaker rule."},
+  device_outside: {"code_class": "permanent", "status": 422, "title": "The result names no device that the plan allows", "hint": "See the result; widen `within` if that device is meant."},
   device_revoked: {"code_class": "device", "status": 422, "title": "The device was revoked", "hint": "Enroll it again if that was a mistake."},
   quarantined: {"code_class": "permanent", "status": 422, "title": "The task ended two agents and is set aside", "hint": "Look at its log before you retry it."},
   protocol_error: {"code_class": "permanent", "status": 400, "title": "The other side broke the protocol", "hint": "Update the older side."},

@@ -118,6 +118,8 @@ export function FamilyBlock({ block }: { block: Block }) {
 
 function titleOf(root: TaskSpec | undefined): string {
   const each = root?.for_each;
+  if (each?.times) return each.devices ? `${each.times} different devices` : `${each.times} calls`;
+  if (each?.devices && each.source) return `The device that ${each.source} names`;
   if (each?.devices) return "Each device";
   const list = each?.output?.split("/").filter(Boolean).pop() ?? "";
   return list ? `Each of ${list}` : "Each item";
@@ -135,6 +137,7 @@ function waitsFor(root: TaskSpec | undefined, group: { state?: string } | undefi
   if (group?.state === "cancelled") return "It was cancelled before its list was known.";
   if (group?.state === "skipped") return "It was skipped.";
   if (group?.state && group.state !== "waiting") return "The list is empty.";
+  if (root?.for_each?.times) return "Unfolds when its calls may begin.";
   return root?.for_each?.source
     ? `Unfolds when ${root.for_each.source} has the list.`
     : "Unfolds when the list is known.";

@@ -16,6 +16,7 @@ from starloom_protocol.entities import Check, Condition, Dependency, Input, Resu
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.schemas import NULL, OPEN, TEXT, Shape, either, escaped, listed, map_of, misfit, of_value
 from starloom_protocol.plan.signatures import Signature
+from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
@@ -24,6 +25,8 @@ _UNKNOWN: Final = Signature()
 _ANSWER: Final = map_of({"by": TEXT, "text": TEXT, "value": TEXT})
 _DEVICE: Final = map_of({"id": TEXT, "name": TEXT, "os": TEXT})
 _OFF: Final = listed(map_of(dict.fromkeys(("device", "off_since", "os", "why"), TEXT) | {"off": of_value(True)}))
+_WHO: Final = listed(map_of(dict.fromkeys(("device", "task"), TEXT)))
+_NUMBERED: Final = map_of({"number": of_value(1)})
 _FILE: Final = either([TEXT, map_of({"artifact": TEXT}, open_ended=True)])
 _EXIT_CODE: Final = "/exit_code"
 
@@ -78,12 +81,24 @@ class Flow:
             return OPEN
         if each.devices is not None:
             return _DEVICE
+        if each.times:
+            return _NUMBERED
         at = self.gives(each.source or "").at(each.output)
         return at if self._is_group(each.source) and not each.flatten else at.entries()
 
     def _is_group(self, task: str | None) -> bool:
         spec = self._specs.get(task or "")
         return spec is not None and (spec.for_each is not None or spec.nested)
+
+    def _is_one(self, task: str) -> bool:
+        """Whether a group has one child, on the device that a result names."""
+        spec = self._specs.get(task)
+        return spec is not None and spec.for_each is not None and by_result(spec.for_each)
+
+    def _names_device(self, found: Shape, output: str, place: str) -> None:
+        if not found.may_be(TEXT):
+            reason = f"`{output}` is {found.words()}, which names no device"
+            self._found.add(Code.WRONG_TYPE, place, reason, "Point at the name or the id of a device.")
 
     def _beside(self, spec: TaskSpec, item: Input) -> bool:
         """Whether an input comes from the child with the same key of a group of the family."""
@@ -104,7 +119,9 @@ class Flow:
         if each is not None and each.source is not None:
             where = joined(place, "for_each", "output")
             found = self._pointed(each.source, each.output, where)
-            if each.flatten or not self._is_group(each.source):
+            if each.devices is not None:
+                self._names_device(found, each.output, joined(place, "device", "output"))
+            elif each.flatten or not self._is_group(each.source):
                 self._entries(found, each.output, where)
         delivered = {item.name: self._delivered(spec, item, joined(place, "inputs", item.name)) for item in spec.inputs}
         for at, file in enumerate(spec.files_out):
@@ -130,6 +147,10 @@ class Flow:
             for at, check in enumerate(spec.verify.expect):
                 gives = self._of(spec.verify.tool).gives
                 self._check(check, gives, spec.verify.tool, joined(at_verify, "expect", at))
+
+    def of_call(self, tool: str, output: str, place: str) -> None:
+        """Note a pointer that the result of a tool does not have."""
+        self._resolved(self._of(tool).gives, output, place, tool)
 
     def gate(self, dependency: Dependency, place: str) -> None:
         """Note a condition on an output that its source does not give."""
@@ -179,8 +200,10 @@ class Flow:
         """Return the shape that an input gives an argument."""
         if item.off:
             return _OFF
+        if item.who:
+            return _WHO
         found = self._pointed(item.source, item.output, joined(place, "output"))
-        many = self._is_group(item.source) and not self._beside(spec, item)
+        many = self._is_group(item.source) and not self._is_one(item.source) and not self._beside(spec, item)
         if item.flatten:
             found = listed(self._entries(found, item.output, joined(place, "output")))
         elif many:

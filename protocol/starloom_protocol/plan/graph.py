@@ -121,8 +121,11 @@ class Graph:
         return msgspec.structs.replace(spec, inputs=inputs, family=root)
 
     def _told_of(self, item: Input, place: str) -> None:
-        """Note a fault where `off` is asked of what is not made for devices, or waits for those that are off."""
+        """Note a fault where `off` is asked of a group that waits for devices that are off, or `who` of one task."""
         source = self._tasks.get(item.source)
+        if item.who and source is not None and source.spec.for_each is None:
+            reason = f"`{item.source}` is one task, and `who` is asked of a group"
+            self._found.add(Code.PLAN_INVALID, f"{place.removesuffix('off')}who", reason, "Remove `who`.")
         if not item.off or source is None:
             return
         each = source.spec.for_each

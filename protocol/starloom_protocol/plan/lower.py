@@ -40,6 +40,7 @@ from starloom_protocol.plan.models import (
     DependencyDoc,
     ForEachDoc,
     JudgeDoc,
+    PlaceDoc,
     ResultDoc,
     SelectorDoc,
     TaskDoc,
@@ -145,9 +146,10 @@ class Lowering:
         given = doc.model_fields_set
         made: dict[str, Any] = {name: getattr(doc, name) for name in _AS_THEY_ARE if name in given}
         if doc.tool is not None and self.known.tools is not None and doc.tool not in self.known.tools:
-            self._tool(doc.tool, joined(place, "tool"))
+            self.tool(doc.tool, joined(place, "tool"))
         if "args" in given:
-            made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=doc.for_each is not None)
+            in_group = doc.for_each is not None or (doc.device is not None and doc.device.source is not None)
+            made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=in_group)
             made["secrets"] = secrets_of(doc.args)
         if "inputs" in given:
             made["inputs"] = self._inputs(doc, place)
@@ -155,11 +157,14 @@ class Lowering:
             made["choices"] = self._choices(doc, place)
         if "checks" in given:
             made["checks"] = [self._check(item, joined(place, "checks", at)) for at, item in enumerate(doc.checks)]
-        if "device" in given:
+        if doc.device is not None and doc.device.source is not None:
+            made["for_each"] = self._by_result(doc, doc.device, joined(place, "device"))
+        elif "device" in given:
+            self._alone(doc.device, joined(place, "device"))
             made["device"] = None if doc.device is None else self.selector(doc.device, joined(place, "device"))
         if "files_out" in given:
             made["files_out"] = [FileOut(output=item.output, to=item.to) for item in doc.files_out]
-        if "for_each" in given:
+        if "for_each" in given and "for_each" not in made:
             made["for_each"] = None if doc.for_each is None else self._for_each(doc.for_each, joined(place, "for_each"))
         if "on_absence" in given:
             absence = doc.on_absence
@@ -182,8 +187,28 @@ class Lowering:
                 made["repeatability"] = Repeatability.VERIFIABLE
         return made
 
+    def _alone(self, doc: PlaceDoc | None, place: str) -> None:
+        for name in sorted({"output", "within"} & (doc.model_fields_set if doc is not None else set())):
+            self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `from`", "Add it.")
+
+    def _by_result(self, task: TaskDoc, doc: PlaceDoc, place: str) -> ForEach:
+        """Return the group of one call on the device that a result names; only those of `within` are approved."""
+        for name in sorted(doc.model_fields_set - {"source", "output", "within"}):
+            reason = f"`{name}` does not go with `from`"
+            self.found.add(Code.PLAN_INVALID, joined(place, name), reason, "Write it into `within`.")
+        if task.for_each is not None:
+            reason = "a group has one device for each child, and this names one device"
+            self.found.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Remove `for_each`, or `from`.")
+        own = (self.known.tools or {}).get(task.tool or "", Repeatability.PURE)
+        if doc.within is None and own is not Repeatability.PURE:
+            reason = f"`{task.tool}` does more than read, and a result may not choose among all devices for it"
+            hint = "Add `within`: the devices that may be chosen, which are approved together."
+            self.found.add(Code.PLAN_INVALID, place, reason, hint)
+        within = self.selector(doc.within or SelectorDoc(), joined(place, "within"))
+        return record(ForEach, devices=within, output=doc.output, source=doc.source)
+
     def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
-        self._tool(doc.tool, joined(place, "tool"))
+        self.tool(doc.tool, joined(place, "tool"))
         self._takes(doc.tool, doc.args, "outputs", doc.outputs, place)
         for name in sorted(set(doc.args) & set(doc.outputs)):
             where = joined(place, "outputs", name)
@@ -193,7 +218,7 @@ class Lowering:
 
     def _verify(self, task: TaskDoc, doc: VerifyDoc, place: str) -> VerifyCall:
         where = joined(place, "tool")
-        self._tool(doc.tool, where)
+        self.tool(doc.tool, where)
         self._takes(doc.tool, doc.args, None, {}, place)
         if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
             reason = f"work that is {task.repeatability} is not verified"
@@ -227,6 +252,7 @@ class Lowering:
                 optional=item.optional,
                 output=item.output,
                 source=item.source,
+                who=item.who,
             )
             for name, item in doc.inputs.items()
         ]
@@ -272,8 +298,9 @@ class Lowering:
     def _judged(self, doc: TaskDoc, place: str) -> None:
         if doc.tool is None:
             self.found.add(Code.PLAN_INVALID, place, "only work of a tool is judged", "Remove it.")
-        if doc.for_each is not None or doc.verify is not None:
-            reason = "a judge would be asked for each item" if doc.for_each else "a look may end it without a result"
+        listed = doc.for_each is not None or (doc.device is not None and doc.device.source is not None)
+        if listed or doc.verify is not None:
+            reason = "a judge would be asked for each item" if listed else "a look may end it without a result"
             hint = "Judge the task that takes the results together, or the whole: `judge` at the top of the plan."
             self.found.add(Code.PLAN_INVALID, place, f"{reason}, so this task takes no `judge`", hint)
 
@@ -291,7 +318,8 @@ class Lowering:
                 f"`reassign` may run `{doc.id}` twice, and its work is {own}",
             )
 
-    def _tool(self, name: str, place: str) -> None:
+    def tool(self, name: str, place: str) -> None:
+        """Note a tool that no device offers, where the fleet is known."""
         tools = self.known.tools
         if tools is not None and name not in tools:
             self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
@@ -330,10 +358,16 @@ class Lowering:
             for name, value in (("from", doc.source), ("devices", doc.devices), ("same", doc.same))
             if value is not None
         ]
-        if len(ways) != 1:
+        if len(ways) != 1 and not (doc.times is not None and not ways):
             self.found.add(
-                Code.PLAN_INVALID, place, "`for_each` takes exactly one of from, devices, same", "Keep one of them."
+                Code.PLAN_INVALID, place, "`for_each` takes exactly one of from, devices, same, times", "Keep one."
             )
+        if doc.times is not None and (doc.source is not None or doc.same is not None):
+            reason = f"`times` does not go with {ways[0]}"
+            self.found.add(Code.PLAN_INVALID, joined(place, "times"), reason, "Keep one of them.")
+        if doc.times is not None and doc.when_off == "report":
+            reason = "a group on some of the devices has none that it reports as off"
+            self.found.add(Code.PLAN_INVALID, joined(place, "when_off"), reason, "Remove it, or `times`.")
         if doc.source is None and doc.output:
             self.found.add(Code.PLAN_INVALID, joined(place, "output"), "`output` belongs to `from`")
         if doc.source is None and doc.flatten:
@@ -361,6 +395,7 @@ class Lowering:
             output=doc.output,
             same=doc.same,
             source=doc.source,
+            times=doc.times or 0,
             when_off=doc.when_off or "wait",
         )
 
@@ -375,7 +410,7 @@ class Lowering:
         if doc.id is not None and self.known.lacks_id(doc.id):
             self.found.add(Code.UNKNOWN_DEVICE, joined(place, "id"), f"no device has the id `{doc.id}`")
         for at, tool in enumerate(doc.tools):
-            self._tool(tool, joined(place, "tools", at))
+            self.tool(tool, joined(place, "tools", at))
         return record(
             Selector,
             any=[self.selector(item, joined(place, "any", at)) for at, item in enumerate(doc.any)],

@@ -20,6 +20,8 @@ TASK_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 NODE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,80}){0,8}")
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 SECONDS_MAX: Final = 30 * 24 * 3600
+TIMES_MAX: Final = 1000
+VOTES_MAX: Final = 25
 NO_VALUE_OPS: Final = frozenset({Op.EMPTY, Op.NOT_EMPTY})
 
 
@@ -115,6 +117,14 @@ class SelectorDoc(Doc):
     any: Annotated[list[SelectorDoc], Field(max_length=32)] = []
 
 
+class PlaceDoc(SelectorDoc):
+    """The device of a task: a selector, or one `within` a selector that the result of another task names."""
+
+    source: NodeId | None = Field(alias="from", default=None)
+    output: Pointer = ""
+    within: SelectorDoc | None = None
+
+
 class InputDoc(Doc):
     source: NodeId = Field(alias="from")
     output: Pointer = ""
@@ -122,6 +132,7 @@ class InputDoc(Doc):
     flatten: bool = False
     all: bool = False
     off: bool = False
+    who: bool = False
 
 
 class NeedDoc(Doc):
@@ -145,6 +156,7 @@ class ForEachDoc(Doc):
     output: Pointer = ""
     devices: SelectorDoc | None = None
     same: NodeId | None = None
+    times: Annotated[int | None, Field(ge=1, le=TIMES_MAX)] = None
     flatten: bool = False
     in_turn: bool = False
     when_off: Annotated[str, _one_of("wait", "report")] | None = None
@@ -210,6 +222,27 @@ class VerifyDoc(Doc):
     expect: Annotated[list[CheckDoc], Field(min_length=1, max_length=32)]
 
 
+def _rule(value: Any) -> Any:
+    if value == "majority":
+        return 0
+    if isinstance(value, dict) and set(value) == {"ahead_by"}:
+        lead = value["ahead_by"]
+        if isinstance(lead, int) and not isinstance(lead, bool) and 1 <= lead <= VOTES_MAX:
+            return lead
+        raise refuse(f"`ahead_by` needs a whole number from 1 to {VOTES_MAX}")
+    raise refuse("`rule` is majority or {ahead_by: k}")
+
+
+class VoteDoc(Doc):
+    """`n` like calls whose results are compared at `on`; `ahead_by` 0 stands for the rule `majority`."""
+
+    n: Annotated[int, Field(ge=2, le=VOTES_MAX)]
+    on: Pointer = ""
+    ahead_by: Annotated[int, BeforeValidator(_rule)] = Field(alias="rule", default=0)
+    tolerance: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
+    apart: bool = False
+
+
 class TaskDoc(Doc):
     # Factories: Pydantic copies a default that is a list or a map by walking it, for each of 10,000 tasks.
     id: TaskId
@@ -221,7 +254,7 @@ class TaskDoc(Doc):
     args: dict[str, Any] = Field(default_factory=dict)
     inputs: dict[Name, InputDoc] = Field(default_factory=dict)
     files_out: list[FileOutDoc] = Field(default_factory=list)
-    device: SelectorDoc | None = None
+    device: PlaceDoc | None = None
     repeatability: Annotated[Repeatability | None, Field(strict=False)] = None
     timeouts: TimeoutsDoc = TimeoutsDoc()
     retry: RetryDoc = RetryDoc()
@@ -232,6 +265,7 @@ class TaskDoc(Doc):
     undo: UndoDoc | None = None
     verify: VerifyDoc | None = None
     judge: Annotated[JudgeDoc | None, BeforeValidator(_judge)] = None
+    vote: VoteDoc | None = None
 
 
 class TaskPatchDoc(TaskDoc):

@@ -30,6 +30,7 @@ from starloom_protocol.plan.models import (
 from starloom_protocol.plan.params import Params
 from starloom_protocol.plan.reading import Reading
 from starloom_protocol.plan.records import record
+from starloom_protocol.plan.votes import calls_of, is_count
 from starloom_protocol.values import canonical, pointer_fault
 from starloom_protocol.vocabulary import Code, Gate
 from starloom_protocol.wording import quoted
@@ -105,13 +106,27 @@ class Operations:
                 self._found.add(Code.PLAN_INVALID, where, reason)
                 continue
             word, body = next(iter(item.items()))
-            if word == "add_task" and isinstance(body, dict) and isinstance(body.get("plan"), dict):
+            if word == "add_task" and isinstance(body, dict) and (isinstance(body.get("plan"), dict) or "vote" in body):
                 made.extend(self._add_nested(body, joined(where, word)))
                 continue
             operation = self._one(word, body, joined(where, word))
             if operation is not None:
                 made.append((operation, joined(where, word)))
-        return made
+        return self._with_calls(made)
+
+    def _with_calls(self, made: list[tuple[edits.EditOperation, str]]) -> list[tuple[edits.EditOperation, str]]:
+        """Return the operations so that the calls of a vote wait for what the batch lets the vote wait for."""
+        added = {item.spec.id: item.spec for item, _ in made if isinstance(item, edits.AddTask)}
+        spread: list[tuple[edits.EditOperation, str]] = []
+        for operation, place in made:
+            spread.append((operation, place))
+            if isinstance(operation, edits.AddDependency):
+                gate = operation.dependency
+                calls = calls_of(gate.target)
+                if is_count(added.get(gate.target)) and calls in added and calls != gate.source:
+                    copy = msgspec.structs.replace(gate, target=calls)
+                    spread.append((edits.AddDependency(dependency=copy), place))
+        return spread
 
     def _one(self, word: str, body: Any, place: str) -> edits.EditOperation | None:
         known = self._words.get(word)
@@ -136,7 +151,7 @@ class Operations:
         return None if doc is None else edits.AddTask(spec=self._lowering.task(doc, place))
 
     def _add_nested(self, body: dict[str, Any], place: str) -> list[tuple[edits.EditOperation, str]]:
-        """Return the operations for a plan within the plan: the group, its tasks, their gates."""
+        """Return the operations for a plan within the plan or a vote: the group, its tasks, their gates."""
         reading = Reading(self._found, self._params, self._lowering)
         reading.read_one(body, place)
         gates = reading.dependencies([], place)
@@ -157,8 +172,11 @@ class Operations:
         given = doc.model_fields_set - {"id"}
         if not given:
             self._found.add(Code.PLAN_INVALID, place, "nothing is changed", "Name at least one field.")
-        for name in sorted(given & {"goal", "judge", "plan"}):
+        for name in sorted(given & {"goal", "judge", "plan", "vote"}):
             self._found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` cannot be set by an edit")
+        if doc.device is not None and doc.device.source is not None:
+            reason = "a device by a result cannot be set by an edit"
+            self._found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Add a new task.")
         self._lowering.absence(doc, place)
         fields = self._lowering.fields(doc, place)
         given |= {"secrets"} if "args" in given else set()

@@ -19,6 +19,7 @@ from starloom_protocol.plan.graph import Control, Mention, Placed
 from starloom_protocol.plan.lower import Lowering, plain_dependencies
 from starloom_protocol.plan.models import DependencyDoc, TaskDoc
 from starloom_protocol.plan.params import Params
+from starloom_protocol.plan.votes import calls_of, is_vote, voted
 from starloom_protocol.vocabulary import Code
 
 TASKS_MAX: Final = 10_000
@@ -39,8 +40,8 @@ class Scope:
     @cached_property
     def names(self) -> frozenset[str]:
         """The ids as they are written; asked for only where something is nested or has faults."""
-        items = self._items
-        return frozenset(raw["id"] for raw in items if isinstance(raw, dict) and isinstance(raw.get("id"), str))
+        written = [raw for raw in self._items if isinstance(raw, dict) and isinstance(raw.get("id"), str)]
+        return frozenset(raw["id"] for raw in written) | {calls_of(raw["id"]) for raw in written if is_vote(raw)}
 
     def meant(self, name: str) -> str:
         """Return the id that a name means here; an unknown one is unchanged."""
@@ -81,6 +82,7 @@ class Reading:
         self._top = Scope()
         self.tasks: dict[str, Placed] = {}
         self.nested: dict[str, None] = {}
+        self.voted: dict[str, str] = {}
         self.omitted: set[str] = set()
         self.broken: set[str] = set()
         self.mentions: list[Mention] = []
@@ -143,7 +145,11 @@ class Reading:
         if doc is None:
             self._mention(filled, place, scope, name if isinstance(name, str) and not twice else None)
             return
-        spec = self._lowering.task(doc, place)
+        if doc.vote is not None:
+            calls, spec = voted(self._lowering, doc, doc.vote, place)
+            self._calls(calls, scope.prefix + spec.id, place, scope)
+        else:
+            spec = self._lowering.task(doc, place)
         if twice:
             # Not kept, so nothing else checks the tasks that it names; nor is it clear which task would wait for them.
             self._mention(filled, place, scope, None)
@@ -151,6 +157,19 @@ class Reading:
         spec = self._keep(spec, place, scope)
         if isinstance(inner, dict):
             self._read_nested(inner, spec.id, joined(place, "plan"), scope)
+
+    def _calls(self, calls: TaskSpec, count: str, place: str, scope: Scope) -> None:
+        """Keep the calls of a vote; no other task may have the id of the group."""
+        name = scope.prefix + calls.id
+        if name in self._first:
+            reason = f"`{name}` is the id of {self._first[name]} already, and the calls of the vote need it"
+            self._found.add(Code.DUPLICATE_ID, joined(place, "vote"), reason)
+            return
+        self._first[name] = place
+        self.broken.add(name)
+        self.voted[count] = name
+        self._note_dotted(calls, place)
+        self._keep(calls, place, scope)
 
     def _mention(self, raw: Any, place: str, scope: Scope, waiting: str | None) -> None:
         written = _written_references(raw, place)
@@ -238,10 +257,10 @@ class Reading:
         return None if doc is None else self._lowering.dependency(doc, place)
 
     def spread(self, made: list[Control]) -> list[Control]:
-        """Return the dependencies with those of everything inside of a nested plan that waits."""
-        if not self.nested:
+        """Return the dependencies with those of everything inside of a nested plan that waits, and of voted calls."""
+        if not self.nested and not self.voted:
             return made
-        inside: dict[str, list[str]] = {}
+        inside: dict[str, list[str]] = {count: [calls] for count, calls in self.voted.items()}
         for name in self.tasks:
             parts = name.split(".")
             for length in range(1, len(parts)):
@@ -250,6 +269,8 @@ class Reading:
         copies = []
         for edge in made:
             for name in inside.get(edge.target, ()):
+                if name == edge.source:
+                    continue
                 copy = msgspec.structs.replace(edge.gate, target=name)
                 if dependency_id(copy) not in written:
                     copies.append(msgspec.structs.replace(edge, target=name, gate=copy))

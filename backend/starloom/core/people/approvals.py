@@ -159,7 +159,8 @@ def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
     """Return why a task is not a single call with arguments from the plan; empty if it is."""
     root = by_id.get(spec.family or spec.id, spec)
-    listed = spec.for_each is not None and (root.for_each is None or root.for_each.devices is None)
+    each = root.for_each
+    listed = spec.for_each is not None and (each is None or (each.devices is None and not each.times))
     if spec.inputs or listed:
         return f"{spec.id} takes arguments from the results of other tasks, so nobody knows them yet"
     if adds(spec):

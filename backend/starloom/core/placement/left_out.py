@@ -69,7 +69,7 @@ def _not_asked(constellation: Constellation, fleet: Fleet, now_ms: int) -> Itera
                 name = device.name if device is not None else item.key
                 yield name, f"off {since_words(item.off_since_ms, now_ms)}"
         expanded_ms = _expanded_ms(constellation, root)
-        if expanded_ms is not None:
+        if expanded_ms is not None and not for_each.times and for_each.source is None:
             asked = _items(constellation, root)
             for device in _meant(fleet, for_each.devices, asked):
                 if device.joined_ms <= expanded_ms:

@@ -21,6 +21,7 @@ from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
 from starloom_protocol.entities import (
     Dependency,
+    Device,
     ForEach,
     Input,
     Item,
@@ -42,6 +43,7 @@ from starloom_protocol.vocabulary import (
     Reason,
     TaskState,
 )
+from starloom_protocol.wording import quoted
 
 
 def reconsider_group(work: Work, constellation: Constellation, group: str) -> None:
@@ -116,12 +118,19 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
         _expand(work, constellation, root, _waiting_members(constellation, root), stored, keep=True)
         return
     source = list_of(constellation, root)
-    if source.devices is not None:
+    if source.times and constellation.undecided.get(root):
+        # No call can begin yet, so the edit that added the group can still be undone, and devices may come on.
+        return
+    if source.devices is not None and source.source is None:
         if constellation.head.version:
             _expand_over_devices(work, constellation, root, source.devices)
         return
+    if source.times:
+        items = [Item(key=str(at), value=canonical({"number": at})) for at in range(1, source.times + 1)]
+        _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
+        return
     try:
-        items = items_of(constellation, source)
+        items = items_of(work, constellation, source)
     except NoList as error:
         _fail_family(work, constellation, root, error.code, str(error))
         return
@@ -136,7 +145,7 @@ class NoList(Exception):
         self.code = code
 
 
-def items_of(constellation: Constellation, for_each: ForEach) -> list[Item]:
+def items_of(work: Work, constellation: Constellation, for_each: ForEach) -> list[Item]:
     """Return the items that the output of a succeeded task or group gives, keyed by position.
 
     A task's output must be a list. In a group, each successful child gives one item, in order, as it does to an input;
@@ -145,6 +154,8 @@ def items_of(constellation: Constellation, for_each: ForEach) -> list[Item]:
     Raises:
         NoList: the pointer finds nothing, or not the list that is required.
     """
+    if for_each.devices is not None:
+        return [_named_device(work, constellation, for_each, for_each.devices)]
     source, found = for_each.source or "", []
     for task in successes(constellation, source):
         value = fact(constellation, task, for_each.output)
@@ -158,6 +169,27 @@ def items_of(constellation: Constellation, for_each: ForEach) -> list[Item]:
         else:
             raise NoList(Code.NOT_A_LIST, f"{for_each.output} of {task} is not a list")
     return [Item(key=str(position), value=canonical(value)) for position, value in enumerate(found)]
+
+
+def _named_device(work: Work, constellation: Constellation, for_each: ForEach, within: Selector) -> Item:
+    """Return the one device that the result of a task names, by its name or id, if it is `within` the selector."""
+    source, fleet = for_each.source or "", work.shard.fleet
+    named = [fact(constellation, task, for_each.output) for task in successes(constellation, source)]
+    if len(named) != 1 or not isinstance(named[0], str):
+        raise NoList(Code.NO_VALUE, f"{for_each.output} of {source} is not the name of one device")
+    # An id is compared first: no device takes the place of another one by its name.
+    known = fleet.devices.get(named[0])
+    called = [known] if known is not None else [item for item in fleet.devices.values() if item.name == named[0]]
+    fitting = [item for item in called if not item.revoked and selects(within, item, fleet.tools.get(item.id, {}))]
+    if len(fitting) != 1:
+        raise NoList(
+            Code.DEVICE_OUTSIDE, f"{source} names {quoted(named[0][:80])}, which is no device of the set allowed"
+        )
+    return _item_of(fitting[0])
+
+
+def _item_of(device: Device) -> Item:
+    return Item(key=device.id, value=canonical({"id": device.id, "name": device.name, "os": device.os}))
 
 
 def _stored_items(constellation: Constellation, root: str) -> list[Item] | None:
@@ -188,10 +220,12 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
         note = f"no device{'' if told_of else ' that is online'} fits the group's selector"
         _fail_family(work, constellation, root, Code.NO_DEVICE, note)
         return
-    items = [
-        Item(key=device.id, value=canonical({"id": device.id, "name": device.name, "os": device.os}))
-        for device in sorted(chosen, key=lambda device: device.name)
-    ]
+    times = list_of(constellation, root).times
+    if times and len(chosen) < times:
+        note = f"{len(chosen)} of the {times} different devices that the group needs are online and fit its selector"
+        _fail_family(work, constellation, root, Code.NO_DEVICE, note)
+        return
+    items = [_item_of(device) for device in sorted(chosen, key=lambda device: device.name)[: times or None]]
     _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
 
 

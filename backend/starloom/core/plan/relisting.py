@@ -88,7 +88,7 @@ def expand_again(work: Work, constellation: Constellation, group: str) -> bool:
         return True
     for_each = list_of(constellation, root)
     try:
-        items = {item.key: item for item in items_of(constellation, for_each)}
+        items = {item.key: item for item in items_of(work, constellation, for_each)}
     except NoList as error:
         source = for_each.source or ""
         _without_list(
@@ -196,8 +196,9 @@ class _Again:
             # If the family had this item and this member did not, an edit removed the child.
             taken_out = same and any(constellation.children.get(member, {}))
             if not taken_out:
+                over_devices = list_of(constellation, self._root).devices is not None
                 self._added[child] = child_of(
-                    constellation, member, key, self._number, self._members, over_devices=False
+                    constellation, member, key, self._number, self._members, over_devices=over_devices
                 )
             return
         record = constellation.tasks[child]

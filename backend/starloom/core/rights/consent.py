@@ -49,10 +49,13 @@ def may_run_on(fleet: Fleet, spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> l
 
 def _selector(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
     """Return the selector of the devices to which a task, or its family, may go."""
+    if spec.device is not None:
+        # The children of a group over devices go there, too, whatever device their item is.
+        return spec.device
     root = specs.get(spec.family or spec.id, spec)
     if spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None:
         return root.for_each.devices
-    return spec.device or ANY
+    return ANY
 
 
 def _within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:

@@ -66,4 +66,5 @@ def _list_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> tuple[object, ...
         return None
     root = specs.get(spec.family or spec.id, spec)
     items = root.for_each or spec.for_each
-    return items.source, items.output, items.devices, items.when_off, spec.for_each.need, spec.for_each.need_count
+    made = (items.source, items.output, items.devices, items.times, items.when_off)
+    return *made, spec.for_each.need, spec.for_each.need_count

@@ -31,6 +31,8 @@ from starloom.core.state.work import Work, change_task, close_question, moved, u
 from starloom_protocol.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.events import EventKind
 from starloom_protocol.frames import LeaseRef, ResultFrame
+from starloom_protocol.spec_records import by_result
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     AttemptEnd,
@@ -128,13 +130,23 @@ def _input_plan(fleet: Fleet, constellation: Constellation, item: Input) -> Inpu
     if item.off:
         rows = off_devices.told_of(constellation, item.source) if item.source in constellation.groups else []
         return InputPlan(many=True, name=name, sources=[InputSource(text=off_devices.row(fleet, one)) for one in rows])
+    if item.who:
+        who = [_voter(fleet, constellation, child) for child in successes(constellation, item.source)]
+        return InputPlan(many=True, name=name, sources=[InputSource(text=text) for text in who])
     if item.source in constellation.groups:
         sources = [_source(constellation, child, item.output) for child in successes(constellation, item.source)]
-        return InputPlan(flatten=item.flatten, many=True, name=name, sources=sources)
+        each = constellation.specs[item.source].for_each
+        many = each is None or not by_result(each)
+        return InputPlan(flatten=item.flatten, many=many, name=name, sources=sources)
     record = constellation.tasks.get(item.source)
     if record is None or record.state is not TaskState.SUCCEEDED:
         return InputPlan(name=name)
     return InputPlan(name=name, sources=[_source(constellation, item.source, item.output)], flatten=item.flatten)
+
+
+def _voter(fleet: Fleet, constellation: Constellation, task: str) -> str:
+    device = fleet.devices.get(constellation.tasks[task].device or "")
+    return canonical({"device": device.name if device is not None else "", "task": task})
 
 
 def _source(constellation: Constellation, task: str, output: str) -> InputSource:

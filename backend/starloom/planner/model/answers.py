@@ -49,6 +49,10 @@ def _map(value: Schema) -> Schema:
 
 _DEVICE: Final = _object(name=TEXT, id=TEXT, labels=_list(TEXT), os=TEXT, tools=_list(TEXT))
 _SELECTOR: Final = {**_DEVICE, "properties": {**_DEVICE["properties"], "any": _list(_DEVICE)}}
+_PLACE: Final = {
+    **_SELECTOR,
+    "properties": {**_SELECTOR["properties"], "from": TEXT, "output": TEXT, "within": _SELECTOR},
+}
 _CONDITION: Final = _object(("output", "op"), output=TEXT, op=_OP, value=_ANY_VALUE)
 _CHECK: Final = _object(exit_code={"type": "integer"}, output=TEXT, op=_OP, value=_ANY_VALUE)
 _GATE: Final = {
@@ -63,12 +67,13 @@ _NEED: Final = {
         _object(("at_least",), at_least={"type": "integer", "minimum": 1}),
     ]
 }
-_INPUT: Final = _object(("from",), from_=TEXT, output=TEXT, optional=_YES, flatten=_YES, all=_YES, off=_YES)
+_INPUT: Final = _object(("from",), from_=TEXT, output=TEXT, optional=_YES, flatten=_YES, all=_YES, off=_YES, who=_YES)
 _FOR_EACH: Final = _object(
     from_=TEXT,
     output=TEXT,
     devices=_SELECTOR,
     same=TEXT,
+    times=_COUNT,
     in_turn=_YES,
     when_off={"type": "string", "enum": ["wait", "report"]},
     after_s=_COUNT,
@@ -89,7 +94,7 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "args": _ANY_OBJECT,
     "inputs": _map(_INPUT),
     "files_out": _list(_object(("output", "to"), output=TEXT, to=TEXT)),
-    "device": _SELECTOR,
+    "device": _PLACE,
     "repeatability": TEXT,
     "timeouts": _map(_COUNT),
     "retry": _object(max_attempts=_COUNT, on_check=_YES),
@@ -99,6 +104,14 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "choices": _list(_object(("value", "label"), value=TEXT, label=TEXT, fails=_YES)),
     "judge": _JUDGE,
     "undo": _object(("tool",), tool=TEXT, args=_ANY_OBJECT, outputs=_map(TEXT)),
+    "vote": _object(
+        ("n",),
+        n=_COUNT,
+        on=TEXT,
+        rule={"anyOf": [{"type": "string", "enum": ["majority"]}, _object(("ahead_by",), ahead_by=_COUNT)]},
+        tolerance={"type": "number", "minimum": 0},
+        apart=_YES,
+    ),
     "verify": _object(("tool", "expect"), tool=TEXT, args=_ANY_OBJECT, expect=_list(_CHECK)),
 }
 TASK: Final = _object(("id",), id=_ID, **_TASK_FIELDS)

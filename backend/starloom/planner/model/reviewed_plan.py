@@ -27,7 +27,7 @@ from starloom_protocol.entities import (
     TaskRecord,
     TaskSpec,
 )
-from starloom_protocol.spec_records import Check, Selector
+from starloom_protocol.spec_records import Check, Selector, by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Sharing, TaskState
 
@@ -251,6 +251,10 @@ def _list_of(spec: TaskSpec) -> str:
     each = spec.for_each
     if each is None:
         return ""
+    if by_result(each):
+        return f"the device that {each.source}{each.output} names"
+    if each.times and each.devices is None:
+        return f"{each.times} calls"
     over = f"{each.source}{each.output}" if each.source is not None else f"the items of {each.same}"
     return "devices" if each.devices is not None else over
 

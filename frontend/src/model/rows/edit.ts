@@ -146,7 +146,7 @@ export function withUse(task: Fields, name: string, use: { from: string; output:
 /** Lets a row run once for each item of an earlier row's list; null makes it run once. */
 export function withEach(task: Fields, each: { from: string; output: string } | null): Fields {
   const held = part(task, "for_each");
-  const { devices: _devices, same: _same, when_off: _whenOff, after_s: _afterS, ...rest } = held;
+  const { devices: _devices, same: _same, times: _times, when_off: _whenOff, after_s: _afterS, ...rest } = held;
   if (!each) return withField(task, "for_each", undefined);
   return { ...task, for_each: { ...rest, from: each.from, ...pointed(held, each.output) } };
 }

@@ -48,7 +48,7 @@ it("writes only what is not the default", () => {
     id: "g",
     tool: "disk.usage",
     args: '{"path":{"each":"/name"}}',
-    for_each: { devices: {}, need: "at_least", need_count: 2, max_parallel: 3 },
+    for_each: { devices: {}, need: "at_least", need_count: 2, max_parallel: 3, times: 4 },
     checks: [{ op: "eq", output: "/exit_code", value: "0" }],
   };
   const looks: TaskSpec = {
@@ -65,8 +65,22 @@ it("writes only what is not the default", () => {
     id: "g",
     tool: "disk.usage",
     args: { path: { each: "/name" } },
-    for_each: { devices: {}, need: { at_least: 2 }, max_parallel: 3 },
+    for_each: { devices: {}, need: { at_least: 2 }, max_parallel: 3, times: 4 },
     checks: [{ exit_code: 0 }],
+  });
+});
+
+it("writes a device that a result names", () => {
+  const spec: TaskSpec = {
+    changed_in: 1,
+    id: "a",
+    tool: "t",
+    for_each: { source: "fast", output: "/device", devices: { os: "linux" } },
+  };
+  expect(taskDoc(spec)).toEqual({
+    id: "a",
+    tool: "t",
+    device: { from: "fast", output: "/device", within: { os: "linux" } },
   });
 });
 

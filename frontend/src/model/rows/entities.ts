@@ -33,6 +33,7 @@ function forEachDoc(each: NonNullable<TaskSpec["for_each"]>): Fields {
     output: each.output || undefined,
     flatten: each.flatten || undefined,
     same: each.same ?? undefined,
+    times: each.times || undefined,
     max_parallel: each.max_parallel || undefined,
     need: need as Json | undefined,
     in_turn: each.in_turn || undefined,
@@ -41,6 +42,20 @@ function forEachDoc(each: NonNullable<TaskSpec["for_each"]>): Fields {
   });
   // A selector may be empty: every device that can.
   return each.devices ? { devices: selectorDoc(each.devices), ...made } : made;
+}
+
+/** Whether a list is the one device that a result names. */
+function byResult(each: NonNullable<TaskSpec["for_each"]>): boolean {
+  return each.source != null && each.devices != null;
+}
+
+function deviceDoc({ device, for_each: each }: TaskSpec): Fields | undefined {
+  if (!each?.devices || !byResult(each)) return device ? selectorDoc(device) : undefined;
+  return {
+    from: each.source ?? "",
+    ...(each.output ? { output: each.output } : {}),
+    within: selectorDoc(each.devices),
+  };
 }
 
 /** One task as it would be written; what is the default is left out. */
@@ -56,6 +71,7 @@ export function taskDoc(spec: TaskSpec): Fields {
         flatten: input.flatten || undefined,
         all: input.all || undefined,
         off: input.off || undefined,
+        who: input.who || undefined,
       }),
     ]),
   );
@@ -64,11 +80,11 @@ export function taskDoc(spec: TaskSpec): Fields {
   const absence = spec.on_absence ?? {};
   const made = trimmed({
     id: spec.id,
-    for_each: spec.for_each ? forEachDoc(spec.for_each) : undefined,
+    for_each: spec.for_each && !byResult(spec.for_each) ? forEachDoc(spec.for_each) : undefined,
     tool: spec.tool ?? undefined,
     person: spec.person ?? undefined,
     choices: spec.choices?.map((one) => trimmed({ value: one.value, label: one.label, fails: one.fails || undefined })),
-    device: spec.device ? selectorDoc(spec.device) : undefined,
+    device: deviceDoc(spec),
     repeatability: spec.repeatability ?? undefined,
     inputs,
     args: isFields(args) ? args : {},

@@ -21,7 +21,7 @@ import {
   withUse,
 } from "./edit.ts";
 import { proposals, withoutParam, withParam } from "./params.ts";
-import { rowsOf } from "./row.ts";
+import { before, rowsOf } from "./row.ts";
 import { draftOfText, textOfDraft } from "./text.ts";
 import { begun, redone, stepped, undone } from "./undo.ts";
 import { whereOf, withWhere } from "./where.ts";
@@ -34,6 +34,11 @@ tasks:
   - {id: a, tool: fs.find, args: {root: Pictures, kinds: [image]}, timeouts: {start_to_close_s: 9}}
   - {id: b, for_each: {from: a, output: /files, max_parallel: 2}, tool: fs.hash, args: {paths: {each: /path}}}
   - {id: c, for_each: {devices: {labels: [home]}}, tool: disk.usage}
+  - {id: g, for_each: {times: 3}, tool: system.info}
+  - {id: h, for_each: {devices: {os: linux}, times: 2}, tool: system.info}
+  - {id: i, tool: system.info, vote: {n: 3, on: /os, rule: {ahead_by: 2}, apart: true}}
+  - {id: k, tool: fs.stat, device: {from: i, output: /winner, within: {os: linux}}}
+  - {id: j, tool: data.vote, inputs: {ballots: {from: g, output: /os}, voters: {from: g, who: true}}}
   - {id: d, for_each: {same: b}, tool: fs.stat, inputs: {paths: {from: b, output: /files, flatten: true}}}
   - {id: e, person: Go on?, choices: [{value: y, label: Yes}, {value: n, label: No, fails: true}]}
   - {id: f, tool: shell.run, device: {any: [{name: x}, {os: linux}]}, args: {argv: [uptime]}, on_absence: wait}
@@ -180,3 +185,25 @@ function namesIn(plan: Fields): string[] {
     ])
     .filter(Boolean);
 }
+
+describe("fields that rows cannot show", () => {
+  const draft = read(HAND);
+  const row = (id: string) => rowsOf(draft.plan).find((one) => one.id === id);
+
+  it("names them in the row, so that nothing is lost unseen", () => {
+    expect(row("i")?.more).toEqual(["vote"]);
+    expect(row("g")?.more).toEqual(["times"]);
+    expect(row("h")?.more).toEqual(["times"]);
+  });
+
+  it("shows a number of devices as no choice of the list", () => {
+    expect(row("h")?.where).toEqual({ kind: "other", selector: { os: "linux" } });
+    expect(row("g")?.each).toBeNull();
+  });
+
+  it("keeps a row with a device by a result after the row that names it", () => {
+    const found = row("k");
+    expect(found && before(found)).toEqual(["i"]);
+    expect(found?.where.kind).toBe("other");
+  });
+});

@@ -88,13 +88,16 @@ function rowOf(task: Fields, at: number, gates: Gate[]): Row {
     repeatability: textOf(task.repeatability) || null,
     optional: task.optional === true,
     onlyIf: nodeOf(task.only_if, "param"),
-    more: Object.keys(task).filter((name) => !SHOWN.has(name)),
+    more: [
+      ...Object.keys(task).filter((name) => !SHOWN.has(name)),
+      ...(isFields(task.for_each) && "times" in task.for_each ? ["times"] : []),
+    ],
   };
 }
 
 function eachOf(task: Fields): Each | null {
   const each = task.for_each;
-  if (!isFields(each) || "devices" in each) return null;
+  if (!isFields(each) || "devices" in each || "times" in each) return null;
   return {
     from: textOf(each.from),
     output: textOf(each.output),
@@ -116,6 +119,7 @@ export function usesOf(task: Fields): Use[] {
 export function before(row: Row): string[] {
   const ids = [...row.uses.map((use) => use.from), ...row.gates.map((gate) => gate.from)];
   if (row.each) ids.push(row.each.from || row.each.same);
+  if (row.where.kind === "other" && isFields(row.where.selector)) ids.push(textOf(row.where.selector.from));
   return [...new Set(ids.filter(Boolean))];
 }
 

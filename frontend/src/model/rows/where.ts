@@ -34,6 +34,8 @@ const selectorOf = (of: DeviceClass): Fields =>
 export function whereOf(task: Fields): Where {
   const each = isFields(task.for_each) ? task.for_each : null;
   if (each && "devices" in each) {
+    // A number of different devices is not each of them.
+    if ("times" in each) return { kind: "other", selector: each.devices ?? {} };
     const param = nodeOf(each.devices, "param");
     if (param !== null) return { kind: "param", name: param, every: true };
     const of = isFields(each.devices) ? classOf(each.devices) : null;
@@ -61,7 +63,7 @@ export function withWhere(task: Fields, where: Where): Fields {
   let changed = task;
   if (every) {
     const devices: Json = where.kind === "every" ? selectorOf(where.of) : { param: where.name };
-    const { from: _from, output: _output, same: _same, ...rest } = each ?? {};
+    const { from: _from, output: _output, same: _same, times: _times, ...rest } = each ?? {};
     changed = { ...changed, for_each: { ...rest, devices } };
     return withField(changed, "device", undefined);
   }

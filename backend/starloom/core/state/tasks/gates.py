@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from starloom.core.state.model import Constellation
 from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
+from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
 
@@ -221,7 +222,11 @@ def unanswered(constellation: Constellation, dependency: Dependency) -> Iterator
 def condition_met(constellation: Constellation, task: str, condition: Condition) -> bool | None:
     """Decide a condition on a succeeded task's output; None while its fact is being fetched."""
     if task in constellation.groups:
-        return False
+        each, made = constellation.specs[task].for_each, successes(constellation, task)
+        if each is None or not by_result(each) or len(made) != 1:
+            return False
+        # The group of one call counts as that call does.
+        task = made[0]
     if not asked(constellation, task, condition.output):
         return None
     value = parse(condition.value) if condition.value is not None else None
