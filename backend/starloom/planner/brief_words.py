@@ -47,12 +47,12 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
                                             # or `plan: {tasks, dependencies?}`: a plan within, seen as one task
       args?: {argument: value}              # values written here
       inputs?: {argument: {from: ID, output: POINTER, optional?: true, flatten?: true, all?: true, off?: true}}
-                                            # values of other tasks
+                                            # values of other tasks; {from: GROUP, who?: true}: rows {task, device}
       device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}   # absent: any device that can
                                             # | {from: ID, output: POINTER, within: {..as here..}}: named by a result
       for_each?: {devices: {..as in device..}} | {from: ID, output: POINTER of a list, max_parallel?: 4} | {same: ID}
-                                            # | {times: 3}: like calls, item {number}; with devices: on 3 different ones
                                             # from a group: one item for each child; flatten?: true joins their lists
+                                            # | {times: 3}: like calls, item {number}; with devices: on 3 different ones
                                             # with need?: all | any | best_effort | {at_least: 2}
                                             # in_turn?: true: one after the other, the first that fails stops the rest
                                             # over devices, when it only reads: when_off?: report (else it waits)

@@ -222,8 +222,11 @@ def unanswered(constellation: Constellation, dependency: Dependency) -> Iterator
 def condition_met(constellation: Constellation, task: str, condition: Condition) -> bool | None:
     """Decide a condition on a succeeded task's output; None while its fact is being fetched."""
     if task in constellation.groups:
-        each, made = constellation.specs[task].for_each, successes(constellation, task)
-        if each is None or not by_result(each) or len(made) != 1:
+        spec = constellation.specs.get(task)
+        if spec is None or spec.for_each is None or not by_result(spec.for_each):
+            return False
+        made = successes(constellation, task)
+        if len(made) != 1:
             return False
         # The group of one call counts as that call does.
         task = made[0]
