@@ -20,6 +20,7 @@ export type {
   Health,
   Item,
   Job,
+  Judge,
   LabFault,
   ModelCall,
   NotifyWhen,

@@ -40,6 +40,25 @@ describe.each(logs)("%s", (name) => {
   });
 });
 
+it("keeps every wish of the policy, and the questions to a judge", () => {
+  const policy = {
+    approval: "always",
+    judge: { question: "Is it whole?", unclear: "fail" },
+    on_failure: "ask",
+    partial: true,
+    priority: "high",
+    review: "always",
+    review_at: ["a"],
+  };
+  const head = { id: "c-1", name: "Judged", policy } as unknown as Head;
+  const spec: TaskSpec = { changed_in: 1, id: "a", tool: "fs.find", args: "{}", judge: { question: "Right?" } };
+  const plan = planOf({ head, specs: [spec], dependencies: [], rules: [], versions: [] });
+  const { judge, ...rest } = policy;
+  expect(plan.policy).toEqual(rest);
+  expect(plan.judge).toEqual(judge);
+  expect(tasksOf(plan)[0]?.judge).toBe("Right?");
+});
+
 it("writes only what is not the default", () => {
   const spec: TaskSpec = { changed_in: 1, id: "a", tool: "fs.find", args: "{}", device: { name: "laptop" } };
   expect(taskDoc(spec)).toEqual({ id: "a", tool: "fs.find", device: { name: "laptop" } });

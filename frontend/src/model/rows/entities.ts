@@ -3,7 +3,7 @@
  * runs. Children of groups and gates that inputs imply are not written: the plan makes them again.
  */
 import type { StreamModel } from "../stream.ts";
-import type { Dependency, Head, RuleRecord, Selector, TaskSpec, Version } from "../types.ts";
+import type { Dependency, Head, Judge, RuleRecord, Selector, TaskSpec, Version } from "../types.ts";
 import { type Fields, isFields, type Json, trimmed } from "./document.ts";
 
 type Condition = { op: string; output: string; value?: string | null };
@@ -95,9 +95,18 @@ export function taskDoc(spec: TaskSpec): Fields {
     optional: spec.optional || undefined,
     undo: spec.undo ? callDoc(spec.undo, { outputs: { ...spec.undo.outputs } }) : undefined,
     verify: spec.verify ? callDoc(spec.verify, { expect: spec.verify.expect.map(checkDoc) }) : undefined,
+    judge: judgeDoc(spec.judge),
     checks: spec.checks?.map(checkDoc),
   });
   return made;
+}
+
+/** The question to a judge, in its short form where a person decides what stays unclear. */
+function judgeDoc(judge: Judge | null | undefined): Json | undefined {
+  if (!judge) return undefined;
+  return judge.unclear && judge.unclear !== "ask"
+    ? { question: judge.question, unclear: judge.unclear }
+    : judge.question;
 }
 
 /** A call that belongs to a task: how it is undone, or how it is seen whether it happened. */
@@ -184,9 +193,13 @@ export function planOf({ head, specs, dependencies, rules, versions }: PlanEntit
     rules: [...rules].sort((a, b) => a.order - b.order).map(ruleDoc),
     policy: trimmed({
       approval: policy.approval && policy.approval !== "risky" ? policy.approval : undefined,
+      on_failure: policy.on_failure && policy.on_failure !== "fail" ? policy.on_failure : undefined,
       partial: policy.partial || undefined,
+      priority: policy.priority && policy.priority !== "normal" ? policy.priority : undefined,
       review: policy.review && policy.review !== "never" ? policy.review : undefined,
+      review_at: policy.review_at?.length ? [...policy.review_at] : undefined,
     }),
+    judge: judgeDoc(policy.judge),
     result: (head.results ?? []).map((one) =>
       trimmed({ title: one.title, from: one.source, output: one.output || undefined, show: one.show ?? undefined }),
     ),
