@@ -28,6 +28,7 @@ SKIPS = {
     "builds-the-environment": "the tests run in the environment that it builds",
     "runs-this-test": "`make test` runs this file",
     "runs-for-a-while": "tests/chaos/test_scenarios.py runs every scenario by the same command",
+    "needs-somebody-who-answers": "a model answers there by hand; tests/planner/blind plays the recorded answers",
     "needs-another-machine": "there is no second machine with a login here",
 }
 LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid"}

@@ -163,7 +163,7 @@ def test_a_question_is_answered_where_the_work_stands(page: Page, stack: Stack, 
     assert "those of 1950" in said[2]
 
 
-@pytest.mark.proof
+@pytest.mark.proof(shown_by="tests/edge/live/test_sketches.py")
 def test_a_killed_worker_takes_its_picture_with_it_and_another_draws_anew(page: Page, stack: Stack, width: str) -> None:
     gates, hand = (Gate(), Gate()), Hand(page, touch=width == "phone")
     plans = [Say(tool="".join(PIECES), pieces=PIECES, gate=gate) for gate in gates]

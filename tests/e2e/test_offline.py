@@ -126,7 +126,7 @@ def test_signed_out_means_forgotten(stack: Stack, sample: Seen, new_context: New
     with stack.hub_away():
         for each in (page, other):
             each.reload()
-            expect(each.get_by_text("The hub does not answer").first).to_be_visible()
+            expect(each.get_by_text("The hub cannot be reached").first).to_be_visible()
             expect(each.get_by_text("Nobody reads this")).to_have_count(0)
     page.context.close()
     stack.until_online(stack.desktop, "demo-server", "demo-phone")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -46,7 +47,9 @@ def first_bar(page: Page) -> tuple[float, float]:
 def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
     page: Page, hand: Hand, stack: Stack, screens: Screens, width: str
 ) -> None:
-    tasks = [stack.gated(name, f"lane-{name}-{width}") for name in ("one", "two", "three")]
+    # A second try of this test must not find the gates of the first one open.
+    own = f"{width}-{token_hex(3)}"
+    tasks = [stack.gated(name, f"lane-{name}-{own}") for name in ("one", "two", "three")]
     links = [{"from": name, "to": "three", "when": "success"} for name in ("one", "two")]
     plan = {"starloom": 1, "name": "Three bars", "tasks": tasks, "dependencies": links}
     made = stack.submit(plan)
@@ -56,14 +59,14 @@ def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
     expect(page.get_by_label("Figures of this run")).to_contain_text("So far")
     listed = reading(page).get_by_role("option")
     expect(listed).to_have_count(2)
-    stack.open_gate(f"lane-one-{width}")
-    stack.open_gate(f"lane-two-{width}")
+    stack.open_gate(f"lane-one-{own}")
+    stack.open_gate(f"lane-two-{own}")
     expect(listed.filter(has_text="three")).to_contain_text("worked on")
     screens.shoot(page, "timeline", "live", width)
     hand.press(*first_bar(page))
     expect(page).to_have_url(re.compile("/t/(one|two|three)"))
     expect(page.get_by_role("complementary", name=re.compile("^Task "))).to_be_visible()
-    stack.open_gate(f"lane-three-{width}")
+    stack.open_gate(f"lane-three-{own}")
     stack.until_state(made, "succeeded")
     page.goto(f"/constellations/{made}?lens=timeline")
     figures = page.get_by_label("Figures of this run")

@@ -60,7 +60,7 @@ def test_a_page_that_fails_is_down_with_its_reason(asking: Fleet, site: int) -> 
 
 def test_an_unlisted_host_is_refused_with_the_line_to_type(asking: Fleet, site: int) -> None:
     answer = asking.submit(f"check http://127.0.0.1:{site}/ from the phone")
-    assert "grant net:reach 127.0.0.1" in answer.told()
+    assert f"grant --home {asking.device('phone').home} net:reach 127.0.0.1" in answer.told()
     assert "check on phone" in answer.sentence
 
 
