@@ -46,7 +46,11 @@ def _paths(args: Any) -> list[str]:
     """Return the paths that are written out in full."""
     given = [args.get(name) for name in _PATH_ARGUMENTS] if isinstance(args, dict) else []
     flat = [item for value in given for item in (value if isinstance(value, list) else [value])]
-    return [posixpath.normpath(item) for item in flat if isinstance(item, str) and item.startswith("/")]
+    return [
+        posixpath.normpath(item)
+        for item in flat
+        if isinstance(item, str) and item.startswith("/") and item.isprintable()
+    ]
 
 
 def _within(path: str, folders: Iterable[str]) -> bool:

@@ -62,3 +62,10 @@ def test_the_line_for_more_is_shown_where_there_is_more(hub: StubHub) -> None:
     hub.answers["GET", "/audit"] = (200, {"items": [row(3), row(2), row(1)], "next": None})
     _, said = starloom(hub, "activity", "-n", "3")
     assert said.splitlines()[-1].endswith("activity --last 15")
+
+
+def test_a_note_of_a_device_does_not_steer_the_terminal(hub: StubHub) -> None:
+    hub.answers["GET", "/audit"] = (200, {"items": [row(1, note="\x1b[2J\x1b]0;owned\x07gone")], "next": None})
+    _, said = starloom(hub, "activity")
+    assert "\x1b" not in said
+    assert "gone" in said

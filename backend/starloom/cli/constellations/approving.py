@@ -15,6 +15,7 @@ import typer
 from starloom.cli.constellations.reading import open_words
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import Problem, usage
+from starloom.terminal.escaping import escaped
 from starloom.terminal.style import clock
 from starloom.terminal.typed import say
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, TaskState
@@ -88,19 +89,21 @@ def _list_open(run: Invocation) -> None:
         print(f"{item['id']}  {item['name']} ({item['os']}) asks to join; its screen must show: {item['words']}")
     for item in found["items"]:
         until = f"; denied without an answer in {_left(item['expires_at'])}" if item.get("expires_at") else ""
-        print(f"{item['id']}  {item['text']}  ({item.get('constellation_name') or item['constellation']}{until})")
+        print(
+            f"{item['id']}  {escaped(item['text'])}  ({item.get('constellation_name') or item['constellation']}{until})"
+        )
         for choice in item.get("choices") or []:
             fails = "  (ends the task as failed)" if choice.get("fails") else ""
             usual = "  (the planner would take this)" if choice["value"] == item.get("usual") else ""
-            print(f"    --value {choice['value']}: {choice['label']}{fails}{usual}")
+            print(f"    --value {escaped(choice['value'])}: {escaped(choice['label'])}{fails}{usual}")
         for call in item.get("calls") or []:
             print(f"    --always allows from now on: {_call(call)}")
         for wider in item.get("wider") or []:
-            print(f"    allowing it applies the change now; wider: {wider}")
+            print(f"    allowing it applies the change now; wider: {escaped(wider)}")
         if item.get("once_because"):
             print(f"    only this once: {item['once_because']}")
     for item in stuck:
-        say(f"{item['sentence']}  ({item['name']}; the way out: {item['line']})")
+        say(f"{escaped(item['sentence'])}  ({item['name']}; the way out: {item['line']})")
 
 
 def _stuck(run: Invocation) -> list[dict[str, Any]]:
@@ -147,7 +150,7 @@ def _list_answered(run: Invocation) -> None:
     for item in found["items"]:
         why = f": {item['reason']}" if item.get("reason") else ""
         said = f"{item['answer']} by {item['answered_by']}, {clock(item['answered_at'])}{why}"
-        print(f"{item['id']}  {item['text']}  {said}")
+        print(f"{item['id']}  {escaped(item['text'])}  {said}")
 
 
 def _list_standing(run: Invocation) -> None:

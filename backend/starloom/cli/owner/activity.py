@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.terminal.escaping import escaped
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
 from starloom_protocol.events import Category
@@ -44,10 +45,10 @@ def activity(
     shown = 0
     for row in rows:
         shown += 1
-        told = row["note"] or row["kind"].replace("_", " ")
-        about = f" {row['about']}" if row["about"] else ""
+        told = escaped(row["note"] or row["kind"].replace("_", " "))
+        about = f" {escaped(row['about'])}" if row["about"] else ""
         where = f"  ({row['stream']})" if row["stream"].startswith("c-") else ""
-        print(f"{clock(row['at'])}  {row['by'] or 'the hub'}:{about}  {told}{where}")
+        print(f"{clock(row['at'])}  {escaped(row['by'] or 'the hub')}:{about}  {told}{where}")
     if not shown:
         print("Nothing is on record for that.")
     elif shown == last:

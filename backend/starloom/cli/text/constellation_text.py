@@ -12,6 +12,7 @@ from rich.text import Text
 
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.client.view import View
+from starloom.terminal.escaping import escaped
 from starloom.terminal.style import clock, seconds, shown_text, size, state_text
 from starloom.terminal.tables import is_table, value_table
 from starloom.terminal.typed import typed
@@ -165,8 +166,8 @@ def _is_file(value: dict[str, object]) -> bool:
 
 def event_line(event: Event) -> str:
     """Return one event as a line of a log."""
-    about = f" {event.about}" if event.about else ""
-    note = f"  {event.note}" if event.note else ""
+    about = f" {escaped(event.about)}" if event.about else ""
+    note = f"  {escaped(event.note)}" if event.note else ""
     return f"{event.seq:>5}  {clock(event.at_ms)}  {event.kind}{about}  by {event.by}{note}"
 
 
@@ -193,9 +194,9 @@ class Changes:
                     self._told[name] = told
                     found.append(f"{at}  {task_name(name, self._devices)}: {told}")
             elif kind == "version":
-                found.append(f"{at}  version {name} by {event.by}: {event.note or 'the plan'}")
+                found.append(f"{at}  version {name} by {event.by}: {escaped(event.note) or 'the plan'}")
         if event.kind == "fault_injected":
-            found.append(f"{at}  fault injected: {event.note}")
+            found.append(f"{at}  fault injected: {escaped(event.note)}")
         return found
 
     def _task(self, name: str, record: TaskRecord) -> str:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from starloom.terminal.escaping import escaped
+
 _DOLLAR: Final = 1_000_000
 _STAGES: Final = {"planning": "Planning", "reviewing": "Review", "answering": "Answer", "judging": "Judgement"}
 _NOT_KEPT: Final = "(this text was not kept)"
@@ -22,7 +24,7 @@ def lines(constellation: str, found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{number}. {_STAGES.get(call['stage'], call['stage'])}: {_head(call)}"
         yield from _indented(_asked(item.get("prompt_text")), "told")
         if call.get("fault"):
-            yield f"   no reply: {_shown(call['fault'])}"
+            yield f"   no reply: {escaped(call['fault'])}"
         else:
             yield from _indented(_replied(item.get("reply_text")), "said")
 
@@ -47,14 +49,9 @@ def _replied(text: str | None) -> str:
 
 
 def _indented(text: str, who: str) -> Iterator[str]:
-    first, *rest = map(_shown, text.splitlines() or [""])
+    first, *rest = map(escaped, text.splitlines() or [""])
     yield f"   {who}: {first}"
     yield from (f"         {line}" for line in rest)
-
-
-def _shown(line: str) -> str:
-    """Return a line whose signs that steer a terminal are written out: a file or a model may have put them there."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
 
 
 def recording(found: Mapping[str, Any]) -> bytes:

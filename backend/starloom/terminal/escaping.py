@@ -1,0 +1,8 @@
+"""Texts of others on a terminal: signs that would steer it are written out. Owns nothing else."""
+
+from __future__ import annotations
+
+
+def escaped(text: str) -> str:
+    """Return a line of a model, a device or a file without a sign that moves or colours the terminal."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
