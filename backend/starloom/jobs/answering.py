@@ -54,11 +54,7 @@ class AnswerJobs:
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
         """Have the answer of a constellation written, and report it."""
-        found = await reads.entities(constellation)
-        if found is None:
-            raise NotOurs(f"{constellation} does not exist")
-        fleet = await reads.entities(FLEET)
-        seen = EndedPlan(found[1], fleet[1] if fleet else {})
+        seen = await read_ended(reads, constellation)
         words = await self._written(reads, inbox, seen, job)
         item = AnswerWorded(
             by=f"worker:{self._worker}",
@@ -87,6 +83,19 @@ class AnswerJobs:
         results = [await result_seen(self._models, seen, task, sharing) for task in seen.tasks()]
         model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job, worker=self._worker)
         return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
+
+
+async def read_ended(reads: ReadPort, constellation: str) -> EndedPlan:
+    """Return the committed state of a constellation for the writer or the judge of its answer.
+
+    Raises:
+        NotOurs: it does not exist.
+    """
+    found = await reads.entities(constellation)
+    if found is None:
+        raise NotOurs(f"{constellation} does not exist")
+    fleet = await reads.entities(FLEET)
+    return EndedPlan(found[1], fleet[1] if fleet else {})
 
 
 async def result_seen(models: ModelJobs, seen: EndedPlan, task: str, sharing: Sharing) -> ResultSeen:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from starloom.core.run.checks.judgement import BECAUSE_CHARS_MOST
 from starloom.core.state.inputs import VerdictGiven
-from starloom.jobs.answering import EndedPlan, result_seen
+from starloom.jobs.answering import EndedPlan, read_ended, result_seen
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.answering import ResultSeen
@@ -21,7 +21,6 @@ from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Job
-from starloom_protocol.feed import FLEET
 from starloom_protocol.vocabulary import Sharing, TaskState
 
 
@@ -34,11 +33,7 @@ class JudgeJobs:
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
         """Have a result judged, and report the verdict."""
-        found = await reads.entities(constellation)
-        if found is None:
-            raise NotOurs(f"{constellation} does not exist")
-        fleet = await reads.entities(FLEET)
-        seen = EndedPlan(found[1], fleet[1] if fleet else {})
+        seen = await read_ended(reads, constellation)
         asked = seen.job(job)
         if asked is None:
             raise NotOurs(f"there is no judgement {job}")
