@@ -138,6 +138,7 @@ class Runner:
         if call.stopping:
             return call.not_begun()
         self._say(call.start())
+        call.let_begin()
         while not call.ended or call.has_time_left():
             self._wait(call.next_wait_s())
             call.look()
@@ -171,19 +172,28 @@ class _Call:
         self._killing = False
         self._too_much = ""
         self._child = 0
+        self._gate: tuple[int, int] = (-1, -1)
         self.stopping = ""
         self.ended = False
         self.keep: list[str] | None = None
 
     def start(self) -> Grouped:
-        """Fork the tool's process into a session and group of its own."""
+        """Fork the tool's process into a session and group of its own; it waits for `let_begin`."""
         parent = os.getpid()
+        self._gate = os.pipe()
         self._child = os.fork()
         if self._child == 0:
-            _be_the_tool(self._descriptors, parent)
+            _be_the_tool(self._descriptors, parent, self._gate)
         for descriptor in self._descriptors:
             os.close(descriptor)
         return Grouped(group=self._child, mark=processes.start_mark(self._child) or "")
+
+    def let_begin(self) -> None:
+        """Let the tool begin. The agent knows its group by now, and ends it even if the tool ends the runner."""
+        # Both ends are open here, so the write fails for no state of the tool's process.
+        os.write(self._gate[1], b"\n")
+        for descriptor in self._gate:
+            os.close(descriptor)
 
     def not_begun(self) -> Over:
         """Return the end of a call that was stopped before it began."""
@@ -308,11 +318,15 @@ class _Call:
 # -- the tool's process
 
 
-def _be_the_tool(descriptors: list[int], parent: int) -> NoReturn:
+def _be_the_tool(descriptors: list[int], parent: int, gate: tuple[int, int]) -> NoReturn:
     status = 70
     try:
         os.setsid()
         processes.die_with_parent(signal.SIGKILL, parent)
+        os.close(gate[1])
+        if not os.read(gate[0], 1):
+            # The runner ended before it told the group: nobody would end the children of this tool.
+            os._exit(status)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         # A connection that is cut while a file is sent is an error that is tried again; it must not end the process.

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +18,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.calls import OUTPUT_BYTES_MAX, CallSpec, Ended, Order, decode_tool_line, encode
+from starloom_agent import runner
+from starloom_agent.calls import OUTPUT_BYTES_MAX, Begin, CallSpec, Ended, Order, decode_tool_line, encode
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.toolkit import registry
@@ -222,6 +224,26 @@ def test_a_killed_runner_takes_the_tool_with_it(call: Play) -> None:
     assert running.group is not None
     assert gone(running.group.group)
     assert processes.end_groups([(running.group.group, running.group.mark)]) == []
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_tool_waits_until_its_group_was_told(begins: bool) -> None:
+    ours, tool = socket.socketpair()
+    output, text = os.pipe()
+    begun = runner._Call(Begin(start_to_close_s=WITHIN_S), [tool.detach(), text, os.dup(text)])
+    # The tool's process says on its standard error that this is no call, as soon as it reads it.
+    ours.sendall(b"no call")
+    ours.shutdown(socket.SHUT_WR)
+    group = begun.start()
+    if begins:
+        begun.let_begin()
+    else:
+        for descriptor in begun._gate:
+            os.close(descriptor)
+    with os.fdopen(output, "rb") as said:
+        assert bool(said.read()) is begins
+    assert os.waitpid(group.group, 0)[1]
+    ours.close()
 
 
 def test_output_is_capped_and_the_loss_is_stated(call: Play) -> None:
