@@ -6,7 +6,7 @@ import asyncio
 import base64
 import heapq
 import json
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import FileBlobs
 from starloom.blobs.logs import AttemptLogs
+from starloom.core.people.approvals import changing_calls
 from starloom.edge import first_run
 from starloom.edge.agents import hub_keys
 from starloom.edge.agents.attempt_logs import LogWriter
@@ -42,12 +43,13 @@ from starloom.planner.context import PromptPart
 from starloom.planner.fleet import FleetView as PlannersFleet
 from starloom.planner.matching import Match, Matched
 from starloom.planner.model.prompt import planning_parts
-from starloom.planner.preview import preview
+from starloom.planner.preview import core_fleet, preview
 from starloom.planner.refusals import refused
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol import frames as f
 from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.approval_records import Call
 from starloom_protocol.channel import (
     ChannelKeys,
     channel_keys,
@@ -58,7 +60,7 @@ from starloom_protocol.channel import (
     transcript,
 )
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, Offer, ToolOffer
+from starloom_protocol.entities import Fault, Offer, RuleRecord, TaskSpec, ToolOffer
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.session import Session, Side, device_id, proof_bytes
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
@@ -109,7 +111,9 @@ async def at_once() -> None:
 
 
 class NoRecipes:
-    """A planner without recipes: plans still run, words find nothing."""
+    """A planner without recipes: plans still run, words find nothing. `fleet` is what calls are judged on."""
+
+    fleet = PlannersFleet()
 
     def understand(self, words: str, params: Any) -> Matched:
         return Matched(Match.NONE, ())
@@ -125,6 +129,9 @@ class NoRecipes:
 
     def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview:
         return preview(plan, PlannersFleet(), words=words, by=by).plain()
+
+    def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
+        return changing_calls(core_fleet(self.fleet), specs, rules)
 
     def brief(self, words: str, today: str = "") -> Brief:
         return brief(words, PlannersFleet(), (), today=today)

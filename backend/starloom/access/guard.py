@@ -165,6 +165,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/lan/close"): _ACCESS,
     # people
     ("GET", V1 + "/approvals"): _read(),
+    ("GET", V1 + "/approvals/{approval}/calls"): _read(),
     ("POST", V1 + "/approvals/{approval}/approve"): _APPROVE,
     ("POST", V1 + "/approvals/{approval}/deny"): _APPROVE,
     ("POST", V1 + "/approvals/{approval}/answer"): _APPROVE,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -39,8 +39,9 @@ from starloom.program import NAME
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
 from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.approval_records import Call
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault
+from starloom_protocol.entities import Fault, RuleRecord, TaskSpec
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.plan import PlanCheck
 
@@ -57,6 +58,8 @@ class Planner(Protocol):
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck: ...
 
     def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview: ...
+
+    def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]: ...
 
     def brief(self, words: str, today: str = "") -> Brief: ...
 

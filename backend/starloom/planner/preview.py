@@ -148,7 +148,7 @@ def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str
 
     It asks for an approval exactly if its submission would wait for one.
     """
-    placed = _core_fleet(fleet)
+    placed = core_fleet(fleet)
     after: dict[str, dict[str, None]] = {spec.id: {} for spec in plan.specs}
     for dependency in plan.dependencies:
         if dependency.source in after:
@@ -194,7 +194,7 @@ def _about_secrets(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet
             yield from secret_warnings(spec, plan.recipe, devices, offered, access)
 
 
-def _core_fleet(fleet: FleetView) -> Fleet:
+def core_fleet(fleet: FleetView) -> Fleet:
     """Return the fleet in the form that placement reads; all slots are free, because nothing runs yet."""
     made = Fleet("fleet")
     made.devices.update(fleet.records)

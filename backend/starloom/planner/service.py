@@ -5,9 +5,10 @@ It holds no state of its own; the fleet and the saved recipes are read at each c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from starloom.core.people.approvals import changing_calls
 from starloom.planner.brief import Brief, brief
 from starloom.planner.catalogue import Catalogue
 from starloom.planner.fleet import FleetView
@@ -16,11 +17,12 @@ from starloom.planner.library import listed, newest, shown, with_saved
 from starloom.planner.matching import Matched, match
 from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.planning import plan_recipe
-from starloom.planner.preview import preview
+from starloom.planner.preview import core_fleet, preview
 from starloom.planner.refusals import examples, refused
 from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.approval_records import Call
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, RecipeVersion
+from starloom_protocol.entities import Fault, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wording import quoted
@@ -67,6 +69,10 @@ class Planning:
     def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "") -> PlanPreview:
         """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words."""
         return preview(plan, self._fleet(), words=words, by=by).plain()
+
+    def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
+        """Return the calls of a plan that do more than read, on this fleet; those that ask a person come first."""
+        return changing_calls(core_fleet(self._fleet()), specs, rules)
 
     def brief(self, words: str, today: str = "") -> Brief:
         """Return the brief with which a person's own assistant writes a plan for these words."""

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { planInShort, planLineText } from "./planInShort.ts";
+import { changingCalls, planInShort, planLineText } from "./planInShort.ts";
 import { StreamModel } from "./stream.ts";
 import type { StreamEvent, TaskSpec } from "./types.ts";
 
@@ -37,6 +37,24 @@ describe("a plan in short", () => {
     expect(found.map((line) => `${line.device}: ${planLineText(line)}`)).toEqual([
       "attic-nas: read: Keepsakes",
       "vm: write: Copies",
+    ]);
+  });
+
+  it("lists the calls that do more than read, with their arguments", () => {
+    const long = `{"text":"${"x".repeat(3000)}"}`;
+    const found = changingCalls(
+      [
+        task("list", { tool: "fs.find", args: '{"root":"Keepsakes"}' }),
+        task("keep", { tool: "fs.write", device: { name: "vm" }, args: '{"under":"Copies"}' }),
+        task("each", { tool: "fs.write", for_each: { devices: {} }, args: long }),
+        task("each.vm", { tool: "fs.write", key: "vm", args: long }),
+        task("table", { tool: "data.table", args: "{}" }),
+      ],
+      fleet(),
+    );
+    expect(found.map(({ task, device, args }) => [task, device, args.length])).toEqual([
+      ["keep", "vm", 18],
+      ["each", "Each device", 2000 + " ... (3011 characters)".length],
     ]);
   });
 

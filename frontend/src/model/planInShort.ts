@@ -68,6 +68,34 @@ export function placesIn(args: string): string[] {
   });
 }
 
+export interface CallLine {
+  task: string;
+  tool: string;
+  device: string;
+  effects: string[];
+  /** The arguments as they are sent, cut at `ARGS_CHARS_MAX`. */
+  args: string;
+}
+
+const ARGS_CHARS_MAX = 2000;
+
+/** The calls that do more than read, in the order of the plan. A group stands for its calls. */
+export function changingCalls(specs: Iterable<TaskSpec>, fleet: StreamModel): CallLine[] {
+  const offers = fleet.kind<Offer>("offer");
+  const lines: CallLine[] = [];
+  for (const spec of specs) {
+    // A child of a group has a key; its group is in the list.
+    if (!spec.tool || spec.key != null || spec.look) continue;
+    const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
+    if (effects.every((effect) => effect === "read")) continue;
+    const args = spec.args ?? "{}";
+    const shown =
+      args.length > ARGS_CHARS_MAX ? `${args.slice(0, ARGS_CHARS_MAX)} ... (${args.length} characters)` : args;
+    lines.push({ task: spec.id, tool: spec.tool, device: deviceOf(spec, fleet), effects, args: shown });
+  }
+  return lines;
+}
+
 /** `vm: read, write; Keepsakes`. */
 export const planLineText = ({ effects, places }: PlanLine): string =>
   [effects.join(", "), places.join(", ")].filter(Boolean).join(": ");

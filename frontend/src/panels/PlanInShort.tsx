@@ -1,15 +1,17 @@
 /** The request's words, and what its plan does where, for an approval that is read away from its plan. */
 import { useFleet, useStream } from "../app/context.ts";
-import { planInShort, planLineText } from "../model/planInShort.ts";
+import { changingCalls, planInShort, planLineText } from "../model/planInShort.ts";
 import { head, specs } from "../model/selectors.ts";
 
 const LINES_MAX = 6;
+const CALLS_MAX = 50;
 
 export function PlanInShort({ constellation }: { constellation: string }) {
   const model = useStream(constellation);
   const fleet = useFleet();
   const request = head(model)?.request;
   const lines = planInShort(specs(model).values(), fleet);
+  const calls = changingCalls(specs(model).values(), fleet);
   if (!request && lines.length === 0) return null;
   return (
     <div className="sub stack planinshort">
@@ -23,6 +25,25 @@ export function PlanInShort({ constellation }: { constellation: string }) {
           ))}
           {lines.length > LINES_MAX && <li className="dim">and {lines.length - LINES_MAX} more</li>}
         </ul>
+      )}
+      {calls.length > 0 && (
+        <details>
+          <summary>
+            {calls.length === 1 ? "The call that changes something" : `The ${calls.length} calls that change something`}
+            , with all arguments
+          </summary>
+          <ul className="plain" aria-label="Calls of the plan">
+            {calls.slice(0, CALLS_MAX).map((call) => (
+              <li key={call.task}>
+                <b>{call.task}</b> <span className="mono">{call.tool}</span> on {call.device} ({call.effects.join(", ")}
+                )<pre className="mono small wraps">{call.args}</pre>
+              </li>
+            ))}
+            {calls.length > CALLS_MAX && (
+              <li className="dim">and {calls.length - CALLS_MAX} more, in the plan itself</li>
+            )}
+          </ul>
+        </details>
       )}
     </div>
   );

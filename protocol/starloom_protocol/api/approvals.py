@@ -18,6 +18,13 @@ class CallRow(TypedDict):
     tool: str
 
 
+class ChangingCalls(TypedDict):
+    """The calls of a plan that do more than read, with devices by name, and how many more there are."""
+
+    items: list[CallRow]
+    more: int
+
+
 class QuestionRow(TypedDict):
     """A question to a person: an approval, a task for a person, or the wish of a reviewer."""
 

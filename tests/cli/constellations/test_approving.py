@@ -29,15 +29,36 @@ def hub() -> Iterator[StubHub]:
 
 def asked(**more: Any) -> dict[str, Any]:
     soon = (datetime.now(UTC) + timedelta(hours=5, minutes=1)).isoformat()
-    row = {"id": "c1:approve-plan", "text": "Run it?", "constellation": "c1", "constellation_name": "web"}
+    row = {
+        "id": "c1:approve-plan",
+        "kind": "approval",
+        "text": "Run it?",
+        "constellation": "c1",
+        "constellation_name": "web",
+    }
     return {**row, "expires_at": soon, "choices": [], "calls": [CALL], "once_because": "", **more}
 
 
 def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) -> None:
     once = asked(id="c2:approve-plan", calls=[], once_because="its policy asks each time", expires_at=None)
     hub.answers["GET", "/approvals"] = (200, {"items": [asked(), once]})
+    risky = {
+        **CALL,
+        "task": "go",
+        "tool": "shell.run",
+        "args": {"argv": ["rm", "-rf", "x" * 400]},
+        "effects": ["destroy"],
+    }
+    steering = {**CALL, "args": {"name": "ng\x1b[2Jinx"}, "effects": ["change"]}
+    hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (200, {"items": [steering, risky], "more": 3})
+    hub.answers["GET", "/approvals/c2:approve-plan/calls"] = (200, {"items": [], "more": 0})
     code, said = starloom(hub, "approvals")
     assert code == 0
+    assert "\x1b" not in said
+    assert "    restart: service.restart " in said
+    assert '    go: shell.run {"argv": ["rm", "-rf", "xxxx' in said
+    assert "x ... (427 characters) on vps  (destroy)" in said
+    assert "and 3 more; all of them: starloom show c1" in said
     assert "c1:approve-plan  Run it?  (web; denied without an answer in 5 h)" in said
     assert '--always allows from now on: service.restart {"name": "nginx"} on vps' in said
     assert "only this once: its policy asks each time" in said

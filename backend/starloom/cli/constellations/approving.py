@@ -22,6 +22,8 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, 
 
 _LISTS_ALL = "As `starloom approvals` lists them; several are answered one after the other."
 LOOKED_AT_MOST = 8
+CALLS_SHOWN_MOST = 8
+ARGUMENTS_CHARS_MOST = 300
 _ASKED = frozenset({Attention.QUESTION_OPEN, Attention.OWNER_ASKED})
 """Attention that the list of questions has already."""
 _STUCK = frozenset({Reason.MISSING_GRANT, Reason.MISSING_SECRET, Reason.NO_CAPABLE_DEVICE})
@@ -73,7 +75,8 @@ def _list_open(run: Invocation) -> None:
     found = run.client.get("/approvals")
     pairings = _pairings(run)
     asks = [item for item in run.client.get("/asks")["items"] if not item["answer"]]
-    stuck = _stuck(run)
+    devices = run.client.get("/devices")["items"]
+    stuck = _stuck(run, devices)
     if run.as_json:
         run.emit({**found, "asks": asks, "pairings": pairings, "stuck": stuck})
         return
@@ -87,17 +90,23 @@ def _list_open(run: Invocation) -> None:
             print(f"    only its owner answers, on {item['device']['name']}: {item['line']}")
     for item in pairings:
         print(f"{item['id']}  {item['name']} ({item['os']}) asks to join; its screen must show: {item['words']}")
+    names = {device["id"]: device["name"] for device in devices}
+    looked_at = 0
     for item in found["items"]:
         until = f"; denied without an answer in {_left(item['expires_at'])}" if item.get("expires_at") else ""
         print(
             f"{item['id']}  {escaped(item['text'])}  ({item.get('constellation_name') or item['constellation']}{until})"
         )
+        if item["kind"] == "approval":
+            looked_at += 1
+            _show_calls(run, item["id"], looked_at)
         for choice in item.get("choices") or []:
             fails = "  (ends the task as failed)" if choice.get("fails") else ""
             usual = "  (the planner would take this)" if choice["value"] == item.get("usual") else ""
             print(f"    --value {escaped(choice['value'])}: {escaped(choice['label'])}{fails}{usual}")
         for call in item.get("calls") or []:
-            print(f"    --always allows from now on: {_call(call)}")
+            named = {**call, "devices": [names.get(device, device) for device in call["devices"]]}
+            print(f"    --always allows from now on: {_call(named)}")
         for wider in item.get("wider") or []:
             print(f"    allowing it applies the change now; wider: {escaped(wider)}")
         if item.get("once_because"):
@@ -106,10 +115,21 @@ def _list_open(run: Invocation) -> None:
         say(f"{escaped(item['sentence'])}  ({item['name']}; the way out: {item['line']})")
 
 
-def _stuck(run: Invocation) -> list[dict[str, Any]]:
+def _show_calls(run: Invocation, approval: str, number: int) -> None:
+    """Print the calls that an approval is about, with their arguments; those of the first approvals only."""
+    if number > LOOKED_AT_MOST:
+        return
+    found = run.client.get(f"/approvals/{approval}/calls")
+    for call in found["items"][:CALLS_SHOWN_MOST]:
+        print(f"    {call['task']}: {escaped(_call(call, most=ARGUMENTS_CHARS_MOST))}  ({', '.join(call['effects'])})")
+    more = len(found["items"][CALLS_SHOWN_MOST:]) + found["more"]
+    if more:
+        print(f"    and {more} more; all of them: starloom show {approval.partition(':')[0]}")
+
+
+def _stuck(run: Invocation, devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what cannot go on without a person beside the questions: tasks, schedules and devices."""
     found: list[dict[str, Any]] = []
-    devices = run.client.get("/devices")["items"]
     # Work that waits for a browser tab is no attention of its constellation: the tab may be opened at any moment.
     sleeps = any(_is_tab(item) and item["link"] != DeviceLink.ONLINE for item in devices)
     live = [row for row in run.client.get("/constellations")["items"] if row["state"] not in FINAL_CONSTELLATION_STATES]
@@ -167,9 +187,11 @@ def _list_standing(run: Invocation) -> None:
         say("Take one back: starloom approvals --revoke ID")
 
 
-def _call(call: dict[str, Any]) -> str:
-    """Return a call as `tool {arguments} on devices`."""
+def _call(call: dict[str, Any], most: int = 0) -> str:
+    """Return a call as `tool {arguments} on devices`, its arguments cut at `most` characters if that is not 0."""
     arguments = json.dumps(call["args"], ensure_ascii=False, sort_keys=True)
+    if most and len(arguments) > most:
+        arguments = f"{arguments[:most]} ... ({len(arguments)} characters)"
     return f"{call['tool']} {arguments} on {', '.join(call['devices'])}"
 
 

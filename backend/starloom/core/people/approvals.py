@@ -196,6 +196,22 @@ def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:
     )
 
 
+def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
+    """Return the calls of a plan that do more than read, for the person who decides: those that ask come first.
+
+    The order within is that of the plan; a call that a rule may add counts. A group stands for its calls.
+    """
+    known = _Effects(fleet)
+    by_id = {spec.id: spec for spec in specs}
+    all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
+    calls = [
+        _call(fleet, spec, by_id, effects)
+        for spec in [*all_specs, *specs_by_rules(rules, specs)]
+        if (effects := known.of(spec)) - {Effect.READ}
+    ]
+    return sorted(calls, key=lambda call: not ASKING.intersection(call.effects))
+
+
 # -- asking
 
 

@@ -318,13 +318,13 @@ def question_shape(constellation: str, question: Question) -> QuestionRow:
         "answered_by": question.answered_by,
         "answered_at": iso(question.answered_ms),
         "reason": question.reason,
-        "calls": [_call(call) for call in question.calls],
+        "calls": [call_shape(call) for call in question.calls],
         "once_because": question.once_because,
         "usual": question.usual,
     }
 
 
-def _call(call: Call) -> CallRow:
+def call_shape(call: Call) -> CallRow:
     return {
         "args": value_of(call.args),
         "devices": call.devices,

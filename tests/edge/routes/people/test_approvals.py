@@ -8,9 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
+from starloom.planner.fleet import FleetView as PlannersFleet
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
-from tests.edge.world import Agent, World
+from tests.edge.world import Agent, NoRecipes, World
 
 API = "/api/v1"
 RESTART = {"id": "restart", "tool": "t.restart", "args": {"name": "nginx"}}
@@ -58,6 +59,30 @@ async def test_always_stands_is_listed_and_taken_back(world: World, agent: Agent
     assert (await http.delete(f"{API}/standing-approvals/{kept['id']}")).status_code == 200
     assert (await http.delete(f"{API}/standing-approvals/{kept['id']}")).status_code == 404
     assert (await world.submit(PLAN))["state"] == "awaiting_approval"
+
+
+async def test_the_calls_that_an_approval_is_about_are_told_with_their_arguments(
+    world: World, agent: Agent, http: httpx.AsyncClient
+) -> None:
+    rule = {
+        "name": "again",
+        "when": {"task": "restart", "event": "failed"},
+        "edit": [{"add_task": {"id": "twice", "tool": "t.restart", "args": {"name": "db"}}}],
+        "reason": "once more",
+    }
+    await world.submit({**PLAN, "rules": [rule]})
+    planner = world.hub.planner
+    assert isinstance(planner, NoRecipes)
+    planner.fleet = PlannersFleet.of(world.hub.fleet.devices, world.hub.fleet.offers)
+    (asked,) = await items(http, "/approvals")
+    found = (await http.get(f"{API}/approvals/{asked['id']}/calls")).json()
+    assert [(call["task"], call["tool"], call["args"]) for call in found["items"]] == [
+        ("restart", "t.restart", {"name": "nginx"}),
+        ("twice", "t.restart", {"name": "db"}),
+    ]
+    assert found["items"][0]["devices"] == ["vps"]
+    assert (found["items"][0]["effects"], found["more"]) == (["change"], 0)
+    assert (await http.get(f"{API}/approvals/c-none:approve-plan/calls")).status_code == 404
 
 
 async def test_what_nobody_answers_is_denied_when_its_time_is_over(

@@ -20,12 +20,15 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.approvals import GivenAnswer, NamedQuestionRow, Revoked, StandingRow
+from starloom_protocol.api.approvals import CallRow, ChangingCalls, GivenAnswer, NamedQuestionRow, Revoked, StandingRow
 from starloom_protocol.api.lists import Items
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import Question, decode_entity
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
+
+CALLS_SHOWN_MOST = 20
+"""As many as a person reads before a decision; the plan itself has them all."""
 
 
 class Approvals:
@@ -36,6 +39,7 @@ class Approvals:
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(V1 + "/approvals", self.questions, methods=["GET"])
+        router.add_api_route(V1 + "/approvals/{approval}/calls", self.calls, methods=["GET"])
         router.add_api_route(V1 + "/approvals/{approval}/approve", self.approve, methods=["POST"])
         router.add_api_route(V1 + "/approvals/{approval}/deny", self.deny, methods=["POST"])
         router.add_api_route(V1 + "/approvals/{approval}/answer", self.answer, methods=["POST"])
@@ -55,6 +59,19 @@ class Approvals:
             name = headline[0].name if headline else ""
             items.append({**entity_json.question_shape(constellation, question), "constellation_name": name})
         return json_reply({"items": items, "next": None})
+
+    async def calls(self, approval: str) -> JsonReply[ChangingCalls]:
+        """List the calls that the plan of an approval would make and that do more than read, with their arguments."""
+        constellation, _ = await self._find(approval)
+        read = await self._hub.reads.entities(constellation)
+        found = entity_json.Constellation(constellation, 0, read[1] if read is not None else {})
+        fleet = self._hub.fleet
+        calls = self._hub.planner.changing_calls([*found.table("spec").values()], found.table("rule").values())
+        items: list[CallRow] = []
+        for call in calls[:CALLS_SHOWN_MOST]:
+            named = [fleet.devices[name].name if name in fleet.devices else name for name in call.devices]
+            items.append({**entity_json.call_shape(call), "devices": named})
+        return json_reply({"items": items, "more": len(calls) - len(items)})
 
     async def approve(self, request: Request, approval: str, body: Approved | None = None) -> JsonReply[GivenAnswer]:
         """Allow it, this once or always."""
