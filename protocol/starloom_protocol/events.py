@@ -111,6 +111,7 @@ class EventKind(StrEnum):
     PLAN_MADE = "plan_made"
     PLANNING_FAILED = "planning_failed"
     PRINCIPAL_ADDED = "principal_added"
+    ROLE_GIVEN = "role_given"
     QUESTION_ANSWERED = "question_answered"
     QUESTION_ASKED = "question_asked"
     QUESTION_CLOSED = "question_closed"
@@ -190,6 +191,7 @@ class KindRow:
 
 KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.PRINCIPAL_ADDED: KindRow(Category.ACCESS, "added a person"),
+    EventKind.ROLE_GIVEN: KindRow(Category.ACCESS, "gave a person another role"),
     EventKind.SECRET_GIVEN: KindRow(Category.ACCESS, "got the secret % for one attempt"),
     EventKind.SECRET_REMOVED: KindRow(Category.ACCESS, "removed the secret %"),
     EventKind.SECRET_SET: KindRow(Category.ACCESS, "set the secret %"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
 
 from starloom_protocol.codes import CODES as CODES
 from starloom_protocol.codes import Code as Code
@@ -211,6 +212,10 @@ class Role(StrEnum):
     OPERATOR = "operator"
     APPROVER = "approver"
     VIEWER = "viewer"
+
+
+ROLE_RANK: Final = {Role.VIEWER: 0, Role.APPROVER: 1, Role.OPERATOR: 2, Role.OWNER: 3}
+"""Each role has the rights of those below it."""
 
 
 class Gate(StrEnum):

@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
-from starloom.access.callers import RANK, Scope
+from starloom.access.callers import Scope
 from starloom.core.state import inputs as i
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import check_plan
-from starloom_protocol.vocabulary import Effect, Repeatability, Role
+from starloom_protocol.vocabulary import ROLE_RANK, Effect, Repeatability, Role
 from tests.edge.world import Agent, World, settle
 
 V1 = "/api/v1"
@@ -222,11 +222,17 @@ async def test_t33_no_token_gets_more_than_it_has(world: World) -> None:
             for wanted, narrowed in itertools.product(roles, [None, *scopes]):
                 body = {"role": wanted, "scopes": [narrowed] if narrowed else []}
                 made = await http.post(f"{V1}/tokens", json=body)
-                less = RANK[wanted] <= RANK[role] and (scope is None or narrowed is scope)
+                less = ROLE_RANK[wanted] <= ROLE_RANK[role] and (scope is None or narrowed is scope)
                 may = role in (Role.OWNER, Role.OPERATOR) and scope in (None, Scope.ACCESS)
                 assert (made.status_code == 201) == (may and less), (role, scope, body, made.text)
             link = await http.post(f"{V1}/sign-in-links", json={})
-            assert (link.status_code == 201) == (role is Role.OWNER and scope in (None, Scope.ACCESS))
+            # Whoever holds a whole token may be on the page with it, and nobody by a part of one.
+            assert (link.status_code == 201) == (scope in (None, Scope.ACCESS))
+            invited = await http.post(f"{V1}/sign-in-links", json={"for": "bob", "role": "viewer"})
+            if role is not Role.OWNER or scope is not None:
+                assert invited.status_code == 403, (role, scope, invited.text)
+            ranked = await http.patch(f"{V1}/people/nobody", json={"role": "owner"})
+            assert ranked.status_code == (404 if role is Role.OWNER and scope in (None, Scope.ACCESS) else 403)
             if link.status_code == 201:
                 identity, _, secret = link.json()["url"].rpartition("/")[2].partition(".")
                 async with world.client("") as page:

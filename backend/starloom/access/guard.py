@@ -69,6 +69,7 @@ _SELF = Row(Door.CALLER, _ALL, None, SMALL)
 _FLEET = Row(Door.CALLER, _OPERATOR, Scope.FLEET, SMALL)
 _APPROVE = Row(Door.CALLER, _APPROVER, Scope.APPROVE, SMALL)
 _ACCESS = Row(Door.CALLER, _OWNER, Scope.ACCESS, SMALL)
+_SIGN_IN = Row(Door.CALLER, _ALL, Scope.ACCESS, SMALL)
 _TOKENS = Row(Door.CALLER, _OPERATOR, Scope.ACCESS, SMALL)
 # A plan of 1 MiB travels as an escaped JSON string, so the body may be twice as long.
 _PLAN_BYTES = 2 * 1024 * 1024 + SMALL
@@ -113,7 +114,9 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/sign-in"): _ANYONE,
     ("POST", V1 + "/sign-out"): _SELF,
     ("GET", V1 + "/session"): _SELF,
-    ("POST", V1 + "/sign-in-links"): _ACCESS,
+    ("POST", V1 + "/sign-in-links"): _SIGN_IN,
+    ("GET", V1 + "/people"): _ACCESS,
+    ("PATCH", V1 + "/people/{name}"): _ACCESS,
     ("GET", V1 + "/tokens"): _TOKENS,
     ("POST", V1 + "/tokens"): _TOKENS,
     ("DELETE", V1 + "/tokens/{token}"): _TOKENS,

@@ -11,7 +11,7 @@ from starloom.cli.constellations import approving, asking, brief, controls, hist
 from starloom.cli.devices import fleet, pairing, tools
 from starloom.cli.machine import bench, chaos, service
 from starloom.cli.mcp import command as mcp
-from starloom.cli.owner import activity, library, schedules, secrets, tokens
+from starloom.cli.owner import activity, library, people, schedules, secrets, tokens
 
 
 def build() -> typer.Typer:
@@ -25,8 +25,8 @@ def build() -> typer.Typer:
     )
     app.callback()(_about)
     joining = (service, asking, reading, controls, fleet, tools, pairing)
-    keeping = (history, activity, approving, tokens, secrets, stopping, library, schedules, brief, chaos, bench, mcp)
-    for module in (*joining, *keeping):
+    keeping = (history, activity, approving, tokens, people, secrets, stopping, library, schedules)
+    for module in (*joining, *keeping, brief, chaos, bench, mcp):
         module.register(app)
     return app
 

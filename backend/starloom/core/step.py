@@ -360,6 +360,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.ScheduleControlled: schedules.on_controlled,
     i.TimerFired: _on_timer,
     i.PrincipalAdded: access.on_principal,
+    i.RoleGiven: access.on_role,
     i.TokenAdded: access.on_token,
     i.TokenRevoked: _on_token_revoked,
     i.SignInOpened: access.on_signin,

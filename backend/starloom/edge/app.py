@@ -31,6 +31,7 @@ from starloom.edge.routes.fleet.vitals import VitalRoutes
 from starloom.edge.routes.people import sessions
 from starloom.edge.routes.people.activity import Activity
 from starloom.edge.routes.people.approvals import Approvals
+from starloom.edge.routes.people.persons import Persons
 from starloom.edge.routes.people.secrets import Secrets
 from starloom.edge.routes.people.sessions import Sessions
 from starloom.edge.routes.requests.brief import BriefRoutes
@@ -157,6 +158,7 @@ def build(
         FleetRoutes(hub, repeats, wheels),
         VitalRoutes(hub),
         Sessions(hub, repeats, here),
+        Persons(hub),
         BriefRoutes(hub, submit),
         Recipes(hub, repeats),
         Schedules(hub, repeats, submit, constellations),

@@ -260,6 +260,7 @@ export interface TokenRow {
   expires_at?: string | null;
   revoked_at?: string | null;
   last_used_at?: string | null;
+  for?: { name: string; kind: string } | null;
 }
 
 export interface Submission {

@@ -88,7 +88,8 @@ export function SettingsPage() {
               <span />
               <span className="cut">
                 <b className="strong cut" title={token.label}>
-                  {browserName(token.label ?? "") || token.label || token.id}
+                  {[token.for?.name, browserName(token.label ?? "") || token.label].filter(Boolean).join(", ") ||
+                    token.id}
                 </b>
                 {token.id === workspace.session?.token && <span className="chip"> this page</span>}
               </span>

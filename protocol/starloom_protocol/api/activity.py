@@ -18,6 +18,8 @@ class ActivityRow(TypedDict):
     kind: str
     category: Category
     about: str
+    about_name: str
+    """The name of the device, or of the holder of the token or link, that it is about; empty where it has none."""
     note: str
 
 

@@ -35,6 +35,15 @@ class PrincipalRow(PersonRow):
     kind: PrincipalKind
 
 
+class RoleRow(PrincipalRow):
+    """A principal with its role, and how many tokens and sessions of it are good now."""
+
+    role: Role
+    tokens: int
+    sessions: int
+    last_used_at: str | None
+
+
 class SessionRow(TypedDict):
     """The caller, its rights, and the hub's time; a page also gets its CSRF token."""
 
@@ -57,6 +66,8 @@ class SignInLink(TypedDict):
     url: str
     lan_url: str | None
     expires_at: str | None
+    token: str
+    """The token whose end is the end of the session."""
 
 
 class TokenState(TypedDict):

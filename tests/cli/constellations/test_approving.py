@@ -19,6 +19,7 @@ CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"},
 def hub() -> Iterator[StubHub]:
     stub = StubHub()
     stub.answers["GET", "/enrollments"] = (200, {"items": []})
+    stub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": []})
     for path in ("/asks", "/constellations", "/schedules", "/devices"):
         stub.answers["GET", path] = (200, {"items": []})
     try:
@@ -62,6 +63,18 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
     assert "c1:approve-plan  Run it?  (web; denied without an answer in 5 h)" in said
     assert '--always allows from now on: service.restart {"name": "nginx"} on vps' in said
     assert "only this once: its policy asks each time" in said
+
+
+@pytest.mark.parametrize(
+    ("role", "scopes", "asks"), [("viewer", [], 0), ("owner", ["run"], 0), ("operator", ["fleet"], 1)]
+)
+def test_devices_that_ask_to_join_are_looked_for_by_those_who_may(
+    hub: StubHub, role: str, scopes: list[str], asks: int
+) -> None:
+    hub.answers["GET", "/session"] = (200, {"role": role, "scopes": scopes})
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    assert starloom(hub, "approvals") == (0, "Nothing waits for you.\n")
+    assert [path for _, path, _ in hub.asked].count("/enrollments") == asks
 
 
 def test_the_four_answers(hub: StubHub) -> None:

@@ -26,14 +26,14 @@ def row(number: int, age_s: float = 0, **fields: Any) -> ActivityRow:
     at = (datetime.now(UTC) - timedelta(seconds=age_s)).isoformat()
     made = ActivityRow(
         pos=number, stream="fleet", seq=number, at=at, by="person:ann", kind="device_revoked",
-        category=Category.DEVICES, about="nas", note="",
+        category=Category.DEVICES, about="d-1", about_name="nas", note="",
     )  # fmt: skip
     made.update(fields)  # type: ignore[typeddict-item]
     return made
 
 
 def test_rows_say_who_did_what_and_where(hub: StubHub) -> None:
-    rows = [row(2, note="sold"), row(1, by="", stream="c-1", kind="task_ended", about="copy")]
+    rows = [row(2, note="sold"), row(1, by="", stream="c-1", kind="task_ended", about="copy", about_name="")]
     hub.answers["GET", "/audit"] = (200, {"items": rows, "next": None})
     code, said = starloom(hub, "activity", "--by", "ann", "--device", "nas", "--kind", "devices")
     assert code == 0

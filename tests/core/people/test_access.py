@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, CloseToken
 from starloom_protocol.entities import Principal, SignIn, Token
-from starloom_protocol.vocabulary import Code, Role
+from starloom_protocol.events import EventKind
+from starloom_protocol.vocabulary import Code, PrincipalKind, Role
 from tests.builders import Driver
 
 ANN = Principal(created_ms=1, id="ann", name="Ann", role=Role.OWNER)
@@ -54,3 +57,28 @@ def test_a_sign_in_link_dies_on_use_and_with_time() -> None:
         assert fault.code is Code.BAD_TOKEN
         assert word in fault.reason
     assert list(driver.shard.access.tokens) == ["t1"]
+
+
+def test_a_lower_role_ends_what_has_more_rights_and_an_owner_stays() -> None:
+    driver = Driver()
+    do(driver, i.PrincipalAdded, principal=replace(ANN, role=Role.OPERATOR))
+    for name, role, parent in (("t1", Role.OPERATOR, ""), ("t2", Role.VIEWER, "t1"), ("t3", Role.VIEWER, "")):
+        do(driver, i.TokenAdded, token=replace(token(name), role=role, parent=parent))
+    assert do(driver, i.RoleGiven, principal="nobody", role=Role.VIEWER).faults[0].code is Code.NOT_FOUND
+    assert do(driver, i.RoleGiven, principal="ann", role=Role.OPERATOR).value == {"id": "ann"}
+    assert driver.events[-1].kind is not EventKind.ROLE_GIVEN, "nothing changed"
+    assert do(driver, i.RoleGiven, principal="ann", role=Role.APPROVER).value == {"id": "ann"}
+    assert driver.shard.access.principals["ann"].role is Role.APPROVER
+    assert {name for name, one in driver.shard.access.tokens.items() if one.revoked_ms} == {"t1", "t2"}
+    assert driver.sent == [CloseToken(token="t1"), CloseToken(token="t2")]
+
+
+def test_the_only_owner_stays_one() -> None:
+    driver = Driver()
+    do(driver, i.PrincipalAdded, principal=replace(ANN, role=Role.OWNER))
+    program = replace(ANN, id="ci", name="ci", kind=PrincipalKind.PROGRAM, role=Role.OWNER)
+    do(driver, i.PrincipalAdded, principal=program)
+    refused = do(driver, i.RoleGiven, principal="ann", role=Role.VIEWER).faults[0]
+    assert (refused.code, refused.place) == (Code.CONFLICT, "role")
+    do(driver, i.PrincipalAdded, principal=replace(ANN, id="bob", name="bob", role=Role.OWNER))
+    assert do(driver, i.RoleGiven, principal="ann", role=Role.VIEWER).value == {"id": "ann"}

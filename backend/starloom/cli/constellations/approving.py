@@ -14,11 +14,11 @@ import typer
 
 from starloom.cli.constellations.reading import open_words
 from starloom.cli.invocation import Invocation, hub_command
-from starloom.client.problems import Problem, usage
+from starloom.client.problems import usage
 from starloom.terminal.escaping import escaped
 from starloom.terminal.style import clock
 from starloom.terminal.typed import say
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, TaskState
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, Role, TaskState
 
 _LISTS_ALL = "As `starloom approvals` lists them; several are answered one after the other."
 LOOKED_AT_MOST = 8
@@ -201,13 +201,14 @@ def _left(expires_at: str) -> str:
 
 
 def _pairings(run: Invocation) -> list[dict[str, Any]]:
-    """Return the devices that ask to join; none for a caller who may not let them in."""
-    try:
-        items = run.client.get("/enrollments")["items"]
-    except Problem as problem:
-        if problem.code != "forbidden":
-            raise
+    """Return the devices that ask to join; none for a caller who may not let them in.
+
+    It is not asked for without the right: each refusal is on record, and would look like an attempt.
+    """
+    session = run.client.get("/session")
+    if session["role"] not in (Role.OWNER, Role.OPERATOR) or (session["scopes"] and "fleet" not in session["scopes"]):
         return []
+    items = run.client.get("/enrollments")["items"]
     return [item for item in items if item["state"] == "asking"]
 
 

@@ -46,7 +46,7 @@ def activity(
     for row in rows:
         shown += 1
         told = escaped(row["note"] or row["kind"].replace("_", " "))
-        about = f" {escaped(row['about'])}" if row["about"] else ""
+        about = f" {escaped(row['about_name'] or row['about'])}" if row["about"] else ""
         where = f"  ({row['stream']})" if row["stream"].startswith("c-") else ""
         print(f"{clock(row['at'])}  {escaped(row['by'] or 'the hub')}:{about}  {told}{where}")
     if not shown:

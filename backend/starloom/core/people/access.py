@@ -10,12 +10,20 @@ from msgspec.structs import replace
 
 from starloom.core.state.effects import CloseToken
 from starloom.core.state.idempotency import made_before, note_made
-from starloom.core.state.inputs import PrincipalAdded, RefusalNoted, SignInOpened, SignInUsed, TokenAdded, TokenRevoked
+from starloom.core.state.inputs import (
+    PrincipalAdded,
+    RefusalNoted,
+    RoleGiven,
+    SignInOpened,
+    SignInUsed,
+    TokenAdded,
+    TokenRevoked,
+)
 from starloom.core.state.model import Access
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.entities import Token
 from starloom_protocol.events import EventKind
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
 
 def on_principal(work: Work, item: PrincipalAdded) -> None:
@@ -29,6 +37,33 @@ def on_principal(work: Work, item: PrincipalAdded) -> None:
         puts.append(("token", item.token.id, item.token))
     work.emit(work.shard.access, EventKind.PRINCIPAL_ADDED, item.principal.id, puts)
     work.answer({"id": item.principal.id})
+
+
+def on_role(work: Work, item: RoleGiven) -> None:
+    """Give a principal another role, and end its tokens that have more rights. Idempotent.
+
+    Raises:
+        Refusal: there is no such principal, or no owner would be left.
+    """
+    access = work.shard.access
+    known = access.principals.get(item.principal)
+    if known is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no principal {item.principal}"))
+    people = [one for one in access.principals.values() if one.kind is PrincipalKind.PERSON]
+    if [one for one in people if one.role is Role.OWNER] == [known] and item.role is not Role.OWNER:
+        raise Refusal(fault(Code.CONFLICT, f"{known.name} is the only owner", "role", "Make another owner first."))
+    work.answer({"id": known.id})
+    if known.role is item.role:
+        return
+    held = [one for one in access.tokens.values() if one.principal == known.id and not one.revoked_ms]
+    above = [one for one in held if ROLE_RANK[one.role] > ROLE_RANK[item.role]]
+    ending = {one.id: one for token in above for one in (token, *_descendants(access, token.id)) if not one.revoked_ms}
+    puts: list[Put] = [("principal", known.id, replace(known, role=item.role))]
+    puts += [("token", one.id, replace(one, revoked_ms=work.at_ms)) for one in ending.values()]
+    note = f"{known.name}: {known.role} to {item.role}"
+    work.emit(access, EventKind.ROLE_GIVEN, known.id, puts, note=note)
+    for name in ending:
+        work.order(CloseToken(token=name))
 
 
 def on_token(work: Work, item: TokenAdded) -> None:

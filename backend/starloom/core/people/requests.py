@@ -226,7 +226,8 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
         raise Refusal(fault(Code.FORBIDDEN, f"only a person answers a question, not {work.by}"))
     if question.answer is not None:
         if (question.answer, who(question.answered_by or "")) != (item.value, who(work.by)):
-            raise Refusal(fault(Code.CONFLICT, _how_answered(constellation, question)))
+            hint = "Nothing is left to decide; `starloom cancel` stops what was allowed."
+            raise Refusal(fault(Code.CONFLICT, _how_answered(constellation, question), "", hint))
         # The same person repeats the answer, for example because the first reply was lost.
         work.answer({"answer": item.value})
         return

@@ -18,7 +18,7 @@ from starloom_protocol.frames import FactsFrame, LeaseRef, Receipt, ResultFrame,
 from starloom_protocol.lab_faults import FaultKind, FaultTarget
 from starloom_protocol.model_records import ModelCall
 from starloom_protocol.schedule_records import Schedule
-from starloom_protocol.vocabulary import Priority, Profile, Sharing
+from starloom_protocol.vocabulary import Priority, Profile, Role, Sharing
 
 CALLER: Final = "principal"
 """The encoded name of `caller`: kept inputs have it, from a time when idempotency keys belonged to principals."""
@@ -454,6 +454,13 @@ class PrincipalAdded(Input, frozen=True, kw_only=True, tag="principal"):
     token: Token | None = None
 
 
+class RoleGiven(Input, frozen=True, kw_only=True, tag="role_given"):
+    """A principal is to have another role."""
+
+    principal: str
+    role: Role
+
+
 class TokenAdded(Input, frozen=True, kw_only=True, tag="token"):
     """A new token; its text is not included, so a repeated request gets only the id of the token that it made."""
 
@@ -612,6 +619,7 @@ AnyInput = (
     | TimerFired
     | LeaseExpired
     | PrincipalAdded
+    | RoleGiven
     | TokenAdded
     | TokenRevoked
     | SignInOpened

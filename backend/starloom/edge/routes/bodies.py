@@ -250,6 +250,21 @@ class NewToken(Body):
     kind: PrincipalKind | None = None
 
 
+class NewLink(Body):
+    """A sign-in link: for oneself, or for a person by name with the rights that it is to have."""
+
+    holder: Annotated[Name, Field(alias="for")] = ""
+    role: Role | None = None
+    scopes: Annotated[list[Name], Field(max_length=16)] = []
+    ttl_s: Annotated[int, Field(ge=60, le=366 * 86_400)] = 30 * 86_400
+
+
+class NewRole(Body):
+    """The role that a person or a program is to have."""
+
+    role: Role
+
+
 class LabNote(Body):
     """A note for the log of a constellation: the lab's action on something that is not a device of this hub."""
 

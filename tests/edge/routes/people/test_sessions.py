@@ -187,3 +187,45 @@ async def test_a_bad_body_names_the_place(world: World, body: object) -> None:
     problem = refused.json()
     assert problem["errors"]
     assert problem["code"] in ("bad_request", "unknown_field")
+
+
+async def test_another_person_is_invited_with_their_own_rights(world: World) -> None:
+    async with world.client() as owner, world.client("") as page:
+        made = await owner.post("/api/v1/sign-in-links", json={"for": "anna", "role": "approver"})
+        assert made.status_code == 201, made.text
+        identity, _, secret = made.json()["url"].rpartition("/")[2].partition(".")
+        # A message may be read a day later; a link for oneself is good for some minutes.
+        await world.clock.advance(23 * 3600 * 1000)
+        signed = await page.post("/api/v1/sign-in", json={"id": identity, "secret": secret})
+        assert (signed.status_code, signed.json()["role"]) == (200, "approver")
+        session = (await page.get("/api/v1/session")).json()
+        assert (session["principal"]["name"], session["approves"]) == ("anna", True)
+        assert (await page.get("/api/v1/people")).status_code == 403
+        people = {item["name"]: item for item in (await owner.get("/api/v1/people")).json()["items"]}
+        assert (people["anna"]["role"], people["anna"]["sessions"], people["anna"]["tokens"]) == ("approver", 1, 1)
+        assert (await owner.delete(f"/api/v1/tokens/{made.json()['token']}")).status_code == 200
+        assert (await page.get("/api/v1/session")).status_code == 401
+
+
+async def test_a_role_that_is_lowered_ends_what_had_more_rights(world: World) -> None:
+    async with world.client() as owner, world.client("") as page:
+        made = (await owner.post("/api/v1/sign-in-links", json={"for": "anna", "role": "operator"})).json()
+        identity, _, secret = made["url"].rpartition("/")[2].partition(".")
+        assert (await page.post("/api/v1/sign-in", json={"id": identity, "secret": secret})).status_code == 200
+        refused = await owner.post("/api/v1/sign-in-links", json={"for": "anna", "role": "owner"})
+        assert (refused.status_code, "person role anna owner" in refused.text) == (403, True)
+        lower = await owner.patch("/api/v1/people/anna", json={"role": "viewer"})
+        assert (lower.json()["role"], lower.json()["sessions"], lower.json()["tokens"]) == ("viewer", 0, 0)
+        assert (await page.get("/api/v1/session")).status_code == 401
+        assert (await owner.patch("/api/v1/people/nobody", json={"role": "viewer"})).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"role": "viewer"}, {"scopes": ["read"]}, {"for": "anna", "rol": "viewer"}, {"for": "anna", "scopes": ["x"]}],
+)
+async def test_an_invitation_that_says_something_else_is_refused_whole(world: World, body: dict[str, object]) -> None:
+    async with world.client() as owner:
+        refused = await owner.post("/api/v1/sign-in-links", json=body)
+        assert refused.status_code in (400, 422), refused.text
+        assert [item["name"] for item in (await owner.get("/api/v1/people")).json()["items"]] != ["anna"]

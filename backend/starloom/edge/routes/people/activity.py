@@ -28,7 +28,7 @@ from starloom.store.port import Wanted
 from starloom_protocol.api.activity import ActivityRow, ChainCheck, PrunedParts, Replayed
 from starloom_protocol.api.lists import Items
 from starloom_protocol.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
-from starloom_protocol.feed import decode_event
+from starloom_protocol.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import Code
 
 PAGE_COMMITS = 500
@@ -90,8 +90,22 @@ class Activity:
             "kind": event.kind,
             "category": category_of(event.kind),
             "about": event.about,
+            "about_name": self._name_of(event.stream, event.about),
             "note": event.note,
         }
+
+    def _name_of(self, stream: str, about: str) -> str:
+        """Return the present name of the device, or of the holder of the rights, behind an id; empty without one."""
+        if stream == FLEET and about in self._hub.fleet.devices:
+            return self._hub.fleet.devices[about].name
+        access = self._hub.access
+        if stream != ACCESS:
+            return ""
+        link, token = access.sign_ins.get(about), access.tokens.get(about)
+        holder = access.principals.get(token.principal if token else link.principal if link else about)
+        if holder is None:
+            return ""
+        return f"{holder.name} ({token.role})" if token else holder.name
 
     async def verify(
         self, anchor: Annotated[list[str] | None, Query(max_length=20, description="POS:LINK kept elsewhere")] = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from starloom.access import issue
-from starloom.access.callers import RANK, Caller, Means, may_end, may_issue
+from starloom.access.callers import Caller, Means, Scope, may_end, may_issue
 from starloom.access.guard import V1
 from starloom.access.secrets import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
-from starloom.edge.routes.bodies import NewToken, SignInBody
+from starloom.edge.routes.bodies import NewLink, NewToken, SignInBody
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
@@ -30,7 +30,10 @@ from starloom_protocol.api.people import (
 )
 from starloom_protocol.authors import PRINCIPAL_NAME, author_of
 from starloom_protocol.entities import Principal, Token
-from starloom_protocol.vocabulary import Code, PrincipalKind, Role
+from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
+
+INVITED_FOR_S = 24 * 3600
+"""How long the link of another person is good: it travels by a message and is not read at once."""
 
 
 def cookie_name(port: int, request: Request) -> str:
@@ -149,16 +152,38 @@ class Sessions:
             found["csrf"] = csrf_of(parts[1]) if parts else ""
         return json_reply(found)
 
-    async def new_link(self, request: Request) -> JsonReply[SignInLink]:
-        """Make a one-time sign-in link for oneself; its secret stands after the `#`.
+    async def new_link(self, request: Request, body: NewLink | None = None) -> JsonReply[SignInLink]:
+        """Make a one-time sign-in link for oneself, or for a person by name; its secret stands after the `#`.
 
-        Its session has the rights of the token that asks, and ends with it.
+        Its session has the rights of the token that asks, and ends with it. For another person, a token of that role is
+        made first: the session has its rights, and whoever may revoke it ends the session.
         """
+        hub, caller = self._hub, caller_of(request)
+        wanted = body or NewLink()
+        if caller.kind is not PrincipalKind.PERSON:
+            raise Problem(Code.FORBIDDEN, f"a {caller.kind} does not sign in to the page: ask a person to do this")
+        if wanted.holder and caller.role is not Role.OWNER:
+            raise Problem(Code.FORBIDDEN, "only an owner invites others", hint="Leave `for` out.")
+        if not wanted.holder and (wanted.role is not None or wanted.scopes):
+            reason = "a link for oneself has the rights of the token that asks"
+            raise Problem(Code.BAD_REQUEST, reason, hint="Name somebody in `for`, or leave role and scopes out.")
 
         async def make() -> JsonReply[SignInLink]:
-            hub, caller = self._hub, caller_of(request)
-            ttl_s = hub.settings.sign_in_ttl_s
-            made = issue.link(caller.principal, hub.now_ms(), ttl_s=ttl_s, parent=caller.token)
+            parent, principal, ttl_s = caller.token, caller.principal, hub.settings.sign_in_ttl_s
+            if wanted.holder:
+                asked = NewToken.model_validate(
+                    {
+                        "for": wanted.holder,
+                        "kind": PrincipalKind.PERSON,
+                        "label": "invited to the page",
+                        "role": wanted.role or Role.VIEWER,
+                        "scopes": wanted.scopes,
+                        "ttl_s": wanted.ttl_s,
+                    }
+                )
+                token = (await self._issue(caller, asked)).token
+                parent, principal, ttl_s = token.id, token.principal, min(INVITED_FOR_S, wanted.ttl_s)
+            made = issue.link(principal, hub.now_ms(), ttl_s=ttl_s, parent=parent)
             opened = inputs.SignInOpened(by=caller.by, id=new_id(), scope=caller.role, signin=made.sign_in)
             accepted(await hub.inbox.ask(opened))
             lan = hub.lan.state
@@ -167,6 +192,7 @@ class Sessions:
                     "url": _address(hub, request) + made.fragment,
                     "lan_url": lan.url + made.fragment if lan.leaf is not None else None,
                     "expires_at": entity_json.iso(made.sign_in.expires_ms),
+                    "token": parent,
                 },
                 201,
             )
@@ -194,7 +220,14 @@ class Sessions:
 
         It has no more rights than the token that asks, and ends with it.
         """
-        hub, caller = self._hub, caller_of(request)
+        made = await self._issue(caller_of(request), body, await asked_once(request))
+        return json_reply({**self._shape(made.token), "token": made.text}, 201)
+
+    async def _issue(self, caller: Caller, body: NewToken, idempotency: tuple[str, str] | None = None) -> issue.Issued:
+        hub = self._hub
+        if unknown := sorted(set(body.scopes) - set(Scope)):
+            reason = f"there is no scope {', '.join(unknown)}"
+            raise Problem(Code.BAD_REQUEST, reason, hint=f"There are: {', '.join(Scope)}.")
         refusal = may_issue(caller, body.role, frozenset(body.scopes))
         if refusal is not None:
             raise Problem(Code.FORBIDDEN, refusal)
@@ -212,12 +245,12 @@ class Sessions:
             by=caller.by,
             caller=caller.token,
             id=new_id(),
-            idempotency=await asked_once(request),
+            idempotency=idempotency,
             scope=caller.role,
             token=made.token,
         )
         accepted(await hub.inbox.ask(added))
-        return json_reply({**self._shape(made.token), "token": made.text}, 201)
+        return made
 
     async def _holder(self, caller: Caller, body: NewToken) -> Principal:
         """Return the future holder of a token: the caller, or a named one, who is noted if new.
@@ -242,9 +275,10 @@ class Sessions:
             accepted(await self._hub.inbox.ask(added))
         if known.kind is not kind:
             raise Problem(Code.CONFLICT, f"{known.name} is a {known.kind}, not a {kind}", hint="Use another name.")
-        if RANK[body.role] > RANK[known.role]:
+        if ROLE_RANK[body.role] > ROLE_RANK[known.role]:
             reason = f"{known.name} is {known.role}, which is less than {body.role}"
-            raise Problem(Code.FORBIDDEN, reason, hint="Use another name, or a lower role.")
+            hint = f"`starloom person role {known.name} {body.role}` gives that role. Or use a lower one."
+            raise Problem(Code.FORBIDDEN, reason, hint=hint)
         return known
 
     async def revoke(self, request: Request, token: str) -> JsonReply[RevokedToken]:

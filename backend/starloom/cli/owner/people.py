@@ -1,0 +1,79 @@
+"""Commands for the people who share a hub: `person ls | invite | role`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.terminal.style import clock
+from starloom.terminal.typed import say
+from starloom.terminal.values import duration_s
+from starloom_protocol.vocabulary import Role
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    person = typer.Typer(help="The people who share this hub, and their rights.", no_args_is_help=True)
+    hub_command(person, "ls")(person_list)
+    hub_command(person, "invite")(person_invite)
+    hub_command(person, "role")(person_role)
+    app.add_typer(person, name="person")
+
+
+def person_list(run: Invocation) -> None:
+    """List people, programs and assistants: role, sessions on the page, tokens, last use."""
+    found = run.client.get("/people")
+    if run.as_json:
+        run.emit(found)
+        return
+    for item in found["items"]:
+        used = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used since the hub began"
+        held = f"{item['sessions']} sessions, {item['tokens']} tokens"
+        print(f"{item['name']:<20} {item['kind']:<9} {item['role']:<9} {held:<22} {used}")
+
+
+def person_invite(
+    run: Invocation,
+    name: NameArgument,
+    role: Annotated[
+        Role, typer.Option("--role", help="viewer looks, approver also answers, operator also runs, owner does all.")
+    ] = Role.VIEWER,
+    ttl: Annotated[str, typer.Option("--ttl", help="How long they may use the hub, for example 30d.")] = "30d",
+    scope: Annotated[list[str] | None, typer.Option("--scope", help="Narrow their rights to this scope.")] = None,
+    qr: Annotated[bool, typer.Option("--qr", help="Show the link as a QR code, for a phone.")] = False,
+) -> None:
+    """Make a sign-in link for another person: it opens the page once, within a day, with the rights of the role."""
+    body: dict[str, Any] = {"for": name, "role": role.value, "ttl_s": duration_s(ttl)}
+    if scope:
+        body["scopes"] = scope
+    made = run.client.create("/sign-in-links", body)
+    if run.as_json:
+        run.emit(made)
+        return
+    url = str(made.get("lan_url") or made["url"])
+    if qr:
+        from starloom.terminal.qr import print_qr
+
+        print_qr(url)
+    print(url)
+    say(f"For {name}, {role}: good once, until {clock(made['expires_at'])}.")
+    say(f"To end it: starloom token revoke {made['token']}")
+    if "//127." in url or "//localhost" in url:
+        say("This address works on this computer only; for others start the hub with: starloom up --lan")
+
+
+def person_role(
+    run: Invocation,
+    name: NameArgument,
+    role: Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, approver, operator or owner.")],
+) -> None:
+    """Give somebody another role; their tokens and sessions with more rights end at once."""
+    found = run.client.patch(f"/people/{name}", {"role": role.value})
+    if run.as_json:
+        run.emit(found)
+        return
+    print(f"{name} is {found['role']} now: {found['sessions']} sessions and {found['tokens']} tokens are left")

@@ -1,0 +1,66 @@
+"""Routes of people: who may use this hub, with which role. Programs and assistants with tokens are in the list, too.
+
+Translates and passes on: the core decides whether a role may change.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.access.view import BEARER
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import NewRole
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.problems import Problem, accepted
+from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.lists import Items
+from starloom_protocol.api.people import RoleRow
+from starloom_protocol.entities import Principal
+from starloom_protocol.vocabulary import Code
+
+
+class Persons:
+    """Routes over principals."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/people", self.people, methods=["GET"])
+        router.add_api_route(V1 + "/people/{name}", self.give_role, methods=["PATCH"])
+
+    async def people(self) -> JsonReply[Items[RoleRow]]:
+        """List people, programs and assistants by name, with their roles and what they hold now."""
+        known = sorted(self._hub.access.principals.values(), key=lambda one: (one.name, one.id))
+        return json_reply({"items": [self._shape(one) for one in known], "next": None})
+
+    async def give_role(self, request: Request, name: str, body: NewRole) -> JsonReply[RoleRow]:
+        """Give somebody another role; tokens and sessions with more rights end at once."""
+        access = self._hub.access
+        known = access.named(name)
+        if known is None:
+            raise Problem(Code.NOT_FOUND, f"nobody is called {name[:64]}", hint="See `starloom person ls`.")
+        caller = caller_of(request)
+        given = inputs.RoleGiven(by=caller.by, id=new_id(), principal=known.id, role=body.role, scope=caller.role)
+        accepted(await self._hub.inbox.ask(given))
+        return json_reply(self._shape(access.principals[known.id]))
+
+    def _shape(self, principal: Principal) -> RoleRow:
+        access = self._hub.access
+        held = [token for token in access.tokens.values() if token.principal == principal.id and access.good(token.id)]
+        bearers = sum(token.kind == BEARER for token in held)
+        used = max((access.last_used_ms.get(token.id, 0) for token in held), default=0)
+        return {
+            "id": principal.id,
+            "kind": principal.kind,
+            "last_used_at": entity_json.iso(used),
+            "name": principal.name,
+            "role": principal.role,
+            "sessions": len(held) - bearers,
+            "tokens": bearers,
+        }
