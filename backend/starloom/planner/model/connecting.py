@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from importlib import import_module
+from importlib.metadata import requires
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -13,6 +16,7 @@ from starloom.planner.model.recorded import RecordedModel, replies_in
 from starloom_protocol.vocabulary import Code
 
 _WIRE = "starloom.planner.model.wire"
+EXTRA = "model"
 
 
 def connect(endpoint: Endpoint) -> Model:
@@ -41,8 +45,24 @@ def _wire() -> ModuleType:
     try:
         return import_module(_WIRE)
     except ImportError as error:
-        reason = f"the libraries for a model are not installed ({error.name} is missing)"
-        raise ModelFault(Code.MODEL_NOT_SET, reason) from error
+        reason = f"the libraries for a model are not installed where the hub runs ({error.name} is missing)"
+        hint = f"Install them there, and start the hub again: {install_line()}"
+        raise ModelFault(Code.MODEL_NOT_SET, reason, hint) from error
+
+
+def install_line() -> str:
+    """Return the line that installs the libraries of the extra `model` into this interpreter's environment."""
+    extra = [one.partition(";")[0].strip() for one in requires("starloom") or () if EXTRA in one.partition(";")[2]]
+    return shlex.join([sys.executable, "-m", "pip", "install", *sorted(extra)])
+
+
+def check_libraries() -> None:
+    """Make sure that an endpoint could be asked from here.
+
+    Raises:
+        ModelFault: the extra `model` is not installed.
+    """
+    _wire()
 
 
 def _recorded(file: Path) -> Model:

@@ -14,9 +14,9 @@ from starloom_protocol.vocabulary import CODES, Code
 class ModelFault(Exception):
     """The model gave no usable reply; `fault` is for the person who asked. Never holds a key."""
 
-    def __init__(self, code: Code, reason: str) -> None:
+    def __init__(self, code: Code, reason: str, hint: str = "") -> None:
         super().__init__(reason)
-        self.fault = Fault(code=code, hint=CODES[code].hint, place="model", reason=reason)
+        self.fault = Fault(code=code, hint=hint or CODES[code].hint, place="model", reason=reason)
 
 
 class ModelAway(ModelFault):

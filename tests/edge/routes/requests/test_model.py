@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.matching import Candidate, Match, Matched
 from starloom.planner.model.kept import Kept, in_force, keep
@@ -173,6 +175,23 @@ async def test_what_is_wrong_is_not_kept(tmp_path: Path) -> None:
         assert (await http.get(MODEL)).json()["set"] is False
         folder = world.hub.settings.model_folder
         assert not folder.exists() or list(folder.iterdir()) == []
+
+
+async def test_a_model_that_this_installation_cannot_ask_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacks(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name}", name="httpx2")
+
+    async with a_world(tmp_path) as world, world.client() as http:
+        monkeypatch.setattr("starloom.planner.model.connecting.import_module", lacks)
+        body = {"url": "http://127.0.0.1:9", "model": "m"}
+        for answer in (await http.put(MODEL, json=body), await http.post(MODEL + "/test", json=body)):
+            assert answer.json()["code"] == "model_not_set"
+            assert "httpx2 is missing" in answer.json()["reason"]
+            assert "-m pip install" in answer.json()["hint"]
+            assert "pydantic-ai-slim" in answer.json()["hint"]
+        assert (await http.get(MODEL)).json()["set"] is False
 
 
 async def test_the_hubs_own_settings_win_and_only_an_owner_sets_it(tmp_path: Path) -> None:

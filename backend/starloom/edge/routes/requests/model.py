@@ -20,7 +20,7 @@ from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.context import date_words
-from starloom.planner.model.connecting import connect
+from starloom.planner.model.connecting import check_libraries, connect
 from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoint_from, others_from
 from starloom.planner.model.kept import FILE as KEPT_FILE
 from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
@@ -144,9 +144,10 @@ class ModelRoutes:
                 told = variables(candidate, folder)
                 endpoint_from(told)
                 budget_from(told)
+                check_libraries()
                 keep(folder, candidate)
         except ModelFault as error:
-            raise Problem(error.fault.code, error.fault.reason) from error
+            raise Problem(error.fault.code, error.fault.reason, hint=error.fault.hint) from error
 
     def _endpoint(self, body: SetModel | None) -> Endpoint | None:
         settings = self._hub.settings
@@ -170,7 +171,7 @@ class ModelRoutes:
         try:
             reply = await self._ask(endpoint)
         except ModelFault as error:
-            raise Problem(error.fault.code, error.fault.reason) from error
+            raise Problem(error.fault.code, error.fault.reason, hint=error.fault.hint) from error
         return json_reply(
             {
                 "reply": short(reply.text),
