@@ -1,7 +1,7 @@
 # Starloom. Needs Python >= 3.11 with venv and pip; `make help` lists what there is.
 PYTHON ?= python3
 HERE   := .venv/bin/python
-HOME_DIR ?= .starloom
+HOME_DIR ?= $(or $(STARLOOM_HOME),.starloom)
 
 .DEFAULT_GOAL := help
 .PHONY: help run dev environment environment-dev quick test proof short check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels shape

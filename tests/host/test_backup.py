@@ -33,6 +33,14 @@ def settings_of(home: Path) -> Settings:
     return Settings(home=home)
 
 
+def test_a_folder_without_a_hub_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    empty = tmp_path / "nobody"
+    empty.mkdir()
+    with pytest.raises(Problem, match=r"no hub has kept anything in .*nobody"):
+        back_up(settings_of(empty), tmp_path / "b.tar")
+    assert list(empty.iterdir()) == []
+
+
 @pytest.fixture
 async def home(tmp_path: Path) -> Path:
     """Return a data folder with a history, keys, an artifact, and what a backup leaves out."""

@@ -83,6 +83,13 @@ def back_up(settings: Settings, target: Path) -> Manifest:
     """
     if target.exists():
         raise usage(f"{target} exists, and a backup overwrites nothing", "Name another file, or move it away.")
+    history = settings.home / DATABASE_FILE
+    if settings.database_url is None and not history.exists():
+        # To open it would make it, and a restore would find a history there.
+        way_out = (
+            "Name the data folder: --home FOLDER, or --hub; `starloom doctor` says where the hub of this folder is."
+        )
+        raise usage(f"no hub has kept anything in {settings.home}", way_out)
     part = target.with_name(target.name + ".part")
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-backup-", dir=target.parent) as name:

@@ -52,6 +52,8 @@ def write_dump(connection: Connection, folder: Path) -> Dump:
         Unavailable: the history is empty or of another version.
     """
     schema = schema_of(connection)
+    if schema is None:
+        raise Unavailable("no hub has kept anything here yet (the data folder: `starloom config show`)")
     if schema != newest_revision():
         raise Unavailable(
             f"the history has schema {schema or 'none'}, and this version reads {newest_revision()}: "

@@ -6,17 +6,18 @@ import { head, specs } from "../model/selectors.ts";
 const LINES_MAX = 6;
 const CALLS_MAX = 50;
 
-export function PlanInShort({ constellation }: { constellation: string }) {
+/** `whole`: also the words and the places, where the plan itself is not in view. */
+export function PlanInShort({ constellation, whole = true }: { constellation: string; whole?: boolean }) {
   const model = useStream(constellation);
   const fleet = useFleet();
   const request = head(model)?.request;
   const lines = planInShort(specs(model).values(), fleet);
   const calls = changingCalls(specs(model).values(), fleet);
-  if (!request && lines.length === 0) return null;
+  if (whole ? !request && lines.length === 0 : calls.length === 0) return null;
   return (
     <div className="sub stack planinshort">
-      {request && <p>“{request}”</p>}
-      {lines.length > 0 && (
+      {whole && request && <p>“{request}”</p>}
+      {whole && lines.length > 0 && (
         <ul className="plain" aria-label="Devices and folders of the plan">
           {lines.slice(0, LINES_MAX).map((line) => (
             <li key={line.device}>

@@ -94,7 +94,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           </Button>
         ))}
       </span>
-      {origin && question.kind === "approval" && <PlanInShort constellation={constellation} />}
+      {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
       <span className="sub">
         {origin} Asked {age(question.opened_ms, now)}
         {question.expires_ms ? `, expires to deny in ${duration(Math.max(0, question.expires_ms - now))}` : ""}

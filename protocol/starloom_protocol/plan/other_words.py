@@ -13,7 +13,9 @@ _ORDER: Final = (
     "A task also waits for each task that its `inputs` name."
 )
 _DEVICE: Final = "Write `device: {name: NAME}`."
-_TOOL: Final = "Write `tool: NAME`; `starloom tools` lists them."
+_TOOL: Final = "Write `tool: NAME`; docs/tools.md lists the built-in ones, and `starloom tools show NAME` shows one."
+_NAME: Final = "A task is called by its `id`; `tool: NAME` says what it does."
+_RESULT: Final = "Another task reads its result: `inputs: {ARGUMENT: {from: THIS, output: /pointer}}`."
 _ARGS: Final = "Write `args: {NAME: VALUE}`."
 _EACH: Final = "Write `for_each: {devices: SELECTOR}`, `{from: TASK, output: /pointer}` or `{times: N}`."
 _CONDITION: Final = (
@@ -28,7 +30,9 @@ _LAST: Final = "The plan gives it: `result: [{title: TITLE, from: TASK, output: 
 _OF_A_TASK: Final = {
     **dict.fromkeys(("after", "depends_on", "dependsOn", "needs", "requires", "runs_after", "wait_for"), _ORDER),
     **dict.fromkeys(("host", "machine", "node", "on", "runs_on", "server", "where"), _DEVICE),
-    **dict.fromkeys(("action", "call", "function", "name", "task", "type", "uses"), _TOOL),
+    **dict.fromkeys(("action", "call", "function", "type", "uses"), _TOOL),
+    **dict.fromkeys(("name", "task", "title"), _NAME),
+    **dict.fromkeys(("register", "save_as", "store_as"), _RESULT),
     **dict.fromkeys(("arguments", "input", "parameters", "params", "with"), _ARGS),
     **dict.fromkeys(("foreach", "forEach", "items", "loop", "with_items"), _EACH),
     **dict.fromkeys(("condition", "if", "when"), _CONDITION),

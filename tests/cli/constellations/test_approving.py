@@ -81,7 +81,9 @@ def test_the_four_answers(hub: StubHub) -> None:
     for action in ("approve", "deny"):
         hub.answers["POST", f"/approvals/c1:q/{action}"] = (200, {"answer": action})
     assert starloom(hub, "approve", "c1:q")[0] == 0
-    assert starloom(hub, "approve", "c1:q", "--always", "--reason", "weekly")[1] == "c1:q answered for good\n"
+    assert (
+        starloom(hub, "approve", "c1:q", "--always", "--reason", "weekly")[1] == "c1:q answered: approve (for good)\n"
+    )
     assert starloom(hub, "deny", "c1:q")[0] == 0
     assert starloom(hub, "deny", "c1:q", "--reason", "not today")[0] == 0
     bodies = [body for command, _, body in hub.asked if command == "POST"]
@@ -92,7 +94,7 @@ def test_the_four_answers(hub: StubHub) -> None:
 def test_several_are_answered_at_once_and_the_first_refusal_ends_it(hub: StubHub) -> None:
     hub.answers["POST", "/approvals/c1:q/approve"] = (200, {"answer": "allow"})
     hub.answers["POST", "/approvals/c3:q/approve"] = (200, {"answer": "allow"})
-    assert starloom(hub, "approve", "c1:q", "c3:q")[1] == "c1:q answered\nc3:q answered\n"
+    assert starloom(hub, "approve", "c1:q", "c3:q")[1] == "c1:q answered: allow\nc3:q answered: allow\n"
     code, said = starloom(hub, "approve", "c1:q", "c2:q", "c3:q")
     assert code != 0
     assert "c3:q answered" not in said

@@ -240,7 +240,8 @@ def approve(
         else:
             kept = {"always": True} if always else {}
             made.append(run.client.post(f"/approvals/{identity}/approve", {**kept, **said}))
-        _say(run, f"{identity} answered{' for good' if always else ''}")
+        given = escaped(str(made[-1].get("answer") or ""))
+        _say(run, f"{identity} answered: {given}{' (for good)' if always else ''}")
     _emit(run, made)
 
 

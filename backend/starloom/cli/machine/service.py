@@ -129,8 +129,9 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.
 def backup(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
     """Write history, keys and files of this computer's hub into one archive; the service may run meanwhile."""
     from starloom.host.backup import back_up
+    from starloom.host.examination.doctor import home_of_the_hub
 
-    manifest = back_up(_settings(home), file)
+    manifest = back_up(_settings(home or home_of_the_hub(run.hub)), file)
     _tell_archive(run, f"wrote {file}", manifest)
     if not run.as_json:
         print("It holds the hub's keys: keep it where you keep other keys.")
@@ -168,9 +169,11 @@ def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
 
 
 def config_show(run: Invocation, home: HomeOption = None) -> None:
-    """Print every setting with its value and its source."""
+    """Print every setting of the hub that is found from here, with its value and its source."""
+    from starloom.host.examination.doctor import home_of_the_hub
     from starloom.settings import SettingsInvalid, load
 
+    home = home or home_of_the_hub(run.hub)
     try:
         rows = load({"home": home} if home is not None else {}).rows()
     except SettingsInvalid as invalid:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from starloom.host import ports
 from starloom.host.examination import model_servers
 from starloom.host.supervisor import home_of
 from starloom.planner.model.endpoint import others_from
+from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import ModelFault
 from starloom.program import UPGRADE
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
@@ -57,7 +59,7 @@ class Finding:
 def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[Finding]:
     """Return all findings, the machine's first; `whole`: every page of the history, however long it takes."""
     findings = [_python()]
-    home = home or _home_of_the_hub(hub)
+    home = home or home_of_the_hub(hub)
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
@@ -74,7 +76,7 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
     return findings + _hub(hub, settings)
 
 
-def _home_of_the_hub(hub: str | None) -> Path | None:
+def home_of_the_hub(hub: str | None) -> Path | None:
     """Return the data folder of the hub that answers here, so that both findings are about one installation."""
     with suppress(Problem):
         return home_of(find(hub))
@@ -188,8 +190,12 @@ def _page(settings: Settings) -> Finding:
 
 
 def _model(settings: Settings) -> Finding:
-    if settings.llm_url is not None:
-        return _set_model(settings)
+    try:
+        variables = in_force(settings.llm_variables, settings.model_folder)
+    except ModelFault as error:
+        return Finding("model", False, error.fault.reason, error.fault.hint or "")
+    if variables.get("STARLOOM_LLM_URL"):
+        return _set_model(variables)
     found = model_servers.look()
     if not found:
         return Finding("model", True, "none is set; recipes, rows and `starloom brief` need none")
@@ -200,10 +206,10 @@ def _model(settings: Settings) -> Finding:
     return Finding("model", True, told)
 
 
-def _set_model(settings: Settings) -> Finding:
-    told = f"{settings.llm_model or 'no model named'} at {settings.llm_url}"
+def _set_model(variables: Mapping[str, str]) -> Finding:
+    told = f"{variables.get('STARLOOM_LLM_MODEL') or 'no model named'} at {variables['STARLOOM_LLM_URL']}"
     try:
-        others = others_from(settings.llm_variables)
+        others = others_from(variables)
     except ModelFault as error:
         return Finding("model", False, f"{told}: {error.fault.reason}", error.fault.hint or "")
     told += "".join(f"; {role}: {other.model} at {other.host}" for role, other in others.items())

@@ -85,6 +85,22 @@ async def test_the_calls_that_an_approval_is_about_are_told_with_their_arguments
     assert (await http.get(f"{API}/approvals/c-none:approve-plan/calls")).status_code == 404
 
 
+async def test_a_question_with_several_choices_is_not_answered_by_a_yes(world: World, http: httpx.AsyncClient) -> None:
+    choices = [
+        {"value": "oak", "label": "Oak"},
+        {"value": "elm", "label": "Elm"},
+        {"value": "none", "label": "Neither", "fails": True},
+    ]
+    made = await world.submit({"starloom": 1, "tasks": [{"id": "ask", "person": "Which?", "choices": choices}]})
+    (asked,) = await items(http, "/approvals")
+    refused = await http.post(f"{API}/approvals/{asked['id']}/approve", json={})
+    assert (refused.status_code, "--value elm" in refused.json()["hint"]) == (422, True), refused.text
+    assert len(await items(http, "/approvals")) == 1, "nothing was answered"
+    denied = await http.post(f"{API}/approvals/{asked['id']}/deny", json={})
+    assert denied.json()["answer"] == "none", "the only choice that fails is the meaning of a no"
+    assert made["id"] in asked["id"]
+
+
 async def test_what_nobody_answers_is_denied_when_its_time_is_over(
     world: World, agent: Agent, http: httpx.AsyncClient
 ) -> None:

@@ -154,13 +154,13 @@ class Approvals:
 
 
 def _choice(question: Question, value: str) -> str:
-    """Return the value to answer with: `allow` and `deny` also name a person task's first and failing choice."""
+    """Return the value to answer with: `allow` and `deny` also stand for a question's only choice of their kind."""
     values = [choice.value for choice in question.choices]
     if not values or value in values or question.kind == PLANNER:  # which takes other words, too
         return value
-    if value in ("allow", "always"):
-        return next((choice.value for choice in question.choices if not choice.fails), values[0])
-    failing = [choice.value for choice in question.choices if choice.fails]
-    if value == "deny" and failing:
-        return failing[0]
-    raise Problem(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(values)}")
+    if value in ("allow", "always", "deny"):
+        meant = [choice.value for choice in question.choices if choice.fails == (value == "deny")]
+        if len(meant) == 1:
+            return meant[0]
+    hint = "Choose one: " + ", ".join(f"`--value {choice}`" for choice in values)
+    raise Problem(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(values)}", hint=hint)
