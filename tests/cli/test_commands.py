@@ -166,6 +166,7 @@ def test_the_exit_code_of_a_result_is_the_result(hub: StubHub, state: str, expec
     ]
     answer = {"state": "final", "sentence": "It is done.", "items": items, "constellation_state": state}
     hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
     hub.answers["GET", "/devices"] = (200, {"items": []})
     code, said = starloom(hub, "result", "c-1")
     assert code == expected
@@ -176,6 +177,18 @@ def test_the_exit_code_of_a_result_is_the_result(hub: StubHub, state: str, expec
     assert json.loads(said)["sentence"] == "It is done."
 
 
+def test_a_request_that_could_not_be_planned_says_why_and_what_to_do(hub: StubHub) -> None:
+    answer = {"state": "final", "sentence": "", "items": [], "constellation_state": "failed"}
+    fault = {"reason": "the model gave \x1b[2J no plan", "code": "model_answer", "hint": "Use other words."}
+    hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "failed", "fault": fault})
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    code, said = starloom(hub, "result", "c-1")
+    assert code == 1
+    assert "no plan [model_answer] Use other words." in said
+    assert "\x1b" not in said
+
+
 def test_saving_never_leaves_the_folder(hub: StubHub, tmp_path: Path) -> None:
     items = [
         {"title": "../../escape", "show": "value", "value": {"a": 1}, "artifact": None},
@@ -183,6 +196,7 @@ def test_saving_never_leaves_the_folder(hub: StubHub, tmp_path: Path) -> None:
     ]
     answer = {"state": "final", "sentence": "", "items": items, "constellation_state": "succeeded"}
     hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
     hub.answers["GET", "/devices"] = (200, {"items": []})
     code, _ = starloom(hub, "result", "c-1", "--save", str(tmp_path / "out"))
     assert code == 0

@@ -48,6 +48,7 @@ def test_an_answer_is_as_wide_as_columns_says(hub: StubHub, monkeypatch: pytest.
     item = {"title": "Rows", "value": rows, "bytes": 0}
     answer = {"constellation_state": "succeeded", "items": [item], "sentence": "Done.", "state": "final"}
     hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
     hub.answers["GET", "/devices"] = (200, {"items": []})
     monkeypatch.setenv("COLUMNS", "80")
     code, said = starloom(hub, "result", "c-1")

@@ -220,7 +220,12 @@ def result(
         _print(answer_lines(answer, run.client.names()))
         for path in saved:
             print(f"saved {path}")
-    state = answer.get("constellation_state") or run.client.get(f"/constellations/{chosen}")["state"]
+    shown = run.client.get(f"/constellations/{chosen}")
+    state = answer.get("constellation_state") or shown["state"]
+    if not run.as_json and (fault := shown["fault"]):
+        from starloom.cli.text.constellation_text import fault_line
+
+        say(fault_line(fault["reason"], fault["code"], fault["hint"]))
     from starloom.client.exits import exit_of_state
 
     code = exit_of_state(state)
@@ -234,7 +239,7 @@ def _empty_view(identity: str) -> Any:
 
 
 def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
-    from starloom.cli.text.constellation_text import Changes, answer_text, why_line
+    from starloom.cli.text.constellation_text import Changes, answer_text, fault_line, why_line
     from starloom.cli.text.screen import Screen
     from starloom.client.watching import follow, outcome
 
@@ -259,6 +264,8 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
                     print(line, flush=True)
     if answer and view.answer is not None and view.answer.state != "none":
         _print(answer_text(view.answer, names))
+    if view.final and view.head is not None and (fault := view.head.fault) is not None:
+        say(fault_line(fault.reason, fault.code, fault.hint))
     if view.final and (asked := why_line(view)):
         say(asked)
     code = outcome(view)

@@ -94,13 +94,18 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     if head is not None and head.attention:
         parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
     if head is not None and head.fault is not None:
-        parts.append(Text(typed(f"{head.fault.reason} [{head.fault.code}] {head.fault.hint}"), style="red"))
+        parts.append(Text(typed(fault_line(head.fault.reason, head.fault.code, head.fault.hint)), style="red"))
     answer = view.answer
     if with_answer and answer is not None and answer.state != "none":
         parts.append(answer_text(answer, devices))
     if asked := why_line(view):
         parts.append(Text(typed(asked), style="bright_black"))
     return Group(*parts)
+
+
+def fault_line(reason: str, code: str, hint: str) -> str:
+    """Return the fault of a whole constellation; its reason may hold words of a model or a device."""
+    return f"{escaped(reason)} [{code}] {escaped(hint)}".rstrip()
 
 
 def why_line(view: View) -> str:
