@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from starloom_protocol.entities import Fault
+from starloom_protocol.plan.foreign_words import operator_here, said_here
 from starloom_protocol.vocabulary import CODES, Code
 
 _SUGGESTIONS_MAX: Final = 50
@@ -108,8 +109,8 @@ class Found:
         where = joined(place, *(step for step in loc if step not in ("condition", "[key]")))
         if kind == "extra_forbidden":
             name = str(loc[-1])
-            reason = f"there is no field `{name}` here"
-            self.add(Code.UNKNOWN_FIELD, where, reason, self.near(name, fields_at(model, loc[:-1])))
+            reason, fields = f"there is no field `{name}` here", fields_at(model, loc[:-1])
+            self.add(Code.UNKNOWN_FIELD, where, reason, said_here(name, fields) or self.near(name, fields))
         elif kind == "missing":
             self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", "Add it.")
         elif kind in _KINDS:
@@ -118,7 +119,7 @@ class Found:
         elif kind == "enum":
             words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             reason = f"{shown(found)} is none of {', '.join(words)}"
-            self.add(Code.PLAN_INVALID, where, reason, self.near(str(found), words))
+            self.add(Code.PLAN_INVALID, where, reason, operator_here(str(found), words) or self.near(str(found), words))
         else:
             context = item.get("ctx", {})
             text = str(item["msg"]).removeprefix("Value error, ")
@@ -126,9 +127,13 @@ class Found:
 
 
 def _map_of(fields: Sequence[str], found: object) -> str:
-    """Return the form of the map where another value was written; a text was most likely meant as its name."""
+    """Return the form of the map where another value was written, by what was most likely meant with it."""
     if isinstance(found, str) and len(found) <= _NAME_CHARS_MOST and "name" in fields:
         return f"Write `{{name: {found}}}`."
+    if isinstance(found, list) and {"from", "output", "times"} <= set(fields):
+        return "Name the task whose result is the list: `{from: ID, output: POINTER}`. `python.run` makes one of yours."
+    if isinstance(found, int) and not isinstance(found, bool) and "times" in fields:
+        return f"Write `{{times: {found}}}`."
     return f"It has: {', '.join(fields)}." if fields else ""
 
 

@@ -118,11 +118,11 @@ class ScriptServer:
     def answer(self, call: Call) -> str | None:
         """Return the scripted reply to a call, None where there is none."""
         stage = stage_of(call)
-        prompt = "\n".join(_text_of(message) for message in call.messages)
+        turns = [_text_of(message) for message in call.messages]
         with self._lock:
             if self._script is None:
                 return None
-            text, faults = reply_to(self._script, self._calls, stage, prompt)
+            text, faults = reply_to(self._script, self._calls, stage, turns)
             self._calls += 1
             self._faults += faults
             return None if faults else text
