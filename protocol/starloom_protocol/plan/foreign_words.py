@@ -47,7 +47,7 @@ _TASK: Final = frozenset({"for_each", "tool"})
 
 def said_here(name: str, fields: Collection[str]) -> str:
     """Return where a field of another language is said, for a part that knows `fields`; empty where it is none."""
-    return _OF_A_TASK.get(name, "") if _TASK <= set(fields) else ""
+    return _OF_A_TASK.get(name, "") if set(fields) >= _TASK else ""
 
 
 def operator_here(written: str, words: Collection[str]) -> str:

@@ -33,10 +33,12 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     `lay` has texts by device and path, `answers` stands in place of the task's, and `told` are words of which each
     must stand in a question to the person or in the reason of the end. `never` are words that the answer may not say.
+    `mistake` names the kind of mistake with which a naive model begins.
     """
 
     lay: dict[str, dict[str, str]] = {}
     answers: Answers | None = None
+    mistake: str = ""
     told: list[str] = []
     never: list[str] = []
 

@@ -41,7 +41,7 @@ def needs_gold(value: object) -> bool:
 
 
 def _anew(value: Any, gold: Mapping[str, Any]) -> Any:
-    """Return a value in which `{"gold": TASK, "id": OTHER, ...}` has become that task, with the other fields changed."""
+    """Return a value in which `{"gold": TASK, "id": OTHER, ...}` is that task, with the other fields changed."""
     if isinstance(value, Mapping):
         if isinstance(value.get(GOLD_PLAN), str):
             name = value[GOLD_PLAN]
@@ -100,7 +100,7 @@ def _put(holder: Any, last: str, value: Any, place: str, of: str) -> None:
         part, by = value["replace"]
         text = holder[at] if at is not None else None
         if not isinstance(text, str) or part not in text:
-            raise MistakeUnfit(f"{of} has no text {part!r} at {place}")
+            raise MistakeUnfit(f"{of} has no text “{part}” at {place}")
         holder[at] = text.replace(part, by)
     elif isinstance(holder, dict):
         holder[last] = value
