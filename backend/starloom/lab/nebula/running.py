@@ -17,6 +17,7 @@ from starloom.lab.nebula.doubts import Doubts
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.faults import noise_of, strikes
 from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
+from starloom.lab.nebula.live_model import ModelUse, use_of
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.score import ENDED, Scored, not_run, score, score_hostile
@@ -27,6 +28,7 @@ from starloom.lab.nebula.striking import Striker
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world import NebulaWorld
 from starloom_protocol.feed import Event, encode_event
+from starloom_protocol.model_records import ModelCall
 from starloom_protocol.vocabulary import TaskState
 
 T = TypeVar("T")
@@ -38,7 +40,10 @@ CANCEL_S: Final = 45.0
 GOLD: Final = "gold"
 NONE: Final = "none"
 SCRIPT: Final = "script"
-PLANNERS: Final = (GOLD, NONE, SCRIPT)
+MODEL: Final = "model"
+PLANNERS: Final = (GOLD, NONE, SCRIPT, MODEL)
+MODEL_S: Final = 600.0
+"""How much longer than its deadline a task may take that a live model plans, reviews and answers."""
 REFUSED: Final = "refused"
 CANNOT_SAY: Final = "cannot be said yet"
 NO_TRANSCRIPT: Final = "there is no transcript of the kind"
@@ -77,6 +82,8 @@ class Ran:
     """The tasks of the plan that did not succeed."""
     recoveries: Mapping[str, int] = field(default_factory=dict)
     """How failures were mended, by the rung of the ladder, as the hub's own report counts them."""
+    used: ModelUse = field(default_factory=ModelUse)
+    """The calls of the model that planned, reviewed and answered."""
 
     @property
     def completed(self) -> bool:
@@ -163,6 +170,13 @@ class Runner:
     def close(self) -> None:
         self._client.close()
 
+    def left_out(self, task: Task, seed: int, fault: str) -> Ran:
+        """Return a task that is not begun: none of its checkpoints is met."""
+        facts, truth = self._world.reset(seed, task.fixture)
+        before = take_snapshot(self._world.root / "devices")
+        untouched = Seen(before, before, AnswerSeen(""), truth, facts.words())
+        return Ran(task, seed, "", not_run(task, untouched), fault=fault, profile=self._profile)
+
     def run(self, task: Task, seed: int, baseline: str = FULL) -> Ran:
         """Run a task in a fresh copy of its world, and judge what it left."""
         ran = self._run(task, seed, baseline)
@@ -206,7 +220,7 @@ class Runner:
     def _judged(self, task: Task, seed: int, constellation: str, untouched: Seen, script: Script | None) -> Ran:
         """Follow a constellation to its end and judge what it left."""
         answers = script.opening.answers if script is not None else None
-        person = Person(self._client, answers or task.about.answers)
+        person = Person(self._client, answers or task.about.answers, usual=self._planner == MODEL)
         changes: list[Meanwhile] = []
         followed = self._follow(constellation, person, task, seed, changes)
         view, events, fault = followed.view, followed.events, followed.fault
@@ -247,6 +261,7 @@ class Runner:
             hung=followed.hung,
             missing=[name for name, one in view.tasks.items() if one.state != TaskState.SUCCEEDED],
             recoveries=dict(report["recoveries"]),
+            used=use_of(view.each("call", ModelCall).values()),
         )
 
     def _body(self, task: Task, words: dict[str, str], baseline: str) -> dict[str, Any] | None:
@@ -254,7 +269,7 @@ class Runner:
         if self._planner == GOLD:
             return {"plan": plan_of(task.plan(words), baseline)}
         request = task.words(words)
-        if self._planner == SCRIPT:
+        if self._planner in (SCRIPT, MODEL):
             return {"request": request}
         shown = self._client.post("/constellations/preview", {"request": request})
         return {"request": request, "plan_hash": shown["plan_hash"]} if shown.get("plan_hash") else None
@@ -284,7 +299,7 @@ class Runner:
 
         fault, hung = "", False
         try:
-            if not _until(final, task.about.deadline_s):
+            if not _until(final, task.about.deadline_s + (MODEL_S if self._planner == MODEL else 0.0)):
                 hung = True
                 told = f"; asked and not foreseen: {person.unforeseen[0]}" if person.unforeseen else ""
                 fault = f"not final within {task.about.deadline_s:g} s{told}"

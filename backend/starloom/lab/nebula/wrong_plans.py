@@ -100,7 +100,7 @@ def _put(holder: Any, last: str, value: Any, place: str, of: str) -> None:
         part, by = value["replace"]
         text = holder[at] if at is not None else None
         if not isinstance(text, str) or part not in text:
-            raise MistakeUnfit(f"{of} has no text “{part}” at {place}")
+            raise MistakeUnfit(f"{of} has no text `{part}` at {place}")
         holder[at] = text.replace(part, by)
     elif isinstance(holder, dict):
         holder[last] = value
