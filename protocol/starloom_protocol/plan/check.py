@@ -21,7 +21,7 @@ from starloom_protocol.plan.flow import Flow
 from starloom_protocol.plan.found import Found, joined, kind_word
 from starloom_protocol.plan.graph import Graph
 from starloom_protocol.plan.lower import Known, Lowering, judge_of
-from starloom_protocol.plan.models import PlanDoc, ResultDoc, RuleDoc
+from starloom_protocol.plan.models import PLAN_FORMAT, PlanDoc, ResultDoc, RuleDoc
 from starloom_protocol.plan.operations import Operations, operations_text
 from starloom_protocol.plan.params import Params
 from starloom_protocol.plan.reading import Reading
@@ -30,7 +30,6 @@ from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
-PLAN_FORMAT: Final = 1
 JUDGED_MOST: Final = 20
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 

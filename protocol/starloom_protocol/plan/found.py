@@ -14,7 +14,8 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from starloom_protocol.entities import Fault
-from starloom_protocol.plan.foreign_words import operator_here, said_here
+from starloom_protocol.plan.models import PLAN_FORMAT
+from starloom_protocol.plan.other_words import form_here, operator_here
 from starloom_protocol.vocabulary import CODES, Code
 
 _SUGGESTIONS_MAX: Final = 50
@@ -109,10 +110,12 @@ class Found:
         where = joined(place, *(step for step in loc if step not in ("condition", "[key]")))
         if kind == "extra_forbidden":
             name = str(loc[-1])
-            reason, fields = f"there is no field `{name}` here", fields_at(model, loc[:-1])
-            self.add(Code.UNKNOWN_FIELD, where, reason, said_here(name, fields) or self.near(name, fields))
+            reason = f"there is no field `{name}` here"
+            known = fields_at(model, loc[:-1])
+            self.add(Code.UNKNOWN_FIELD, where, reason, form_here(name, known) or self.near(name, known))
         elif kind == "missing":
-            self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", "Add it.")
+            hint = f"Add `starloom: {PLAN_FORMAT}`." if loc == ("starloom",) else "Add it."
+            self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", hint)
         elif kind in _KINDS:
             reason = f"{_KINDS[kind]} is needed here, not {kind_word(found)}"
             self.add(Code.PLAN_INVALID, where, reason, _map_of(fields_at(model, loc), found) if "model" in kind else "")

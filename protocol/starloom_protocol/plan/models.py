@@ -16,6 +16,7 @@ from starloom_protocol.values import name_fault, pointer_fault
 from starloom_protocol.vocabulary import Approval, Code, Gate, Need, Op, Priority, Repeatability
 from starloom_protocol.wording import quoted
 
+PLAN_FORMAT: Final = 1
 TASK_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 NODE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,80}){0,8}")
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")

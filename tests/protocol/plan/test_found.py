@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from starloom_protocol.plan.check import check_plan
 from starloom_protocol.plan.found import fields_at
 from tests.protocol.plan.test_check import faults, plan, tool
 
@@ -37,6 +38,29 @@ def test_a_map_that_is_missing_is_shown() -> None:
     )
     assert hints["tasks[1].inputs.x"] == "It has: from, output, optional, flatten, all, off, who."
     assert hints["tasks[1].inputs.y.form"] == "Did you mean `from`?"
+
+
+def test_the_words_of_other_systems_are_answered_with_the_form_of_a_plan() -> None:
+    said = {
+        **dict.fromkeys(("depends_on", "after", "needs"), "dependencies: [{from: FIRST, to: THIS}]"),
+        **dict.fromkeys(("host", "on"), "device: {name: NAME}"),
+        "command": "tool: shell.run",
+        "loop": "for_each: {devices: SELECTOR}",
+        "retries": "retry: {max_attempts: N}",
+        "if": "when: {output: /pointer",
+        "timeout": "start_to_close_s",
+        "with": "args: {NAME: VALUE}",
+    }
+    found = faults(plan(tool("list"), tool("b", **dict.fromkeys(said, "list")), steps=[], description="x"))
+    hints = {fault.place: fault.hint for fault in found}
+    assert {name for name, form in said.items() if form not in hints[f"tasks[1].{name}"]} == set()
+    assert hints["steps"] == "The list is called `tasks`."
+    assert hints["description"] == "The plan has a `name`."
+
+
+def test_a_plan_without_its_format_is_told_the_line() -> None:
+    (fault,) = check_plan({"tasks": [{"id": "a", "tool": "list"}]}).faults
+    assert (fault.place, fault.hint) == ("starloom", "Add `starloom: 1`.")
 
 
 def test_the_names_a_place_knows_are_found_through_whatever_stands_around_the_model() -> None:

@@ -33,28 +33,8 @@ def of_task(**fields: Any) -> dict[str, str]:
     return hints({"tasks": [{"id": "a", "tool": "t"}, {"id": "b", "tool": "t", **fields}]})
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "said"),
-    [
-        ("needs", ["a"], "`dependencies: [{from: ID, to: ID}]`"),
-        ("depends_on", ["a"], "`dependencies: [{from: ID, to: ID}]`"),
-        ("if", "a.ok", "when: {output: POINTER, op: OP, value: ...}"),
-        ("repeat", 3, "`for_each: {times: 3}`"),
-        ("with", {}, "Arguments stand in `args`"),
-        ("timeout", 5, "`timeouts: {start_to_close_s: 600}`"),
-        ("host", "desk", "`device: {name: NAME}`"),
-        ("retries", 2, "`retry: {max_attempts: 3}`"),
-    ],
-)
-def test_a_field_of_another_language_is_told_how_it_is_said_here(field: str, value: Any, said: str) -> None:
-    (hint,) = of_task(**{field: value}).values()
-    assert said in hint
-
-
-def test_a_word_of_another_language_is_a_near_word_where_no_task_stands() -> None:
-    found = hints({"tasks": [{"id": "a", "tool": "t"}], "when": "now", "polcy": {}})
-    assert found["polcy"] == "Did you mean `policy`?"
-    assert "dependencies" not in found["when"].partition("Known here")[0]
+def test_a_repetition_of_another_language_is_answered_with_the_group_of_like_calls() -> None:
+    assert of_task(repeat=3) == {"tasks[1].repeat": "Like calls are a group: `for_each: {times: N}`."}
 
 
 @pytest.mark.parametrize(
