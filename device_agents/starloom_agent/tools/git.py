@@ -227,7 +227,7 @@ def log(context: ToolContext, args: Log) -> Commits:
 
 
 def _commit_of(context: ToolContext, repository: Path, ref: str) -> str:
-    """Return the commit that a name stands for; one that stands for none is told with the names that do."""
+    """Return the commit that a name stands for; for another the fault lists those that do."""
     try:
         return _git(context, ["-C", str(repository), "rev-parse", "--verify", f"{ref}^{{commit}}"]).stdout.strip()
     except ToolFailed as failed:

@@ -1,4 +1,4 @@
-"""What a scripted model says by the gold plan of its task: the plan with a mistake in it, or one of its tasks anew.
+"""The words of a scripted model by the gold plan of its task: the plan with a mistake in it, or one task of it again.
 
 Pure. A transcript names the mistake alone, so that it is read at a glance and follows the gold plan. A mistake that no
 longer fits the gold plan is refused when the transcript is read. Must not decide what a prompt has to hold.
@@ -30,7 +30,7 @@ def spoken(say: Mapping[str, Any], gold: Mapping[str, Any]) -> Json:
     """
     if say.get(GOLD_PLAN) is True:
         return {"kind": "plan", "plan": _with(gold, say.get(MISTAKES, {}), "the plan")}
-    return {name: _anew(value, gold) for name, value in say.items()}
+    return {name: _again(value, gold) for name, value in say.items()}
 
 
 def needs_gold(value: object) -> bool:
@@ -40,7 +40,7 @@ def needs_gold(value: object) -> bool:
     return isinstance(value, list) and any(needs_gold(item) for item in value)
 
 
-def _anew(value: Any, gold: Mapping[str, Any]) -> Any:
+def _again(value: Any, gold: Mapping[str, Any]) -> Any:
     """Return a value in which `{"gold": TASK, "id": OTHER, ...}` is that task, with the other fields changed."""
     if isinstance(value, Mapping):
         if isinstance(value.get(GOLD_PLAN), str):
@@ -50,8 +50,8 @@ def _anew(value: Any, gold: Mapping[str, Any]) -> Any:
                 raise MistakeUnfit(f"the gold plan has no task {name}")
             changed = {key: item for key, item in value.items() if key not in (GOLD_PLAN, MISTAKES)}
             return _with({**found, **changed}, value.get(MISTAKES, {}), f"task {name}")
-        return {name: _anew(item, gold) for name, item in value.items()}
-    return [_anew(item, gold) for item in value] if isinstance(value, list) else value
+        return {name: _again(item, gold) for name, item in value.items()}
+    return [_again(item, gold) for item in value] if isinstance(value, list) else value
 
 
 def _with(origin: Mapping[str, Any], mistakes: Mapping[str, Any], of: str) -> Json:
