@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from starloom.lab.nebula.baselines import FULL
+from starloom.lab.nebula.faults import LOSS
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.honesty import HARD, End
 from starloom.lab.nebula.live_model import NOT_BEGUN, ModelUse
@@ -67,6 +68,11 @@ class Report:
             for end in (*HARD, End.NOT_MET)
             if (named := _named([one for one in self.runs if one.end is end and (end in HARD or one not in plain)]))
         ]
+        lossy = [one for one in self.runs if one.end is End.HONEST and one.profile == LOSS and one.baseline == FULL]
+        bare = _named([one for one in lossy if LOSS not in one.task.about.faults])
+        found += [f"not met after a loss, and the task does not say why: {', '.join(bare)}"] if bare else []
+        stuck = [f"{one.task.id} ({', '.join(one.movable)})" for one in lossy if one.movable]
+        found += [f"not met after a loss, though other devices may do it: {', '.join(stuck)}"] if stuck else []
         silent = [f"{one.task.id}: {said}" for one in self.runs for said in one.unnoticed]
         found += [f"the check does not notice: {said}" for said in silent]
         return found

@@ -13,7 +13,7 @@ from starloom.lab.following import may_pass
 from starloom.lab.nebula.baselines import FULL, plan_of
 from starloom.lab.nebula.changes import Meanwhile, neutral
 from starloom.lab.nebula.damage import unnoticed
-from starloom.lab.nebula.doubts import Doubts
+from starloom.lab.nebula.doubts import Doubts, movable
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.faults import noise_of, strikes
 from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
@@ -82,6 +82,8 @@ class Ran:
     """The tasks of the plan that did not succeed."""
     recoveries: Mapping[str, int] = field(default_factory=dict)
     """How failures were mended, by the rung of the ladder, as the hub's own report counts them."""
+    movable: Sequence[str] = ()
+    """The tasks that a lost device kept from their end, though others may do them."""
     used: ModelUse = field(default_factory=ModelUse)
     """The calls of the model that planned, reviewed and answered."""
 
@@ -144,6 +146,8 @@ class _Followed:
     struck: Sequence[str]
     hung: bool
     fault: str = ""
+    lost: str = ""
+    """The id of the device that was lost for good."""
 
 
 class Runner:
@@ -261,6 +265,7 @@ class Runner:
             hung=followed.hung,
             missing=[name for name, one in view.tasks.items() if one.state != TaskState.SUCCEEDED],
             recoveries=dict(report["recoveries"]),
+            movable=movable(view, followed.lost, self._names().get(followed.lost, "")),
             used=use_of(view.each("call", ModelCall).values()),
         )
 
@@ -309,7 +314,7 @@ class Runner:
         finally:
             striker.whole()
         decided = doubts.decided if doubts is not None else []
-        return _Followed(view, events, person, decided, striker.struck, hung, fault)
+        return _Followed(view, events, person, decided, striker.struck, hung, fault, striker.lost)
 
     def _change(self, task: Task, seed: int, changes: list[Meanwhile]) -> str:
         """Change the world while a task runs, and return what was done."""
