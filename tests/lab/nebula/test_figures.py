@@ -190,7 +190,8 @@ def test_work_that_another_device_may_do_is_told_from_work_of_the_lost_one_alone
     log, view = Log(), View(CONSTELLATION)
     for name, (state, device) in states.items():
         record = TaskRecord(since_ms=1, state=state)
-        log.add("planned", **{f"spec__{name}": spec(name, device=device), f"task__{name}": record})
+        puts: dict[str, Any] = {f"spec__{name}": spec(name, device=device), f"task__{name}": record}
+        log.add("planned", **puts)
     view.apply(log.rows)
     assert movable(view, "d-desk", "desk") == ["there", "either"]
     assert movable(view, "", "") == []

@@ -150,6 +150,14 @@ class _Followed:
     """The id of the device that was lost for good."""
 
 
+@dataclass(frozen=True)
+class _Course:
+    """The faults of a run, and the changes of the world that have happened."""
+
+    striker: Striker
+    changes: list[Meanwhile]
+
+
 class Runner:
     """Runs tasks one after the other on a started world, under one profile of faults."""
 
@@ -202,16 +210,24 @@ class Runner:
             return Ran(task, seed, "", not_run(task, untouched), fault=fault)
         if self._planner == SCRIPT and script is None:
             return Ran(task, seed, "", not_run(task, untouched), fault=f"{NO_TRANSCRIPT} {self._kind}")
+        course = self._course(task, seed, script)
         if self._server is not None and script is not None:
-            self._server.begin(script)
+            self._server.begin(script, course.striker.asked)
         try:
             body = self._body(task, words, baseline)
             if body is None:
                 return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
             made = self._client.create("/constellations", body)
-            return self._judged(task, seed, str(made["id"]), untouched, script)
+            return self._judged(task, seed, str(made["id"]), untouched, script, course)
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
+
+    def _course(self, task: Task, seed: int, script: Script | None) -> _Course:
+        """Return what breaks and changes in a run, before its first call of a model."""
+        stages = list(dict.fromkeys(line.stage for line in script.lines)) if script is not None else []
+        changes: list[Meanwhile] = []
+        drawn = strikes(self._profile, task.id, seed, stages)
+        return _Course(Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes)), changes)
 
     def _script_of(self, task: Task, words: dict[str, str], baseline: str) -> Script | None:
         """Return the task's transcript, if a scripted model plans and has one; its gold plan is a baseline's."""
@@ -221,12 +237,13 @@ class Runner:
             read_script(text, plan_of(task.gold, baseline), words, place) if self._server is not None and text else None
         )
 
-    def _judged(self, task: Task, seed: int, constellation: str, untouched: Seen, script: Script | None) -> Ran:
+    def _judged(
+        self, task: Task, seed: int, constellation: str, untouched: Seen, script: Script | None, course: _Course
+    ) -> Ran:
         """Follow a constellation to its end and judge what it left."""
         answers = script.opening.answers if script is not None else None
         person = Person(self._client, answers or task.about.answers, usual=self._planner == MODEL)
-        changes: list[Meanwhile] = []
-        followed = self._follow(constellation, person, task, seed, changes)
+        followed = self._follow(constellation, person, task, course.striker)
         view, events, fault = followed.view, followed.events, followed.fault
         after = take_snapshot(self._world.root / "devices")
         found = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/result"))
@@ -234,7 +251,7 @@ class Runner:
         seen = replace(
             untouched, after=after, answer=_answer_in(str(view.state), found), events=events, asked=tuple(person.asked)
         )
-        for change in changes:
+        for change in course.changes:
             seen = change.known_to(seen)
         failures = _failures(view)
         lost = self._server.end() if self._server is not None else []
@@ -279,12 +296,9 @@ class Runner:
         shown = self._client.post("/constellations/preview", {"request": request})
         return {"request": request, "plan_hash": shown["plan_hash"]} if shown.get("plan_hash") else None
 
-    def _follow(self, constellation: str, person: Person, task: Task, seed: int, changes: list[Meanwhile]) -> _Followed:
+    def _follow(self, constellation: str, person: Person, task: Task, striker: Striker) -> _Followed:
         """Follow a constellation to its end while faults strike; one that is not final in time is cancelled."""
         view, events = View(constellation), list[Event]()
-        striker = Striker(
-            self._world, strikes(self._profile, task.id, seed), seed, lambda: self._change(task, seed, changes)
-        )
         doubts = Doubts(self._client, self._names(), self._world.calls) if self._profile != NO_FAULT else None
 
         def final() -> bool:
