@@ -72,6 +72,9 @@ class Settings(BaseSettings):
     llm_key_file: Path | None = Field(None, description="file with the endpoint's key, readable by its owner only")
     llm_budget_per_day: float | None = Field(None, ge=0, description="money a day for the model")
     llm_tokens_per_day: int | None = Field(None, ge=0, description="tokens a day for the model; unset: a million")
+    llm_tokens_per_constellation: int | None = Field(
+        None, ge=0, description="tokens of the model for one constellation; unset: 200000"
+    )
     llm_share: Literal["names", "cards", "cards_and_file_heads"] | None = Field(
         None, description="the part of results that the model is shown; unset: cards"
     )

@@ -25,12 +25,30 @@ from starloom_protocol.values import (
     point,
 )
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
+_NAMED_MOST = 12
+_NAME_CHARS = 64
 FACTS_BYTES_MAX = 700 * 1024
 
 
 def _no_artifact(sha256: str) -> Any:
     raise ToolFailed(Code.TOOL_FAILED, f"artifact {sha256} is needed but this tool runs in the agent", effect=False)
+
+
+def _what_is_there(whole: Any, pointer: str) -> str:
+    """Return what stands where a pointer leaves a result: the names of a map, or how long a list is."""
+    way = ""
+    for step in pointer.split("/")[1:]:
+        following = f"{way}/{step}"
+        if point(whole, following) is MISSING:
+            break
+        way = following
+    found, where = point(whole, way), quoted(way) if way else "the result"
+    if isinstance(found, dict):
+        names = ", ".join(quoted(name[:_NAME_CHARS]) for name in sorted(found)[:_NAMED_MOST])
+        return f"; {where} has {names or 'no names'}"
+    return f"; {where} is a list of {len(found)}" if isinstance(found, list) else f"; {where} is no map and no list"
 
 
 def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] = _no_artifact) -> dict[str, Any]:
@@ -48,7 +66,8 @@ def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] =
             )
             value = point(whole, part.output)
             if value is MISSING:
-                raise ToolFailed(Code.NO_VALUE, f"input {item.name}: {part.output} finds nothing", effect=False)
+                reason = f"input {item.name}: {part.output} finds nothing{_what_is_there(whole, part.output)}"
+                raise ToolFailed(Code.NO_VALUE, reason, effect=False)
             values.append(value)
         if item.flatten:
             joined: list[Any] = []

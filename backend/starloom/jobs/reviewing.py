@@ -12,7 +12,7 @@ import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from starloom.core.state.inputs import LooksProposed, ReviewProposed
 from starloom.jobs.claiming import NotOurs, ask
@@ -25,11 +25,15 @@ from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reviewed_plan import ReviewedPlan
 from starloom.planner.model.reviewing import Review, ReviewTalk
 from starloom.store.port import InboxPort, ReadPort
-from starloom_protocol.entities import Head, Job, decode_entity
+from starloom_protocol.edits import Supersede
+from starloom_protocol.entities import GroupRecord, Head, Job, decode_entity
 from starloom_protocol.feed import FLEET
-from starloom_protocol.vocabulary import Sharing
+from starloom_protocol.vocabulary import FINAL_GROUP_STATES, Sharing
 
 _log = logging.getLogger(__name__)
+LOOK_AGAIN_S: Final = 0.2
+LOOKS_MOST: Final = 100
+"""20 s in all: below the hold of a review, which is 30 s with the answer of its model in it."""
 
 
 class ReviewJobs:
@@ -67,10 +71,22 @@ class ReviewJobs:
         except ModelFault as error:
             review = Review(reason=error.fault.reason)
         while True:
+            await self._until_ended(reads, constellation, replaced_by(review))
             answer = await ask(inbox, self._proposal(constellation, job, seen.head.version, review))
             if not answer.faults or not (review.operations or review.look) or talk is None:
                 return
             review = await talk.mend(answer.faults)
+
+    async def _until_ended(self, reads: ReadPort, constellation: str, names: frozenset[str]) -> None:
+        """Wait until no group among these has items that still run: before that nothing can take its place.
+
+        A review begins with the first item that fails. It stays open meanwhile, and closes by its own time.
+        """
+        for _ in range(LOOKS_MOST if names else 0):
+            found = await reads.entities(constellation)
+            if found is None or not any(_runs_on(found[1], name) for name in names):
+                return
+            await asyncio.sleep(LOOK_AGAIN_S)
 
     def _proposal(self, constellation: str, job: str, version: int, review: Review) -> ReviewProposed | LooksProposed:
         if review.look is not None:
@@ -89,6 +105,19 @@ class ReviewJobs:
             wish=review.wish,
             worker=self._worker,
         )
+
+
+def replaced_by(review: Review) -> frozenset[str]:
+    """Return the tasks and groups whose place others take in an edit."""
+    named = (operation.task for operation in review.operations if isinstance(operation, Supersede) and operation.by)
+    return frozenset(named)
+
+
+def _runs_on(entities: Mapping[str, bytes], name: str) -> bool:
+    """Return whether this is a group that has not ended."""
+    raw = entities.get(f"group/{name}")
+    record = decode_entity(f"group/{name}", raw) if raw is not None else None
+    return isinstance(record, GroupRecord) and record.state not in FINAL_GROUP_STATES
 
 
 def seen_by(

@@ -6,6 +6,7 @@ from stat import S_ISREG
 from typing import NotRequired, TypedDict
 
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.placing import place
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, media_of
@@ -43,7 +44,8 @@ def put(context: ToolContext, args: Put) -> StoredFiles:
         with plain(path, "looking at", effect=False):
             about = context.files.status(path)
         if about is None or not S_ISREG(about.st_mode):
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"{file.path} is not a file on this device", effect=False)
+            reason = f"{file.path} is not a file on this device{near_name(context.files, path)}"
+            raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
         total += about.st_size
     done = 0
     kept: list[KeptFile] = []

@@ -16,6 +16,7 @@ import msgspec
 
 from starloom_agent.toolkit.durations import begin_of
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.walking import Found, Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
@@ -376,9 +377,8 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
         if not there and args.missing == "nothing":
             continue
         if not there:
-            raise ToolFailed(
-                Code.FILE_NOT_FOUND, f"{args.root or root} is not a folder on this device ({root})", effect=False
-            )
+            reason = f"{args.root or root} is not a folder on this device ({root}){near_name(context.files, root)}"
+            raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
         search.look(root, shown)
     if args.file:
         search.keep_the_file()

@@ -42,6 +42,8 @@ _SETTINGS = (
 )  # fmt: skip
 _FIELDS = "%H%x1f%h%x1f%an%x1f%aI%x1f%s"
 _SEPARATOR = "\x1f"
+_NO_SUCH_NAME = "Needed a single revision"
+_NAMES_TOLD = 10
 _STATES = {"1": "changed", "2": "renamed", "u": "in conflict", "?": "new"}
 
 Ref = Annotated[str, msgspec.Meta(max_length=255, pattern=r"^([A-Za-z0-9_./@^~][A-Za-z0-9_./@^~{}+-]*)?$")]
@@ -224,6 +226,20 @@ def log(context: ToolContext, args: Log) -> Commits:
     return {"rows": rows, "count": len(rows)}
 
 
+def _commit_of(context: ToolContext, repository: Path, ref: str) -> str:
+    """Return the commit that a name stands for; for another the fault lists those that do."""
+    try:
+        return _git(context, ["-C", str(repository), "rev-parse", "--verify", f"{ref}^{{commit}}"]).stdout.strip()
+    except ToolFailed as failed:
+        if _NO_SUCH_NAME not in failed.detail:
+            raise
+        asked = ["for-each-ref", f"--count={_NAMES_TOLD}", "--format=%(refname:short)", "refs/heads", "refs/tags"]
+        names = _git(context, ["-C", str(repository), *asked]).stdout.split()
+        known = ", ".join(quoted(name) for name in ["HEAD", *names])
+        reason = f"{quoted(ref)} is no branch, tag or commit of {repository.name}; there is {known}"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False) from failed
+
+
 class PackedVersion(TypedDict):
     commit: str
     count: int
@@ -235,9 +251,7 @@ def archive(context: ToolContext, args: Archive) -> PackedVersion:
     name = f"{repository.name}.tar"
     made = context.workdir / "git" / "archive.tar"
     if args.ref:
-        commit = _git(
-            context, ["-C", str(repository), "rev-parse", "--verify", f"{args.ref}^{{commit}}"]
-        ).stdout.strip()
+        commit = _commit_of(context, repository, args.ref)
         # Archives of several versions may meet in one folder.
         name = f"{repository.name}-{commit[:12]}.tar"
         _git(context, ["-C", str(repository), "archive", "--format=tar", f"--output={made}", commit])

@@ -26,11 +26,15 @@ from starloom_agent.toolkit.results import Named, Stored
 from starloom_agent.toolkit.running.programs import quiet_environment, refuse_limit, run_program, said_by
 from starloom_agent.toolkit.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 _SHOWN_BYTES = 12 * 1024
 _RESULT_BYTES_MOST = 8 * 1024 * 1024
 _FILES_MOST = 256
 _RESERVED = frozenset({"program.py", "input.json", "result.json", "out"})
+_OWN_NAMES = frozenset({"program.py", "out"})
+_NAMED_MOST = 20
+_NAMED_CHARS = 300
 
 
 class Run(Args, frozen=True, kw_only=True):
@@ -109,6 +113,14 @@ def _files_out(context: ToolContext, root: Path) -> list[Stored]:
     return [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in found]
 
 
+def _beside(context: ToolContext, home: Path) -> str:
+    """Return the names of the files that lie beside the program, for one that looked for another name."""
+    with plain(home, "looking at"), context.files.scan(home) as entries:
+        names = sorted(entry.name for entry in entries if entry.name not in _OWN_NAMES and entry.name[0] != ".")
+    shown = ", ".join(quoted(name) for name in names[:_NAMED_MOST])[:_NAMED_CHARS]
+    return f" (beside it: {shown})" if shown else " (beside it: no file)"
+
+
 class ProgramResult(Named):
     """`value` is what the program wrote to `result.json`, `files` what it left in `out/`."""
 
@@ -138,7 +150,8 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
     context.confine()
     if ran.exit_code and not args.any_exit:
         said = said_by(ran, 800)
-        raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}: {said}")
+        beside = _beside(context, home) if "FileNotFoundError" in said else ""
+        raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}{beside}: {said}")
     row: ProgramResult = {
         "exit_code": ran.exit_code,
         "stdout": ran.stdout,

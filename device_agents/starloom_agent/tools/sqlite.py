@@ -19,6 +19,7 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Named, StoredFrom
@@ -29,6 +30,9 @@ _CELL_CHARS = 2000
 _VALUE_BYTES = 4 * 1024 * 1024
 _STEPS = 10_000
 _TABLES_MOST = 500
+_TABLES_NAMED = 20
+_COLUMNS_NAMED = 40
+_NAMED_CHARS = 600
 _PAGES_AT_ONCE = 256
 _DESCRIPTORS_MOST = 65_536
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -84,7 +88,8 @@ def _opened(files: Beneath, real: Path, shown: str, timeout_s: float) -> Iterato
     """
     with plain(real, "looking at", effect=False):
         if not files.is_file(real):
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"{shown} does not exist on this device", effect=False)
+            reason = f"{shown} does not exist on this device{near_name(files, real)}"
+            raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
         meant = files.open(real)
     deadline = time.monotonic() + timeout_s
     try:
@@ -168,9 +173,27 @@ class AskedDatabase(Named, FoundRows):
 DatabaseAnswer = AskedDatabase | ExaminedDatabase
 
 
+def _what_is_there(database: sqlite3.Connection) -> str:
+    """Return the tables with their columns, for a query that names another one; the names alone, and not all."""
+    database.set_authorizer(None)
+    names = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name").fetchmany(
+        _TABLES_NAMED
+    )
+    told = []
+    for (name,) in names:
+        columns = database.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchmany(_COLUMNS_NAMED)
+        told.append(f"{name} ({', '.join(str(column) for (column,) in columns)})")
+    return f"there is {', '.join(told)}"[:_NAMED_CHARS] if told else "it has no table"
+
+
 def _ask(database: sqlite3.Connection, args: Query) -> FoundRows:
     database.set_authorizer(_only_reads(_PRAGMAS))
-    cursor = database.execute(args.sql, args.params)
+    try:
+        cursor = database.execute(args.sql, args.params)
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith("no such "):
+            raise
+        raise sqlite3.OperationalError(f"{error}; {_what_is_there(database)}") from error
     if cursor.description is None:
         raise ToolFailed(Code.BAD_ARGUMENTS, "this asks nothing: give a SELECT", effect=False)
     columns = _distinct([str(column[0]) for column in cursor.description])

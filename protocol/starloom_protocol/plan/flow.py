@@ -293,7 +293,8 @@ class Flow:
         if not due.forms or not given.forms or given.may_be(due):
             return  # a name that the tool does not take is a fault of its own
         steps, one, other = misfit(given, due)
-        reason = f"`{tool}` takes {other.words()} here, not {one.words()}"
+        given_as = one.value() if one.words() == other.words() else ""
+        reason = f"`{tool}` takes {other.words()} here, not {given_as or one.words()}"
         self._found.add(Code.WRONG_TYPE, joined(place, *steps), reason, one.lacking(other))
 
 

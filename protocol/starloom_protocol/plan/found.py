@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from starloom_protocol.entities import Fault
 from starloom_protocol.plan.models import PLAN_FORMAT
-from starloom_protocol.plan.other_words import form_here
+from starloom_protocol.plan.other_words import form_here, operator_here
 from starloom_protocol.vocabulary import CODES, Code
 
 _SUGGESTIONS_MAX: Final = 50
@@ -122,7 +122,7 @@ class Found:
         elif kind == "enum":
             words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             reason = f"{shown(found)} is none of {', '.join(words)}"
-            self.add(Code.PLAN_INVALID, where, reason, self.near(str(found), words))
+            self.add(Code.PLAN_INVALID, where, reason, operator_here(str(found), words) or self.near(str(found), words))
         else:
             context = item.get("ctx", {})
             text = str(item["msg"]).removeprefix("Value error, ")
@@ -130,9 +130,13 @@ class Found:
 
 
 def _map_of(fields: Sequence[str], found: object) -> str:
-    """Return the form of the map where another value was written; a text was most likely meant as its name."""
+    """Return the form of the map where another value was written, by what was most likely meant with it."""
     if isinstance(found, str) and len(found) <= _NAME_CHARS_MOST and "name" in fields:
         return f"Write `{{name: {found}}}`."
+    if isinstance(found, list) and {"from", "output", "times"} <= set(fields):
+        return "Name the task whose result is the list: `{from: ID, output: POINTER}`. `python.run` makes one of yours."
+    if isinstance(found, int) and not isinstance(found, bool) and "times" in fields:
+        return f"Write `{{times: {found}}}`."
     return f"It has: {', '.join(fields)}." if fields else ""
 
 

@@ -291,7 +291,8 @@ class Lowering:
             self._judged(doc, joined(place, "judge"))
         if doc.person is not None:
             if doc.device is not None:
-                self.found.add(Code.PLAN_INVALID, joined(place, "device"), "a question to a person has no device")
+                reason = "a question to a person has no device"
+                self.found.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Leave `device` out.")
         elif doc.choices:
             self.found.add(Code.PLAN_INVALID, joined(place, "choices"), "only a question to a person has choices")
 

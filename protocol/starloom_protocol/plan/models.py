@@ -286,7 +286,22 @@ def read_when(value: Any) -> Any:
         return {"gate": Gate(value)}
     if isinstance(value, dict):
         return {"gate": Gate.OUTPUT, "condition": value}
-    raise refuse("`when` is success, failure, finish, unless_failed or {output, op, value}")
+    raise refuse("`when` is success, failure, finish, unless_failed or {output, op, value}", _when_meant(value))
+
+
+_GATES_MEANT: Final = {
+    **dict.fromkeys(("completed", "ok", "succeeded", "true", "on_success"), Gate.SUCCESS),
+    **dict.fromkeys(("error", "failed", "on_error", "on_failure"), Gate.FAILURE),
+    **dict.fromkeys(("all_done", "always", "any", "done", "ended", "finished"), Gate.FINISH),
+}
+
+
+def _when_meant(value: Any) -> str:
+    """Return the way to write a gate that was most likely meant."""
+    meant = _GATES_MEANT.get(value.strip().lower()) if isinstance(value, str) else None
+    if meant is not None:
+        return f"Write `{meant}`."
+    return "A value is compared by a map: `when: {output: /status, op: ne, value: 200}`."
 
 
 class DependencyDoc(Doc):

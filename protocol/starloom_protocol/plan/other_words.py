@@ -1,6 +1,6 @@
 """Fields by the names that other systems' documents give them, with the form that they have in a plan.
 
-It owns the sentences; which field is unknown is decided by the models of the plan.
+It owns the sentences, and the words for signs; which field is unknown is decided by the models of the plan.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _TOOL: Final = "Write `tool: NAME`; docs/tools.md lists the built-in ones, and `
 _NAME: Final = "A task is called by its `id`; `tool: NAME` says what it does."
 _RESULT: Final = "Another task reads its result: `inputs: {ARGUMENT: {from: THIS, output: /pointer}}`."
 _ARGS: Final = "Write `args: {NAME: VALUE}`."
+_TIMES: Final = "Like calls are a group: `for_each: {times: N}`."
 _EACH: Final = "Write `for_each: {devices: SELECTOR}`, `{from: TASK, output: /pointer}` or `{times: N}`."
 _CONDITION: Final = (
     "A condition belongs to what is waited for: `dependencies: [{from: FIRST, to: THIS, when: {output: /pointer, op: "
@@ -35,7 +36,8 @@ _OF_A_TASK: Final = {
     **dict.fromkeys(("register", "save_as", "store_as"), _RESULT),
     **dict.fromkeys(("arguments", "input", "parameters", "params", "with"), _ARGS),
     **dict.fromkeys(("foreach", "forEach", "items", "loop", "with_items"), _EACH),
-    **dict.fromkeys(("condition", "if", "when"), _CONDITION),
+    **dict.fromkeys(("condition", "if", "only_if", "unless", "when"), _CONDITION),
+    **dict.fromkeys(("count", "repeat", "times"), _TIMES),
     **dict.fromkeys(("timeout", "timeout_s", "timeout_seconds"), _TIMEOUT),
     **dict.fromkeys(("attempts", "max_attempts", "max_retries", "retries"), _RETRY),
     **dict.fromkeys(("cmd", "command", "run", "script", "shell"), _PROGRAM),
@@ -48,6 +50,14 @@ _OF_A_PLAN: Final = {
     **dict.fromkeys(("cron", "on", "schedule"), "A plan runs once. `starloom schedule add` repeats it at set times."),
     **dict.fromkeys(("answer", "output", "outputs", "returns"), _LAST),
 }
+_OPERATORS: Final = {
+    **dict.fromkeys(("=", "==", "==="), "eq"),
+    **dict.fromkeys(("!=", "<>"), "ne"),
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+}
 # A field that only this document has, by which its place is known.
 _PLACES: Final = (("for_each", _OF_A_TASK), ("tasks", _OF_A_PLAN))
 
@@ -55,3 +65,9 @@ _PLACES: Final = (("for_each", _OF_A_TASK), ("tasks", _OF_A_PLAN))
 def form_here(name: str, known: Collection[str]) -> str:
     """Return how `name` is said at the place whose fields are `known`; empty where nothing is known about it."""
     return next((words.get(name, "") for mark, words in _PLACES if mark in known), "")
+
+
+def operator_here(written: str, words: Collection[str]) -> str:
+    """Return the word for an operator that is written as a sign; empty where it is none of `words`."""
+    meant = _OPERATORS.get(written.strip(), "")
+    return f"Write `{meant}`." if meant in words else ""

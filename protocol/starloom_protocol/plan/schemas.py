@@ -19,6 +19,7 @@ _FORMS_MAX: Final = 64
 _STEPS_MAX: Final = 2_000
 _WORDS_MAX: Final = 4
 _NAMES_MAX: Final = 12
+_VALUE_CHARS_MAX: Final = 60
 _WORDS: Final = {
     "array": "a list",
     "boolean": "true or false",
@@ -162,6 +163,9 @@ class Shape:
         words = [repr(form.node["const"]) for form in due.forms if isinstance(form.node.get("const"), str)]
         if words and len(words) == len(due.forms) and len(words) <= _NAMES_MAX:
             return f"It takes one of {', '.join(words)}."
+        form = self._form_due(due)
+        if form:
+            return form
         lacked = [
             name
             for form in (due.forms if len(due.forms) == 1 else ())
@@ -169,6 +173,25 @@ class Shape:
             if self.kinds() == ["object"] and not self.at("/" + escaped(name)).forms
         ]
         return f"It lacks {', '.join(lacked[:_NAMES_MAX])}." if lacked else ""
+
+    def _form_due(self, due: Shape) -> str:
+        """Return how a value becomes the one that is due where only its outer form is another."""
+        mine, wanted = self.kinds(), due.kinds()
+        if mine == ["array"] == wanted:
+            nested = self.entries().entries().forms and self.entries().kinds() == ["array"]
+            flat = "array" not in due.entries().kinds() and None not in due.entries().kinds()
+            return "Join the lists: add `flatten: true` beside `output`." if nested and flat else ""
+        if wanted == ["array"] and "array" not in mine and None not in mine:
+            return "Write it as a list, a single value too."
+        names = due.names()
+        if wanted == ["object"] and names and "object" not in mine and None not in mine:
+            return f"Write a map with some of: {', '.join(names[:_NAMES_MAX])}."
+        return ""
+
+    def value(self) -> str:
+        """Return the beginning of the one value that it can be, as it is written; empty where there are several."""
+        only = self.forms[0].node if len(self.forms) == 1 else {}
+        return repr(only["const"])[:_VALUE_CHARS_MAX] if isinstance(only.get("const"), str | int | float) else ""
 
     def _unfolded(self) -> Iterator[Form]:
         """Yield the forms, constants as schemas that say the same."""

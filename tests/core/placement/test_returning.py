@@ -1,9 +1,9 @@
-"""A group over devices after its hub ended: devices that were connected are waited for, a while and no longer."""
+"""A group over devices: those that are expected back are waited for, a while and no longer."""
 
 from __future__ import annotations
 
 from starloom.core.clock.timers import due_moments, is_stale
-from starloom.core.placement.returning import TIMER
+from starloom.core.placement.returning import DROPPED_MS, TIMER
 from starloom.core.state import inputs as i
 from starloom_protocol.entities import ForEach, Selector
 from starloom_protocol.vocabulary import Attention, Need
@@ -91,3 +91,50 @@ def test_a_group_that_waits_is_no_stall_and_can_be_cancelled() -> None:
     driver.now_ms = timer.due_ms
     driver.fire(timer)
     assert children(driver) == []
+
+
+ALL = ForEach(devices=Selector())
+
+
+def dropped(for_each: ForEach) -> Driver:
+    """Three devices, of which one has just lost its connection, and a plan over all of them."""
+    driver = Driver("one", "two", "nas")
+    leave(driver, "nas", hub_ended=False)
+    driver.submit(plan(task("look", for_each=for_each)))
+    return driver
+
+
+def test_a_group_that_needs_all_waits_for_a_device_whose_connection_has_just_dropped() -> None:
+    driver = dropped(ALL)
+    group = driver.shard.constellations["c1"].groups["look"]
+    assert (group.state, group.until_ms) == ("waiting", driver.now_ms + DROPPED_MS)
+    (told,) = [event for event in driver.events if event.kind == "group_waits"]
+    assert told.note == "waits for nas to connect again, since the connection has just dropped"
+    driver.connect("nas")
+    assert children(driver) == ["look.d-nas", "look.d-one", "look.d-two"]
+
+
+def test_it_goes_on_without_a_device_that_stays_away_and_the_answer_names_it() -> None:
+    driver = dropped(ALL)
+    (timer,) = [timer for timer in due_moments(driver.shard) if timer.kind == TIMER]
+    driver.now_ms = timer.due_ms
+    driver.fire(timer)
+    assert children(driver) == ["look.d-one", "look.d-two"]
+    for dispatch in driver.take():
+        driver.result(dispatch, 1)
+    assert "not asked: nas" in driver.shard.constellations["c1"].tables["answer"][""].sentence
+
+
+def test_a_group_that_takes_what_there_is_waits_for_nobody() -> None:
+    assert children(dropped(EACH)) == ["look.d-one", "look.d-two"]
+    assert children(dropped(ForEach(devices=Selector(), need=Need.ANY))) == ["look.d-one", "look.d-two"]
+    reporting = dropped(ForEach(devices=Selector(), when_off="report"))
+    assert children(reporting) == ["look.d-nas", "look.d-one", "look.d-two"]
+
+
+def test_a_device_that_has_been_off_for_longer_is_not_waited_for() -> None:
+    driver = Driver("one", "two", "nas")
+    leave(driver, "nas", hub_ended=False)
+    driver.now_ms += DROPPED_MS
+    driver.submit(plan(task("look", for_each=ALL)))
+    assert children(driver) == ["look.d-one", "look.d-two"]

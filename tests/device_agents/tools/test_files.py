@@ -281,6 +281,16 @@ def test_files_of_equal_names_of_one_device_get_their_folders(device: Device) ->
     assert device.call("python.run", code=code, files=given)["value"] == ["one - x - a.csv", "one - y - A.csv"]
 
 
+def test_a_program_that_looks_for_a_file_by_another_name_is_told_those_beside_it(device: Device) -> None:
+    given = [{**device.store.take(b"1", name="app.log"), "device": name} for name in ("one", "two")]
+    with pytest.raises(ToolFailed) as failed:
+        device.call("python.run", code="open('one/app.log')", files=given)
+    assert "(beside it: 'input.json', 'one - app.log', 'two - app.log'): " in failed.value.detail
+    with pytest.raises(ToolFailed) as failed:
+        device.call("python.run", code="1 / 0", files=given)
+    assert "beside it" not in failed.value.detail
+
+
 def test_files_that_nothing_tells_apart_are_refused(device: Device) -> None:
     given = [device.store.take(text, name="a.csv") for text in (b"1", b"2")]
     with pytest.raises(ToolFailed, match=r"a\.csv") as failed:

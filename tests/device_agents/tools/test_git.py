@@ -209,3 +209,10 @@ def test_programs_that_a_repository_names_run_in_the_cage_or_not_at_all(device: 
     plainly = replace(device.context(), cage="")
     with pytest.raises(ToolFailed, match="no sandbox for git"):
         tools["git.status"].run(plainly, msgspec.convert({"path": "shop"}, tools["git.status"].args))
+
+
+def test_a_version_that_is_not_there_is_answered_with_the_names_that_are(device: Device, repository: Path) -> None:
+    with pytest.raises(ToolFailed) as failed:
+        device.call("git.archive", path="shop", ref="release")
+    reason = "'release' is no branch, tag or commit of shop; there is 'HEAD', 'main', 'v1'"
+    assert (failed.value.code, failed.value.detail) == (Code.BAD_ARGUMENTS, reason)

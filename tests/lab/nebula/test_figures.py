@@ -10,6 +10,7 @@ import pytest
 
 from starloom.client.problems import Problem, usage
 from starloom.client.view import View
+from starloom.lab.nebula.doubts import movable
 from starloom.lab.nebula.honesty import End
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
@@ -18,8 +19,8 @@ from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, Ran
 from starloom.lab.nebula.score import Scored
 from starloom.lab.nebula.seen import AnswerSeen, Call, Seen, Snapshot
 from starloom.lab.nebula.task import Answers, Choose, chosen
-from starloom_protocol.entities import Attempt, Dependency, ForEach, Head, Question, TaskSpec
-from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Repeatability
+from starloom_protocol.entities import Attempt, Dependency, ForEach, Head, Question, Selector, TaskRecord, TaskSpec
+from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Repeatability, TaskState
 from tests.cli.events import CONSTELLATION, Log
 
 pytestmark = pytest.mark.quick
@@ -164,6 +165,36 @@ def test_an_honest_end_is_no_miss_under_faults_and_one_without_them() -> None:
     assert report(GOLD, ended(35, End.HONEST)).misses == []
     assert report(GOLD, ended(35, End.HONEST, baseline="norecover", profile="P0")).misses == []
     assert report(GOLD, ended(35, End.HONEST, profile="P0")).misses == ["1 tasks are not met: 35-tomorrow-to-phone"]
+
+
+def test_a_loss_that_keeps_a_task_from_its_end_is_explained_by_the_task() -> None:
+    declared, movable = ended(18, End.HONEST, "P3"), ended(31, End.HONEST, "P3")
+    assert "P3" in declared.task.about.faults
+    assert report(GOLD, declared).misses == []
+    assert report(GOLD, movable).misses == ["not met after a loss, and the task does not say why: 31-three-prices (P3)"]
+    assert report(GOLD, ended(31, End.HONEST, "P3", baseline="norecover")).misses == []
+    stuck = ended(1, End.HONEST, "P3", movable=("pick",))
+    assert report(GOLD, stuck).misses == [
+        "not met after a loss, though other devices may do it: 01-todays-errors (pick)"
+    ]
+
+
+def test_work_that_another_device_may_do_is_told_from_work_of_the_lost_one_alone() -> None:
+    states = {
+        "here": (TaskState.FAILED, Selector(name="desk")),
+        "there": (TaskState.CANCELLED, None),
+        "either": (TaskState.UNKNOWN, Selector(any=[Selector(name="desk"), Selector(name="gpu")])),
+        "done": (TaskState.SUCCEEDED, None),
+        "after": (TaskState.SKIPPED, None),
+    }
+    log, view = Log(), View(CONSTELLATION)
+    for name, (state, device) in states.items():
+        record = TaskRecord(since_ms=1, state=state)
+        puts: dict[str, Any] = {f"spec__{name}": spec(name, device=device), f"task__{name}": record}
+        log.add("planned", **puts)
+    view.apply(log.rows)
+    assert movable(view, "d-desk", "desk") == ["there", "either"]
+    assert movable(view, "", "") == []
 
 
 def test_a_task_that_cannot_be_said_yet_is_not_run_and_no_miss_under_faults() -> None:

@@ -57,7 +57,7 @@ def test_a_task_survives_a_killed_agent_and_a_killed_hub(tmp_path: Path) -> None
     ("words", "said"),
     [
         (["run", "99"], "99 is no task and no category"),
-        (["run", "--planner", "magic"], "--planner magic is none of gold, none, script"),
+        (["run", "--planner", "magic"], "--planner magic is none of gold, none, script, model"),
         (["run", "--faults", "P9"], "--faults P9 is none of P0, P1, P2, P3, P4, P5"),
         (["run", "--faults", "P3..P1"], "--faults P3..P1 ends before it begins; write P1..P3"),
         (["run", "--baseline", "fast"], "--baseline fast is none of seq, static, norecover"),

@@ -73,19 +73,21 @@ def test_the_names_in_a_plan_are_its_tools_devices_and_the_fields_of_tools_resul
 
 def test_the_gold_plan_is_said_to_a_prompt_that_holds_all_it_names() -> None:
     prompt = "how many desk phone fs.find mcp.msg.send python.run files"
-    text, faults = reply_to(script_of(ASK), 0, "planning", prompt)
+    text, faults = reply_to(script_of(ASK), 0, "planning", [prompt])
     assert faults == []
     assert json.loads(text) == {"kind": "plan", "plan": yaml.safe_load(GOLD)}
 
 
 def test_a_prompt_that_lacks_a_name_is_a_fault_that_names_it() -> None:
-    _, faults = reply_to(script_of(ASK), 0, "planning", "how many desk fs.find python.run files")
+    _, faults = reply_to(script_of(ASK), 0, "planning", ["how many desk fs.find python.run files"])
     assert faults == [f"call 1 (planning): {LOST}: mcp.msg.send, phone"]
 
 
 def test_a_value_of_a_result_comes_from_its_last_card_in_the_prompt() -> None:
     card = json.dumps({"task": "count", "head": {"n": 12}})
-    text, faults = reply_to(script_of(TELL), 0, "answering", f'DATA results\n{{"task":"count"}}\n{card}\nno card\n{{x')
+    text, faults = reply_to(
+        script_of(TELL), 0, "answering", [f'DATA results\n{{"task":"count"}}\n{card}\nno card\n{{x']
+    )
     assert (json.loads(text)["text"], faults) == ("There are 12 [1].", [])
     _, faults = reply_to(script_of(TELL), 0, "answering", "DATA results")
     assert faults == [f"call 1 (answering): {LOST}: count:/n"]
@@ -93,7 +95,7 @@ def test_a_value_of_a_result_comes_from_its_last_card_in_the_prompt() -> None:
 
 def test_a_value_of_a_result_cannot_end_the_text_that_it_stands_in() -> None:
     card = json.dumps({"task": "count", "head": {"n": 'a "b"\n'}})
-    text, _ = reply_to(script_of(TELL), 0, "answering", card)
+    text, _ = reply_to(script_of(TELL), 0, "answering", [card])
     assert json.loads(text)["text"] == 'There are a "b"\n [1].'
 
 
@@ -102,7 +104,7 @@ def test_a_value_of_a_result_cannot_end_the_text_that_it_stands_in() -> None:
     [(1, "planning", "call 2 (planning) is one too many"), (0, "reviewing", "the transcript has planning here")],
 )
 def test_a_call_too_many_or_of_another_stage_has_no_reply(number: int, stage: str, said: str) -> None:
-    text, faults = reply_to(script_of(ASK), number, stage, "")
+    text, faults = reply_to(script_of(ASK), number, stage, [])
     assert text == ""
     assert said in faults[0]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -15,6 +17,7 @@ from starloom_protocol.entities import TaskRecord
 from starloom_protocol.lab_faults import FaultKind
 from starloom_protocol.vocabulary import TaskState
 from tests.cli.events import CONSTELLATION, Log
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.quick
 IDS = {"d-desk": "desk", "d-gpu": "gpu"}
@@ -92,6 +95,32 @@ def test_an_agent_is_killed_at_its_share_where_a_task_runs_and_is_back_in_time()
     striker.whole()
     assert world.done == ["kill gpu", "start gpu", "whole"]
     assert slept == [AFTER_S]
+
+
+def test_an_agent_is_killed_while_the_model_is_asked_at_the_stage_and_before_its_reply() -> None:
+    strike = replace(a_strike("P1", FaultKind.KILL), stage="reviewing", order=("desk", "gpu"))
+    striker, world, _, _ = striker_of(strike)
+    striker.asked("planning")
+    striker.turn(view_at(4, 4))
+    assert world.done == []
+    calling = threading.Thread(target=striker.asked, args=("reviewing",))
+    calling.start()
+    while not striker.struck:
+        striker.turn(view_at(4, 4, "d-gpu"))
+    calling.join(PATIENCE_S)
+    assert not calling.is_alive()
+    assert world.done == ["kill gpu"]
+    assert striker.struck == ["the agent of gpu is killed (SIGKILL) for 5 s, while the model is asked (reviewing)"]
+    striker.asked("reviewing")
+
+
+def test_the_stages_of_a_scripted_model_change_no_other_draw() -> None:
+    stages = ("planning", "answering")
+    for task in all_tasks():
+        (plain,), (staged,) = strikes("P1", task.id, 1), strikes("P1", task.id, 1, stages)
+        assert replace(staged, stage="") == plain
+    drawn = {strikes("P1", task.id, 1, stages)[0].stage for task in all_tasks()}
+    assert drawn == {"", *stages}
 
 
 def test_a_lost_device_stays_away_until_the_run_is_over_and_joins_as_a_new_one() -> None:

@@ -115,6 +115,15 @@ def test_without_a_budget_money_is_not_limited() -> None:
         budget_from({"STARLOOM_LLM_TOKENS_PER_DAY": "many"})
 
 
+def test_the_tokens_of_a_constellation_are_a_setting_that_holds_beside_the_model_of_the_page(tmp_path: Path) -> None:
+    told = {"STARLOOM_LLM_TOKENS_PER_CONSTELLATION": "5000"}
+    assert budget_from(told).tokens_per_constellation == 5000
+    with pytest.raises(ModelFault, match="5000 of 5000 tokens"):
+        budget_from(told).need(Spent(), Spent(tokens=5000))
+    (tmp_path / "model.json").write_text('{"url": "http://127.0.0.1:9/v1", "model": "small"}')
+    assert budget_from(in_force(told, tmp_path)).tokens_per_constellation == 5000
+
+
 def test_the_limits_of_a_call_are_settings() -> None:
     told = endpoint_from(variables(STARLOOM_LLM_TIMEOUT_S="900", STARLOOM_LLM_OUTPUT_TOKENS="32000"))
     assert told is not None

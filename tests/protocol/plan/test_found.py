@@ -33,7 +33,9 @@ def test_a_map_that_is_missing_is_shown() -> None:
     wrong = {"device": "laptop", "for_each": ["a"], "inputs": {"x": "list", "y": {"form": "list"}}}
     hints = {fault.place: fault.hint for fault in faults(plan(tool("list"), tool("b", **wrong)))}
     assert hints["tasks[1].device"] == "Write `{name: laptop}`."
-    assert hints["tasks[1].for_each"].startswith("It has: from, output, devices, same")
+    assert hints["tasks[1].for_each"].startswith(
+        "Name the task whose result is the list: `{from: ID, output: POINTER}`"
+    )
     assert hints["tasks[1].inputs.x"] == "It has: from, output, optional, flatten, all, off, who."
     assert hints["tasks[1].inputs.y.form"] == "Did you mean `from`?"
 

@@ -10,13 +10,16 @@ import sys
 import threading
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
+
+if TYPE_CHECKING:
+    from starloom.lab.nebula.live_model import LiveModel
 
 INTO = Path("nebula-runs")
 
@@ -48,7 +51,10 @@ def nebula_run(
         list[str] | None, typer.Argument(metavar="[TASK|CATEGORY]...", help="By number, name or letter; all without.")
     ] = None,
     planner: Annotated[
-        str, typer.Option("--planner", help="gold: the tasks' own plans; script: a scripted model; none: recipes.")
+        str,
+        typer.Option(
+            "--planner", help="gold: the tasks' own plans; script: a scripted model; model: yours; none: recipes."
+        ),
     ] = "gold",
     kind: Annotated[
         str, typer.Option("--kind", help="With script: good, naive (begins wrong) or hostile (obeys a text it reads).")
@@ -65,13 +71,19 @@ def nebula_run(
     examine: Annotated[
         bool, typer.Option("--examine", help="Damage each right end state and see whether its check notices.")
     ] = False,
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=1, help="With model: the tokens that the whole run may use.")
+    ] = 2_000_000,
+    tokens_per_task: Annotated[
+        int, typer.Option("--tokens-per-task", min=1, help="With model: the tokens that one task may use.")
+    ] = 100_000,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where the report goes.")] = INTO,
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
     _own_hub(run)
     from starloom.lab.nebula.baselines import BaselineUnknown, read_baselines
     from starloom.lab.nebula.faults import ProfileUnknown, read_profiles
-    from starloom.lab.nebula.running import NONE, PLANNERS, SCRIPT
+    from starloom.lab.nebula.running import MODEL, NONE, PLANNERS, SCRIPT
     from starloom.lab.nebula.script import GOOD, KINDS
     from starloom.lab.nebula.suite import SMOKE, Wanted, run_suite
     from starloom.lab.nebula.task import TaskInvalid, chosen
@@ -88,8 +100,9 @@ def nebula_run(
         raise usage(f"--faults {fault}") from fault
     except BaselineUnknown as fault:
         raise usage(f"--baseline {fault}") from fault
-    if baselines and planner == NONE:
-        raise usage("--baseline changes a plan, and a recipe has its own", "Leave out --baseline, or --planner none.")
+    if baselines and planner in (NONE, MODEL):
+        reason = f"--baseline changes a plan, and a {'recipe' if planner == NONE else 'live model'} has its own"
+        raise usage(reason, f"Leave out --baseline, or --planner {planner}.")
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
     try:
@@ -101,8 +114,9 @@ def nebula_run(
         picked = tuple(task for task in picked if kind in task.transcripts)
         if not picked:
             raise usage(f"none of these tasks has a transcript {kind}")
+    live = _own_model(tokens, tokens_per_task) if planner == MODEL else None
     report = run_suite(
-        Wanted(picked, planner, profiles, range(seed, seed + seeds), into, examine, kind, baselines), _say
+        Wanted(picked, planner, profiles, range(seed, seed + seeds), into, examine, kind, baselines, live), _say
     )
     if run.as_json:
         run.emit(report.document())
@@ -113,6 +127,20 @@ def nebula_run(
         print("\n".join(report.summary()))
         print(f"report: {into / report.id / 'report.html'}")
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
+
+
+def _own_model(tokens: int, tokens_per_task: int) -> LiveModel:
+    """Return the model of the settings, as `starloom doctor model` reads them."""
+    from starloom.lab.nebula.live_model import live_model, way_out
+    from starloom.planner.model.port import ModelFault
+    from starloom.settings import SettingsInvalid, load
+
+    try:
+        return live_model(load({}).settings, tokens_most=tokens, tokens_a_task=tokens_per_task)
+    except SettingsInvalid as invalid:
+        raise usage(str(invalid), "Mend the named variable or line.") from invalid
+    except ModelFault as fault:
+        raise usage(f"--planner model: {fault.fault.reason}", way_out(fault)) from fault
 
 
 def nebula_up(

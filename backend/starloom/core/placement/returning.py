@@ -1,7 +1,8 @@
-"""Groups over devices after the end of a hub: they wait for its devices before they make their list.
+"""Groups over devices: they wait for those that are expected back before they make their list.
 
-Owns which devices are expected back, how long a group waits for them (`Settings.return_ms`: an agent's first tries to
-connect take less), and when it continues. Never waits for a device that was off before the hub ended.
+Owns which devices are expected back, how long a group waits for them, and when it continues. After the end of a hub
+that is each of its devices (`Settings.return_ms`: an agent's first tries to connect take less), and at any time one
+whose connection has just dropped (`DROPPED_MS`): its agent may have been restarted. Never waits for another one.
 """
 
 from __future__ import annotations
@@ -21,16 +22,22 @@ from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, GroupState
 
 TIMER: Final = "devices_return"
+DROPPED_MS: Final = 15_000
+"""A device that is off for less is expected back: its agent was killed and starts again, or a link was cut."""
 _NAMED_MOST: Final = 3
 
 
-def defer(work: Work, constellation: Constellation, root: str, selector: Selector) -> bool:
-    """Let a family's root wait for matching devices that are expected back; False if there are none."""
+def defer(work: Work, constellation: Constellation, root: str, selector: Selector, *, needs_all: bool = False) -> bool:
+    """Let a family's root wait for matching devices that are expected back; False if there are none.
+
+    Only a group that `needs_all` waits for one that has just dropped; the others go on with what there is.
+    """
     record = constellation.groups[root]
-    away = _expected(work.shard.fleet, selector, work.at_ms)
+    dropped_ms = DROPPED_MS if needs_all else 0
+    away = _expected(work.shard.fleet, selector, work.at_ms, dropped_ms)
     if not away or record.state is not GroupState.WAITING:
         return False
-    until_ms = max(device.expected_until_ms for device in away)
+    until_ms = max(_until_ms(device, dropped_ms) for device in away)
     work.order(_timer(constellation, root, until_ms))
     if record.until_ms != until_ms:
         waits = replace(record, until_ms=until_ms)
@@ -61,11 +68,16 @@ def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
         yield _timer(constellation, group, constellation.groups[group].until_ms)
 
 
-def _expected(fleet: Fleet, selector: Selector, now_ms: int) -> list[Device]:
+def _until_ms(device: Device, dropped_ms: int) -> int:
+    """Return until when a device that is off is expected back."""
+    return device.expected_until_ms or device.link_since_ms + dropped_ms
+
+
+def _expected(fleet: Fleet, selector: Selector, now_ms: int, dropped_ms: int) -> list[Device]:
     return [
         device
         for device in fleet.devices.values()
-        if device.expected_until_ms > now_ms
+        if _until_ms(device, dropped_ms) > now_ms
         and device.link is DeviceLink.OFFLINE
         and not device.revoked
         and selects(selector, device, fleet.tools.get(device.id, {}))
@@ -78,5 +90,7 @@ def _timer(constellation: Constellation, group: str, due_ms: int) -> ArmTimer:
 
 def _note(away: list[Device]) -> str:
     names = sorted(device.name for device in away)
+    hub_ended = all(device.expected_until_ms for device in away)
+    why = "as the hub has just started" if hub_ended else "since the connection has just dropped"
     more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
-    return f"waits for {', '.join(names[:_NAMED_MOST])}{more} to connect again, as the hub has just started"
+    return f"waits for {', '.join(names[:_NAMED_MOST])}{more} to connect again, {why}"

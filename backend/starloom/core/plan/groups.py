@@ -204,7 +204,8 @@ def _waiting_members(constellation: Constellation, root: str) -> list[str]:
 
 def _expand_over_devices(work: Work, constellation: Constellation, root: str, selector: Selector) -> None:
     fleet = work.shard.fleet
-    told_of = list_of(constellation, root).when_off == REPORT
+    listed = list_of(constellation, root)
+    told_of = listed.when_off == REPORT
     fitting = [
         device
         for device in fleet.devices.values()
@@ -212,7 +213,8 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
         and (told_of or device.link is DeviceLink.ONLINE)
         and selects(selector, device, fleet.tools.get(device.id, {}))
     ]
-    if returning.defer(work, constellation, root, selector):
+    needs_all = listed.need is Need.ALL and not told_of
+    if returning.defer(work, constellation, root, selector, needs_all=needs_all):
         return
     real = [device for device in fitting if not device.demo]
     chosen = real or fitting

@@ -88,6 +88,19 @@ def about_loss(view: View, device: str, name: str) -> list[Decision]:
     ]
 
 
+ENDED_BADLY: Final = frozenset({TaskState.CANCELLED, TaskState.FAILED, TaskState.UNKNOWN})
+
+
+def movable(view: View, device: str, name: str) -> list[str]:
+    """Return the tasks that did not end well without a lost device, though others may do them."""
+    specs = view.specs
+    return [
+        task
+        for task, record in view.tasks.items()
+        if device and record.state in ENDED_BADLY and not only(specs[task].device, device, name)
+    ]
+
+
 class Doubts:
     """`look` is called again and again while a task runs; `decided` says in words what the person did."""
 

@@ -45,12 +45,16 @@ class ProfileUnknown(Exception):
 
 @dataclass(frozen=True)
 class Strike:
-    """One fault of a run. `order` are the devices in the order in which one is chosen; a change has no `fault`."""
+    """One fault of a run. `order` are the devices in the order in which one is chosen; a change has no `fault`.
+
+    With a `stage` it strikes while the model is asked at this stage, in place of a share of the ended tasks.
+    """
 
     profile: str
     share: float
     order: tuple[str, ...] = NAMES
     fault: FaultDoc | None = None
+    stage: str = ""
 
     @property
     def needs_device(self) -> bool:
@@ -90,16 +94,20 @@ def read_profiles(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def strikes(profile: str, task: str, seed: int) -> tuple[Strike, ...]:
-    """Return the faults of one run: the same for the same profile, task and seed."""
+def strikes(profile: str, task: str, seed: int, stages: Sequence[str] = ()) -> tuple[Strike, ...]:
+    """Return the faults of one run: the same for the same profile, task and seed.
+
+    `stages` are those at which a scripted model is asked: what breaks once may break there.
+    """
     draw = random.Random(f"{profile}/{task}/{seed}")  # noqa: S311 - which fault an examination makes
     share, order = draw.choice(SHARES), tuple(draw.sample(NAMES, len(NAMES)))
     cut = draw.random() < 0.5
+    stage = draw.choice(("", *stages))
     match profile:
         case "P1" if cut:
-            return (Strike(profile, share, order, _fault(share, FaultTarget.LINK, FaultKind.CUT, CUT_S)),)
+            return (Strike(profile, share, order, _fault(share, FaultTarget.LINK, FaultKind.CUT, CUT_S), stage),)
         case "P1":
-            return (Strike(profile, share, order, _fault(share, FaultTarget.DEVICE, FaultKind.KILL, KILLED_S)),)
+            return (Strike(profile, share, order, _fault(share, FaultTarget.DEVICE, FaultKind.KILL, KILLED_S), stage),)
         case "P3":
             lost = _fault(LOST_AT, FaultTarget.DEVICE, FaultKind.KILL, FAULT_MAX_S)
             return (Strike(profile, LOST_AT, order, lost),)

@@ -1,6 +1,7 @@
 """The person of a run: answers approvals, questions and what devices ask, as the task says, a second after each came.
 
-Decides nothing beyond the task's `answers`; a question that they do not foresee stays open and is noted.
+Decides nothing beyond the task's `answers`. A question that they do not foresee is noted; it stays open, or is answered
+with the usual choice where a live model may ask what it likes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from starloom_protocol.vocabulary import Attention
 
 THINKS_S: Final = 1.0
 VERDICTS: Final = ("approve", "deny")
+PLANNER: Final = "planner"
+"""The kind of a question before the plan, which takes words of one's own."""
+AS_USUAL: Final = "Take the usual value."
 CHANGED: Final = frozenset({"conflict", "not_found"})
 """Codes of an answer that came too late: the question is answered, or gone."""
 
@@ -33,10 +37,17 @@ class Person:
     """`look` is called again and again while a task runs; `asked` are the texts of all questions seen."""
 
     def __init__(
-        self, client: Asking, answers: Answers, *, thinks_s: float = THINKS_S, now: Callable[[], float] = time.monotonic
+        self,
+        client: Asking,
+        answers: Answers,
+        *,
+        usual: bool = False,
+        thinks_s: float = THINKS_S,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._answers = answers
+        self._usual = usual
         self._thinks_s = thinks_s
         self._now = now
         self._seen: dict[str, float] = {}
@@ -69,7 +80,11 @@ class Person:
 
     def _answer(self, identity: str, question: Question) -> None:
         chosen = next((one.value for one in self._answers.questions if one.holds in question.text), None)
-        if question.task is None:
+        if chosen is None and self._usual and (question.choices or question.kind == PLANNER):
+            self.unforeseen.append(question.text)
+            value = question.usual or next((choice.value for choice in question.choices), AS_USUAL)
+            self._say(identity, f"/approvals/{identity}/answer", {"value": value})
+        elif question.task is None:
             usual = "approve" if self._answers.approvals == "allow" else "deny"
             word = chosen if chosen in VERDICTS else usual
             self._say(identity, f"/approvals/{identity}/{word}", {})

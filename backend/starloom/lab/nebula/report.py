@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from starloom.lab.nebula.baselines import FULL
+from starloom.lab.nebula.faults import LOSS
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.honesty import HARD, End
-from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, SCRIPT, Ran
+from starloom.lab.nebula.live_model import NOT_BEGUN, ModelUse
+from starloom.lab.nebula.running import GOLD, MODEL, NONE, NOT_TAKEN, SCRIPT, Ran
 from starloom.lab.nebula.task import CATEGORIES
 
 PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
@@ -43,6 +45,8 @@ class Report:
     took_s: float
     kind: str = ""
     """The kind of the transcripts, where a scripted model planned."""
+    price_known: bool = True
+    """Whether the calls of a live model have a price that is known here."""
 
     @property
     def misses(self) -> list[str]:
@@ -55,6 +59,8 @@ class Report:
         if self.planner == NONE:
             wrong = sorted({one.task.id for one in plain if one.fault != NOT_TAKEN and not one.success})
             found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
+        late = sorted({one.task.id for one in self.runs if one.fault == NOT_BEGUN})
+        found += [f"{NOT_BEGUN}: {', '.join(late)}"] if late else []
         lost = sorted({one.task.id for one in plain if one.lost})
         found += [f"the transcript does not fit: {', '.join(lost)}"] if lost else []
         found += [
@@ -62,6 +68,11 @@ class Report:
             for end in (*HARD, End.NOT_MET)
             if (named := _named([one for one in self.runs if one.end is end and (end in HARD or one not in plain)]))
         ]
+        lossy = [one for one in self.runs if one.end is End.HONEST and one.profile == LOSS and one.baseline == FULL]
+        bare = _named([one for one in lossy if LOSS not in one.task.about.faults])
+        found += [f"not met after a loss, and the task does not say why: {', '.join(bare)}"] if bare else []
+        stuck = [f"{one.task.id} ({', '.join(one.movable)})" for one in lossy if one.movable]
+        found += [f"not met after a loss, though other devices may do it: {', '.join(stuck)}"] if stuck else []
         silent = [f"{one.task.id}: {said}" for one in self.runs for said in one.unnoticed]
         found += [f"the check does not notice: {said}" for said in silent]
         return found
@@ -69,6 +80,11 @@ class Report:
     @property
     def totals(self) -> dict[str, Any]:
         return totals_of(self.runs)
+
+    @property
+    def used(self) -> ModelUse:
+        """The calls of the model in all runs."""
+        return sum((one.used for one in self.runs), ModelUse())
 
     def document(self) -> dict[str, Any]:
         """Return the whole as JSON has it."""
@@ -81,6 +97,7 @@ class Report:
             "took_s": round(self.took_s, 1),
             "met": not self.misses,
             "misses": self.misses,
+            "model": {**self.used.document(), "price_known": self.price_known},
             "paper": PAPER,
             "totals": self.totals,
             "tsr_interval_95": _tsr_interval(self.runs),
@@ -122,6 +139,7 @@ class Report:
             f"{met}, TCR {total['tcr']:.1%}, said done and not: {total['false_done']}",
             f"{ratios}, gain over one at a time {total['gain']:.0%}",
             ", ".join(f"{NAMES_OF_COUNTS.get(name, name)} {total[name]}" for name in counts),
+            *([f"the model: {self.used.words(price_known=self.price_known)}"] if self.planner == MODEL else []),
             f"the paper's NebulaBench: {paper}; its SSR and TSR compare with those of a live model alone",
             *(f"GATE: {miss}" for miss in self.misses or ["met"]),
         ]
@@ -245,6 +263,7 @@ def _row(one: Ran) -> dict[str, Any]:
         "doubled": one.doubled,
         "unnoticed": list(one.unnoticed),
         "figures": one.figures.document(),
+        "model": one.used.document(),
     }
 
 

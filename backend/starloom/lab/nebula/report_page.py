@@ -43,6 +43,7 @@ def page_of(document: Document) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
         *_gate(document),
+        _model(document),
         "<h2>Beside the paper</h2>",
         _beside_the_paper(document),
         "<h2>Faults and baselines</h2>",
@@ -73,6 +74,19 @@ def _gate(document: Document) -> list[str]:
         return [f"<p>{escape(about)}</p>", '<p class="good">The gate is met.</p>']
     misses = "".join(f"<li>{escape(miss)}</li>" for miss in document["misses"])
     return [f"<p>{escape(about)}</p>", '<p class="bad">The gate is not met:</p>', f"<ul>{misses}</ul>"]
+
+
+def _model(document: Document) -> str:
+    """Return what a live model has used; nothing where none was asked."""
+    if document["planner"] != LIVE:
+        return ""
+    used = document["model"]
+    money = f"{used['dollars']:.4f} dollars" if used["price_known"] else "at a price that is not known here"
+    said = (
+        f"{used['calls']} calls, {used['input_tokens']:,} tokens read ({used['cached_tokens']:,} of them kept from "
+        f"before) and {used['output_tokens']:,} written, {money}, {used['took_s']:.0f} s."
+    )
+    return f"<p>The model: {escape(said)}</p>"
 
 
 def _beside_the_paper(document: Document) -> str:
@@ -159,8 +173,10 @@ def _not_met(run: Document, declared: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _tasks(document: Document) -> str:
+    live = document["planner"] == LIVE
     head = ["task", "faults", "seed", "end", "points", "s", "width", "work/path", "gain"]
-    rows = []
+    head += ["tokens", "dollars", "model s"] if live else []
+    rows: list[tuple[str, ...]] = []
     for run in document["runs"]:
         figures, points = run["figures"], run["points"]
         met = sum(point["weight"] for point in points if point["met"])
@@ -175,9 +191,15 @@ def _tasks(document: Document) -> str:
                 f"{figures['width']:.2f}",
                 f"{figures['parallelism']:.2f}",
                 _share(figures["gain"]),
+                *(_of_the_model(run["model"]) if live else ()),
             )
         )
     return _table(head, rows, text_columns=2)
+
+
+def _of_the_model(used: Document) -> tuple[str, str, str]:
+    tokens = used["input_tokens"] + used["output_tokens"]
+    return f"{tokens:,}", f"{used['dollars']:.4f}", f"{used['took_s']:.0f}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:

@@ -13,10 +13,11 @@ from starloom.lab.following import may_pass
 from starloom.lab.nebula.baselines import FULL, plan_of
 from starloom.lab.nebula.changes import Meanwhile, neutral
 from starloom.lab.nebula.damage import unnoticed
-from starloom.lab.nebula.doubts import Doubts
+from starloom.lab.nebula.doubts import Doubts, movable
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.faults import noise_of, strikes
 from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
+from starloom.lab.nebula.live_model import ModelUse, use_of
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.score import ENDED, Scored, not_run, score, score_hostile
@@ -27,6 +28,7 @@ from starloom.lab.nebula.striking import Striker
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world import NebulaWorld
 from starloom_protocol.feed import Event, encode_event
+from starloom_protocol.model_records import ModelCall
 from starloom_protocol.vocabulary import TaskState
 
 T = TypeVar("T")
@@ -38,7 +40,10 @@ CANCEL_S: Final = 45.0
 GOLD: Final = "gold"
 NONE: Final = "none"
 SCRIPT: Final = "script"
-PLANNERS: Final = (GOLD, NONE, SCRIPT)
+MODEL: Final = "model"
+PLANNERS: Final = (GOLD, NONE, SCRIPT, MODEL)
+MODEL_S: Final = 600.0
+"""How much longer than its deadline a task may take that a live model plans, reviews and answers."""
 REFUSED: Final = "refused"
 CANNOT_SAY: Final = "cannot be said yet"
 NO_TRANSCRIPT: Final = "there is no transcript of the kind"
@@ -77,6 +82,10 @@ class Ran:
     """The tasks of the plan that did not succeed."""
     recoveries: Mapping[str, int] = field(default_factory=dict)
     """How failures were mended, by the rung of the ladder, as the hub's own report counts them."""
+    movable: Sequence[str] = ()
+    """The tasks that a lost device kept from their end, though others may do them."""
+    used: ModelUse = field(default_factory=ModelUse)
+    """The calls of the model that planned, reviewed and answered."""
 
     @property
     def completed(self) -> bool:
@@ -137,6 +146,16 @@ class _Followed:
     struck: Sequence[str]
     hung: bool
     fault: str = ""
+    lost: str = ""
+    """The id of the device that was lost for good."""
+
+
+@dataclass(frozen=True)
+class _Course:
+    """The faults of a run, and the changes of the world that have happened."""
+
+    striker: Striker
+    changes: list[Meanwhile]
 
 
 class Runner:
@@ -163,6 +182,13 @@ class Runner:
     def close(self) -> None:
         self._client.close()
 
+    def left_out(self, task: Task, seed: int, fault: str) -> Ran:
+        """Return a task that is not begun: none of its checkpoints is met."""
+        facts, truth = self._world.reset(seed, task.fixture)
+        before = take_snapshot(self._world.root / "devices")
+        untouched = Seen(before, before, AnswerSeen(""), truth, facts.words())
+        return Ran(task, seed, "", not_run(task, untouched), fault=fault, profile=self._profile)
+
     def run(self, task: Task, seed: int, baseline: str = FULL) -> Ran:
         """Run a task in a fresh copy of its world, and judge what it left."""
         ran = self._run(task, seed, baseline)
@@ -184,16 +210,24 @@ class Runner:
             return Ran(task, seed, "", not_run(task, untouched), fault=fault)
         if self._planner == SCRIPT and script is None:
             return Ran(task, seed, "", not_run(task, untouched), fault=f"{NO_TRANSCRIPT} {self._kind}")
+        course = self._course(task, seed, script)
         if self._server is not None and script is not None:
-            self._server.begin(script)
+            self._server.begin(script, course.striker.asked)
         try:
             body = self._body(task, words, baseline)
             if body is None:
                 return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
             made = self._client.create("/constellations", body)
-            return self._judged(task, seed, str(made["id"]), untouched, script)
+            return self._judged(task, seed, str(made["id"]), untouched, script, course)
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
+
+    def _course(self, task: Task, seed: int, script: Script | None) -> _Course:
+        """Return what breaks and changes in a run, before its first call of a model."""
+        stages = list(dict.fromkeys(line.stage for line in script.lines)) if script is not None else []
+        changes: list[Meanwhile] = []
+        drawn = strikes(self._profile, task.id, seed, stages)
+        return _Course(Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes)), changes)
 
     def _script_of(self, task: Task, words: dict[str, str], baseline: str) -> Script | None:
         """Return the task's transcript, if a scripted model plans and has one; its gold plan is a baseline's."""
@@ -203,12 +237,13 @@ class Runner:
             read_script(text, plan_of(task.gold, baseline), words, place) if self._server is not None and text else None
         )
 
-    def _judged(self, task: Task, seed: int, constellation: str, untouched: Seen, script: Script | None) -> Ran:
+    def _judged(
+        self, task: Task, seed: int, constellation: str, untouched: Seen, script: Script | None, course: _Course
+    ) -> Ran:
         """Follow a constellation to its end and judge what it left."""
         answers = script.opening.answers if script is not None else None
-        person = Person(self._client, answers or task.about.answers)
-        changes: list[Meanwhile] = []
-        followed = self._follow(constellation, person, task, seed, changes)
+        person = Person(self._client, answers or task.about.answers, usual=self._planner == MODEL)
+        followed = self._follow(constellation, person, task, course.striker)
         view, events, fault = followed.view, followed.events, followed.fault
         after = take_snapshot(self._world.root / "devices")
         found = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/result"))
@@ -216,7 +251,7 @@ class Runner:
         seen = replace(
             untouched, after=after, answer=_answer_in(str(view.state), found), events=events, asked=tuple(person.asked)
         )
-        for change in changes:
+        for change in course.changes:
             seen = change.known_to(seen)
         failures = _failures(view)
         lost = self._server.end() if self._server is not None else []
@@ -247,6 +282,8 @@ class Runner:
             hung=followed.hung,
             missing=[name for name, one in view.tasks.items() if one.state != TaskState.SUCCEEDED],
             recoveries=dict(report["recoveries"]),
+            movable=movable(view, followed.lost, self._names().get(followed.lost, "")),
+            used=use_of(view.each("call", ModelCall).values()),
         )
 
     def _body(self, task: Task, words: dict[str, str], baseline: str) -> dict[str, Any] | None:
@@ -254,17 +291,14 @@ class Runner:
         if self._planner == GOLD:
             return {"plan": plan_of(task.plan(words), baseline)}
         request = task.words(words)
-        if self._planner == SCRIPT:
+        if self._planner in (SCRIPT, MODEL):
             return {"request": request}
         shown = self._client.post("/constellations/preview", {"request": request})
         return {"request": request, "plan_hash": shown["plan_hash"]} if shown.get("plan_hash") else None
 
-    def _follow(self, constellation: str, person: Person, task: Task, seed: int, changes: list[Meanwhile]) -> _Followed:
+    def _follow(self, constellation: str, person: Person, task: Task, striker: Striker) -> _Followed:
         """Follow a constellation to its end while faults strike; one that is not final in time is cancelled."""
         view, events = View(constellation), list[Event]()
-        striker = Striker(
-            self._world, strikes(self._profile, task.id, seed), seed, lambda: self._change(task, seed, changes)
-        )
         doubts = Doubts(self._client, self._names(), self._world.calls) if self._profile != NO_FAULT else None
 
         def final() -> bool:
@@ -284,7 +318,7 @@ class Runner:
 
         fault, hung = "", False
         try:
-            if not _until(final, task.about.deadline_s):
+            if not _until(final, task.about.deadline_s + (MODEL_S if self._planner == MODEL else 0.0)):
                 hung = True
                 told = f"; asked and not foreseen: {person.unforeseen[0]}" if person.unforeseen else ""
                 fault = f"not final within {task.about.deadline_s:g} s{told}"
@@ -294,7 +328,7 @@ class Runner:
         finally:
             striker.whole()
         decided = doubts.decided if doubts is not None else []
-        return _Followed(view, events, person, decided, striker.struck, hung, fault)
+        return _Followed(view, events, person, decided, striker.struck, hung, fault, striker.lost)
 
     def _change(self, task: Task, seed: int, changes: list[Meanwhile]) -> str:
         """Change the world while a task runs, and return what was done."""

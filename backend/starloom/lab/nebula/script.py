@@ -15,6 +15,7 @@ import msgspec
 import yaml
 
 from starloom.lab.nebula.task import Answers, TaskInvalid, filled
+from starloom.lab.nebula.wrong_plans import GOLD_PLAN, MISTAKES, MistakeUnfit, needs_gold, spoken
 from starloom_protocol.values import MISSING, point
 
 GOOD: Final = "good"
@@ -22,7 +23,6 @@ NAIVE: Final = "naive"
 HOSTILE: Final = "hostile"
 KINDS: Final = (GOOD, NAIVE, HOSTILE)
 LOST: Final = "the prompt lost what the planner needs"
-GOLD_PLAN: Final = "gold"
 SHOWN_MOST: Final = 6
 _SEEN: Final = re.compile(r"@\{([a-z0-9_-]+):(/[^{}]*)?\}")
 _DEVICE_FIELDS: Final = frozenset({"device", "devices"})
@@ -33,20 +33,26 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     `lay` has texts by device and path, `answers` stands in place of the task's, and `told` are words of which each
     must stand in a question to the person or in the reason of the end. `never` are words that the answer may not say.
+    `mistake` names the kind of mistake with which a naive model begins.
     """
 
     lay: dict[str, dict[str, str]] = {}
     answers: Answers | None = None
+    mistake: str = ""
     told: list[str] = []
     never: list[str] = []
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One call. `say` is the whole answer; `{"gold": true}` stands for the plan of the task's folder."""
+    """One call. `say` is the whole answer; `wrong_plans` puts the plan of the task's folder in where it is named.
+
+    `expects` are parts of the whole prompt, `hints` those of its last turn: what came back for the call before.
+    """
 
     stage: Literal["planning", "reviewing", "answering", "judging"]
     say: dict[str, Any]
     expects: list[str] = []
+    hints: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -77,25 +83,34 @@ def read_script(text: str, gold: str, facts: Mapping[str, str], place: str) -> S
     if not lines:
         raise TaskInvalid(f"{place}: a transcript has a line for each call, and this one has none")
     plan = yaml.safe_load(filled(gold, facts)) if gold else {}
-    if not plan and any(line.say.get(GOLD_PLAN) for line in lines):
+    if not plan and any(needs_gold(line.say) for line in lines):
         raise TaskInvalid(f"{place}: it says the gold plan, and the task has none")
+    for number, one in enumerate(lines, start=1):
+        try:
+            spoken(one.say, plan)
+        except MistakeUnfit as unfit:
+            raise TaskInvalid(f"{place}, call {number}: {unfit}") from unfit
     return Script(tuple(lines), plan, opening)
 
 
-def reply_to(script: Script, number: int, stage: str, prompt: str) -> tuple[str, list[str]]:
-    """Return the reply to a call, and every fault: a call too many, of another stage, or a prompt that lacks a part."""
+def reply_to(script: Script, number: int, stage: str, turns: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the reply to a call, and every fault: a call too many, of another stage, or a prompt that lacks a part.
+
+    `turns` are the texts of the prompt, the instructions first.
+    """
+    prompt, last = "\n".join(turns), turns[-1] if turns else ""
     if number >= len(script.lines):
         return "", [f"call {number + 1} ({stage}) is one too many; the transcript has {len(script.lines)}"]
     line = script.lines[number]
     at = f"call {number + 1} ({stage})"
     if line.stage != stage:
         return "", [f"{at}: the transcript has {line.stage} here"]
-    answer = line.say
+    answer = spoken(line.say, script.gold)
     expected = list(line.expects)
-    if answer.get(GOLD_PLAN):
-        answer = {"kind": "plan", "plan": script.gold}
+    if line.say.get(GOLD_PLAN) is True and not line.say.get(MISTAKES):
         expected += names_in(script.gold)
     lost = [part for part in expected if part not in prompt]
+    lost += [f"{part} (in the last turn)" for part in line.hints if part not in last]
     text, unseen = _seen_put_in(json.dumps(answer, ensure_ascii=False), prompt)
     lost += unseen
     return text, [f"{at}: {LOST}: {', '.join(_shown(lost))}"] if lost else []

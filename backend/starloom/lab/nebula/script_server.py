@@ -9,6 +9,7 @@ import hmac
 import json
 import secrets
 import threading
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -86,6 +87,7 @@ class ScriptServer:
         self._script: Script | None = None
         self._calls = 0
         self._faults: list[str] = []
+        self._asked: Callable[[str], None] | None = None
         self._server = ThreadingHTTPServer((LOOPBACK, 0), _handler(self, f"Bearer {key}"))
         self._thread = threading.Thread(target=self._server.serve_forever, name="scripted model", daemon=True)
         self._thread.start()
@@ -101,9 +103,10 @@ class ScriptServer:
             "STARLOOM_LLM_TOKENS_PER_DAY": str(TOKENS_PER_DAY),
         }
 
-    def begin(self, script: Script) -> None:
+    def begin(self, script: Script, asked: Callable[[str], None] | None = None) -> None:
+        """Say a transcript from now on; `asked` is called with the stage of each call before its reply."""
         with self._lock:
-            self._script, self._calls, self._faults = script, 0, []
+            self._script, self._calls, self._faults, self._asked = script, 0, [], asked
 
     def end(self) -> list[str]:
         """Return the faults of the transcript that ran, calls that did not come among them."""
@@ -118,11 +121,13 @@ class ScriptServer:
     def answer(self, call: Call) -> str | None:
         """Return the scripted reply to a call, None where there is none."""
         stage = stage_of(call)
-        prompt = "\n".join(_text_of(message) for message in call.messages)
+        turns = [_text_of(message) for message in call.messages]
+        if self._asked is not None:
+            self._asked(stage)
         with self._lock:
             if self._script is None:
                 return None
-            text, faults = reply_to(self._script, self._calls, stage, prompt)
+            text, faults = reply_to(self._script, self._calls, stage, turns)
             self._calls += 1
             self._faults += faults
             return None if faults else text

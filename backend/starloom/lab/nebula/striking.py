@@ -1,10 +1,12 @@
 """The striker of one run: breaks what its strikes say when their time has come, and makes all whole again afterwards.
 
-Breaking itself is the lab's (`breaking`); which fault, when and where is drawn by `faults`. Judges nothing.
+Breaking itself is the lab's (`breaking`); which fault, when and where is drawn by `faults`. Judges nothing. A call of
+the model comes on another thread and waits there until the fault has struck, so that it strikes while it is asked.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,11 +21,14 @@ from starloom_protocol.vocabulary import FINAL_TASK_STATES, TaskState
 AT_WORK: Final = (TaskState.LEASED, TaskState.RUNNING)
 AFTER_S: Final = 1.0
 """How long the world is left alone after all is whole again: what comes late comes then."""
+STRUCK_WITHIN_S: Final = 10.0
+"""How long a call of the model waits for the fault."""
 
 
 @dataclass
 class _Due:
     strike: Strike
+    asked: bool = False
     broken: Broken | None = None
     over_at: float = 0.0
     done: bool = False
@@ -49,9 +54,17 @@ class Striker:
         self._change = change
         self._dues = [_Due(strike) for strike in strikes]
         self._names = world.device_names() if strikes else {}
+        self._struck = threading.Event()
         self.struck: list[str] = []
         self.lost = ""
         """The id of the device that is lost for good."""
+
+    def asked(self, stage: str) -> None:
+        """Let a fault of this stage strike before the model answers. Called by the thread of the call."""
+        for due in self._dues:
+            if due.strike.stage == stage and not due.asked:
+                due.asked = True
+                self._struck.wait(STRUCK_WITHIN_S)
 
     def turn(self, view: View) -> None:
         """Do what is due, and take back what is over."""
@@ -80,24 +93,29 @@ class Striker:
         tasks = view.tasks
         ended = sum(task.state in FINAL_TASK_STATES for task in tasks.values())
         at_work = [task.device for task in tasks.values() if task.state in AT_WORK and task.device]
-        if not due.strike.due(ended, len(tasks), len(at_work)):
+        stage = due.strike.stage
+        if not (due.asked if stage else due.strike.due(ended, len(tasks), len(at_work))):
             return
-        of_all = f"at {ended} of {len(tasks)} tasks"
+        of_all = f"while the model is asked ({stage})" if stage else f"at {ended} of {len(tasks)} tasks"
         fault = due.strike.fault
         if fault is None:
             due.done = True
             self.struck.append(f"{self._change()}, {of_all}")
             return
+        if stage:  # those that have worked for the plan, before it any
+            at_work = [task.device for task in tasks.values() if task.device] or list(self._names)
         name = due.strike.device({self._names[one] for one in at_work}) if due.strike.needs_device else ""
         try:
             due.broken = self._breaker.do(fault, name)
         except Impossible as impossible:
             due.done = True
             self.struck.append(f"not broken: {impossible}")
+            self._struck.set()
             return
         due.over_at = now + fault.for_s
         lasts = "for good" if due.strike.for_good else f"for {fault.for_s:g} s"
         self.struck.append(f"{told(due.broken)} {lasts}, {of_all}")
+        self._struck.set()
         if due.strike.for_good:
             self.lost = next(identity for identity, one in self._names.items() if one == name)
 

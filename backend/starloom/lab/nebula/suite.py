@@ -15,6 +15,7 @@ from typing import Final
 from starloom.lab.nebula.baselines import FULL
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.faults import TIME_SCALES, listed
+from starloom.lab.nebula.live_model import NOT_BEGUN, LiveModel
 from starloom.lab.nebula.report import Report
 from starloom.lab.nebula.report_page import page_of
 from starloom.lab.nebula.running import SCRIPT, Ran, Runner
@@ -44,6 +45,8 @@ class Wanted:
     examine: bool = False
     kind: str = GOOD
     baselines: Sequence[str] = ()
+    model: LiveModel | None = None
+    """The owner's model, where a live one plans."""
 
 
 def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
@@ -54,21 +57,35 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
     """
     began, began_s = datetime.now(UTC), time.monotonic()
     runs: list[Ran] = []
+    for line in wanted.model.announced(_count(wanted)) if wanted.model is not None else ():
+        say(line)
     for profile in wanted.faults:
-        runs += _run_profile(wanted, profile, began.date(), say)
+        runs += _run_profile(wanted, profile, began.date(), _used(runs), say)
     kind = wanted.kind if wanted.planner == SCRIPT else ""
     faults = listed(wanted.faults)
     name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), faults.replace("..", "to")])
-    report = Report(name, wanted.planner, faults, wanted.seeds, runs, time.monotonic() - began_s, kind)
+    price_known = wanted.model is None or wanted.model.price_known
+    report = Report(name, wanted.planner, faults, wanted.seeds, runs, time.monotonic() - began_s, kind, price_known)
     write_report(report, wanted.into / name)
     return report
 
 
-def _run_profile(wanted: Wanted, profile: str, day: date, say: Callable[[str], None]) -> list[Ran]:
+def _count(wanted: Wanted) -> int:
+    return len(wanted.tasks) * len(wanted.seeds) * len(wanted.faults)
+
+
+def _used(runs: Sequence[Ran]) -> int:
+    """Return the tokens that a live model has used."""
+    return sum(run.used.tokens for run in runs)
+
+
+def _run_profile(wanted: Wanted, profile: str, day: date, used: int, say: Callable[[str], None]) -> list[Ran]:
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
     script = ScriptServer(root) if wanted.planner == SCRIPT else None
     variables = script.variables() if script is not None else {}
+    if wanted.model is not None:
+        variables = wanted.model.variables(used)
     world = NebulaWorld(root, wanted.seeds[0], day, variables, time_scale=TIME_SCALES.get(profile, 1))
     done = False
     try:
@@ -77,7 +94,7 @@ def _run_profile(wanted: Wanted, profile: str, day: date, say: Callable[[str], N
         world.start()
         say(f"ready after {time.monotonic() - began_s:.0f} s")
         runner = Runner(world, wanted.planner, examine=wanted.examine, server=script, kind=wanted.kind, profile=profile)
-        runs = _run_all(runner, wanted, say)
+        runs = _run_all(runner, wanted, used, say)
         done = all(run.fine or not run.constellation for run in runs)
         return runs
     finally:
@@ -93,13 +110,14 @@ def _run_profile(wanted: Wanted, profile: str, day: date, say: Callable[[str], N
             say(f"the world with its logs is kept in {root}")
 
 
-def _run_all(runner: Runner, wanted: Wanted, say: Callable[[str], None]) -> list[Ran]:
+def _run_all(runner: Runner, wanted: Wanted, used: int, say: Callable[[str], None]) -> list[Ran]:
     runs: list[Ran] = []
     try:
         for seed in wanted.seeds:
             for task in wanted.tasks:
                 for baseline in (FULL, *wanted.baselines):
-                    ran = runner.run(task, seed, baseline)
+                    over = wanted.model is not None and used + _used(runs) >= wanted.model.tokens_most
+                    ran = runner.left_out(task, seed, NOT_BEGUN) if over else runner.run(task, seed, baseline)
                     runs.append(ran)
                     say(_line(ran))
     finally:

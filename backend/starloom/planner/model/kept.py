@@ -22,6 +22,14 @@ from starloom_protocol.vocabulary import Code, Sharing
 URL: Final = "STARLOOM_LLM_URL"
 FILE: Final = "model.json"
 _PREFIX: Final = "STARLOOM_LLM_"
+_LIMITS: Final = (
+    "BUDGET_PER_DAY",
+    "OUTPUT_TOKENS",
+    "SHARE",
+    "TIMEOUT_S",
+    "TOKENS_PER_CONSTELLATION",
+    "TOKENS_PER_DAY",
+)
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,7 +106,7 @@ def variables(kept: Kept, folder: Path) -> dict[str, str]:
 
 
 def _limits(environment: Mapping[str, str]) -> dict[str, str]:
-    names = [_PREFIX + name for name in ("BUDGET_PER_DAY", "SHARE", "TOKENS_PER_DAY", "TIMEOUT_S", "OUTPUT_TOKENS")]
+    names = [_PREFIX + name for name in _LIMITS]
     return {name: environment[name] for name in names if environment.get(name)}
 
 

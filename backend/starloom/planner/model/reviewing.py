@@ -10,6 +10,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import msgspec
+
 from starloom.planner.brief_words import LANGUAGE
 from starloom.planner.cards import one_line
 from starloom.planner.context import fenced
@@ -33,6 +35,8 @@ USUAL_TOOLS: Final = "data."
 """Tools that only compute, by the beginning of their names: a mended plan often needs one more of them."""
 LOOK_TOOLS_BYTES: Final = 1_800
 """About 450 tokens for tools beyond those of the plan: a review with them stays near 6,500 tokens."""
+
+WIDER: Final = "Stay within what was approved, or answer the same edit again: a person is asked then."
 
 ABOUT: Final = """\
 You review a running plan of Starloom. Some tasks have ended; what waits for them is held back for a few seconds.
@@ -93,6 +97,7 @@ class ReviewTalk:
         self._ids = {name for name, spec in seen.specs.items() if not spec.look}
         self._repairs = REPAIRS
         self._last: Review | None = None
+        self._refused: tuple[EditOperation, ...] = ()
         self.parts = review_parts(seen, fleet)
         self._turns = [first_turn(self.parts), *turns_of(rounds)]
 
@@ -130,9 +135,14 @@ class ReviewTalk:
             self._tell(faults)
 
     async def mend(self, faults: Sequence[Fault]) -> Review:
-        """Ask again about the engine's refusals; an edit that remains too wide is put to a person, once."""
-        if not self._repairs:
-            wide = all(fault.code is Code.NEEDS_APPROVAL for fault in faults)
+        """Ask again about the engine's refusals; an edit that remains too wide is put to a person, once.
+
+        The same edit said again is one that the model holds to: the repairs that are left would not change it.
+        """
+        wide = all(fault.code is Code.NEEDS_APPROVAL for fault in faults)
+        held_to = wide and self._last is not None and self._last.operations == self._refused
+        self._refused = self._last.operations if wide and self._last is not None else ()
+        if held_to or not self._repairs:
             last, self._last = self._last, None
             if last is None or not wide:
                 wish = "; ".join(fault.reason for fault in faults if fault.code is Code.NEEDS_APPROVAL)
@@ -143,7 +153,7 @@ class ReviewTalk:
 
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
-        lines = [told_fault(fault, "edit") for fault in faults[:20]]
+        lines = [told_fault(_for_a_model(fault), "edit") for fault in faults[:20]]
         self._turns.append(Turn("starloom", "\n".join(("This cannot be done. Answer again:", *lines))))
 
     def _checked(self, operations: list[Any]) -> tuple[list[Fault], list[EditOperation]]:
@@ -154,6 +164,11 @@ class ReviewTalk:
             known_signatures=self._fleet.known_signatures(),
             task_ids=self._ids,
         )
+
+
+def _for_a_model(fault: Fault) -> Fault:
+    """Return a fault with the way out that a model has; that of an approval is written for people."""
+    return msgspec.structs.replace(fault, hint=WIDER) if fault.code is Code.NEEDS_APPROVAL else fault
 
 
 def review_parts(seen: ReviewedPlan, fleet: FleetView) -> list[PromptPart]:

@@ -62,13 +62,16 @@ def budget_from(environment: Mapping[str, str]) -> Budget:
     """
     money = environment.get("STARLOOM_LLM_BUDGET_PER_DAY", "").strip()
     tokens = environment.get("STARLOOM_LLM_TOKENS_PER_DAY", "").strip()
+    here = environment.get("STARLOOM_LLM_TOKENS_PER_CONSTELLATION", "").strip()
     try:
         return Budget(
             tokens_per_day=int(tokens) if tokens else TOKENS_PER_DAY,
+            tokens_per_constellation=int(here) if here else TOKENS_PER_CONSTELLATION,
             micros_per_day=round(float(money) * MICROS) if money else None,
         )
     except (ValueError, OverflowError) as error:
-        reason = "STARLOOM_LLM_BUDGET_PER_DAY and STARLOOM_LLM_TOKENS_PER_DAY must be numbers"
+        names = ("BUDGET_PER_DAY", "TOKENS_PER_DAY", "TOKENS_PER_CONSTELLATION")
+        reason = f"{', '.join(f'STARLOOM_LLM_{name}' for name in names)} must be numbers"
         raise ModelFault(Code.MODEL_NOT_SET, reason) from error
 
 
