@@ -23,7 +23,7 @@ from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower, rounds_in
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reviewed_plan import ReviewedPlan
-from starloom.planner.model.reviewing import Review, ReviewTalk
+from starloom.planner.model.reviewing import REPAIRS, Review, ReviewTalk
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Head, Job, decode_entity
 from starloom_protocol.feed import FLEET
@@ -38,6 +38,10 @@ class ReviewJobs:
     def __init__(self, worker: str, models: ModelJobs) -> None:
         self._worker = worker
         self._models = models
+
+    def takes_s(self) -> float:
+        """Return how long a review may take: the limits of its endpoints for the first answer and each repair."""
+        return self._models.takes_s(ModelRole.REVIEWER, tries=1 + REPAIRS)
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
         """Carry out a claimed review and propose its edit, mended if the engine refuses it."""

@@ -97,7 +97,7 @@ def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs, s
         claimed.run(constellation, job, plans.carry_out)
 
     def review(constellation: str, job: str) -> None:
-        claimed.run(constellation, job, reviews.carry_out)
+        claimed.run(constellation, job, reviews.carry_out, reviews.takes_s)
 
     def answer(constellation: str, job: str) -> None:
         claimed.run(constellation, job, answers.carry_out)

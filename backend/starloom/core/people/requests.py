@@ -143,6 +143,7 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     work.emit(
         constellation, EventKind.JOB_RENEWED if renewed else EventKind.JOB_CLAIMED, job.id, [("job", job.id, claimed)]
     )
+    review.prolong(work, constellation, claimed, item.takes_ms)
     work.answer({"claimed": True})
 
 

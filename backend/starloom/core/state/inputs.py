@@ -63,10 +63,14 @@ class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
 
 
 class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
-    """A worker claims a job or renews its claim; answered by whether it may continue."""
+    """A worker claims a job or renews its claim; answered by whether it may continue.
+
+    `takes_ms` is the longest time for which the job may wait for its model: the limit of a call for each try.
+    """
 
     constellation: str
     job: str
+    takes_ms: int = 0
     ttl_ms: int
     worker: str
 
