@@ -40,9 +40,10 @@ def settle(work: Work, name: str) -> None:
     if head.state is _STATE.LOOKING:
         inquiries.ended(work, constellation)
         return
-    if head.version == 0 and head.state is not _STATE.CANCELLING:
+    answered = answer_words.rests_on_looks(constellation)
+    if head.version == 0 and head.state is not _STATE.CANCELLING and not answered:
         return
-    if head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
+    if not answered and head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
         return
     if head.state is _STATE.AWAITING_APPROVAL:
         # All tasks were skipped or cancelled while the approval waited: nothing is left to approve.
@@ -50,7 +51,7 @@ def settle(work: Work, name: str) -> None:
     elif head.state is _STATE.CANCELLING:
         review.abandon(work, constellation)
         answer_words.abandon(work, constellation)
-    elif _waits(work, constellation):
+    elif not answered and _waits(work, constellation):
         return
     judgement.abandon(work, constellation)
     state = _state_of(constellation)

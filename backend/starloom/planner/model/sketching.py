@@ -33,7 +33,7 @@ READ_CHARS_MOST: Final = 128 * 1024
 """So much of a text is read, four times a second; the largest plan of the suite has a tenth of it."""
 STARTS_MOST: Final = 8
 LEFT_OUT_MOST: Final = 10_000
-_KINDS: Final = frozenset({"plan", "look", "recipe", "more_tools", "question", "cannot"})
+_KINDS: Final = frozenset({"plan", "look", "answer", "recipe", "more_tools", "question", "cannot"})
 _WORDS: Final = {"plan": "name", "look": "why", "recipe": "recipe", "more_tools": "words"}
 """The field of each kind of answer that says something to a person; `text` for the others."""
 
