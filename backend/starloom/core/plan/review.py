@@ -23,7 +23,7 @@ from starloom.core.state.tasks.failure_causes import cause_of
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import SetPolicy
-from starloom_protocol.entities import GroupRecord, Job, TaskRecord
+from starloom_protocol.entities import GroupRecord, Job, TaskRecord, Verdict
 from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -92,6 +92,26 @@ def at_points(work: Work, name: str) -> None:
         record = constellation.tasks.get(point) or constellation.groups.get(point)
         if record is not None and record.state in _ENDED:
             _open(work, constellation, point, None)
+
+
+def of_the_whole(work: Work, constellation: Constellation, standing: str, verdict: Verdict, results: list[str]) -> bool:
+    """Open the review of an answer that its judge refused, once for each verdict; tell whether it was opened.
+
+    It looks at the tasks of the answer. Nothing waits for them but the end; after a change the judge is asked again.
+    """
+    reviews = [job for job in constellation.jobs.values() if job.kind == KIND]
+    if constellation.head.policy.review not in _WANTED or constellation.head.state is not _STATE.ACTIVE:
+        return False
+    if len(reviews) >= REVIEWS_MOST or any(standing in job.tasks for job in reviews):
+        return False
+    ended = [f"{name}/{constellation.record(name).round}" for name in results[:ITEMS_NAMED_MOST]]
+    job = Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[standing, *ended])
+    note = f"its judge says no: {verdict.because}"
+    work.emit(constellation, EventKind.REVIEW_OPENED, "", [("job", job.id, job)], note=note, by="engine")
+    work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
+    for timer in timers(constellation, job):
+        work.order(timer)
+    return True
 
 
 def _open(work: Work, constellation: Constellation, task: str, like: str | None) -> None:
