@@ -663,6 +663,7 @@ export interface SketchCall {
 
 /** An answer of a model so far. */
 export interface Sketch {
+  answer?: string;
   call: number;
   chars?: number;
   job: string;
