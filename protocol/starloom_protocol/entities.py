@@ -433,7 +433,8 @@ class Job(Record, frozen=True, kw_only=True):
     GROUP/ROUND and the cause, so that a group is reviewed once for each. Calls, tokens and micros (millionths of a
     dollar) are what a model was used for. `look` is the answer of a planning job that looks first; `looks` are the
     rounds of a review, whose state is `looking` until the newest has ended, at `resumed_ms`. `verdict` is that of a
-    judge, whose job names what it judges: TASK/ROUND/ATTEMPT, or how far the whole is.
+    judge, whose job names what it judges: TASK/ROUND/ATTEMPT, or how far the whole is. `hold_ms` is how long a review
+    holds what waits for it, where its endpoint has more time than the usual hold.
     """
 
     calls: int = 0
@@ -442,6 +443,7 @@ class Job(Record, frozen=True, kw_only=True):
     claims: int = 0
     expires_ms: int = 0
     fault: Fault | None = None
+    hold_ms: int = 0
     id: str
     kind: str
     look: Look | None = None

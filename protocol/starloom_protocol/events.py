@@ -126,6 +126,7 @@ class EventKind(StrEnum):
     RESUMED = "resumed"
     REVIEW_CLOSED = "review_closed"
     REVIEW_OPENED = "review_opened"
+    REVIEW_PROLONGED = "review_prolonged"
     REVIEW_WISH_ANSWERED = "review_wish_answered"
     REVIEW_WISH_ASKED = "review_wish_asked"
     ROUND_OPENED = "round_opened"
@@ -337,6 +338,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.MODEL_USED: KindRow(Category.OTHER, "asked the model", housekeeping=True),
     EventKind.REVIEW_CLOSED: KindRow(Category.OTHER, "closed the review of %", housekeeping=True),
     EventKind.REVIEW_OPENED: KindRow(Category.OTHER, "opened a review of %", housekeeping=True),
+    EventKind.REVIEW_PROLONGED: KindRow(Category.OTHER, "gave the review of % more time", housekeeping=True),
     EventKind.TASKS_READY: KindRow(Category.OTHER, "made tasks ready", housekeeping=True),
 }
 

@@ -1,7 +1,8 @@
-"""Sketches: the picture of a plan while a model writes it. They travel beside the log and are in no state.
+"""Sketches: pictures of a plan, a review or an answer while a model writes it. They travel beside the log, in no state.
 
-A sketch is never a plan: it cannot be approved, edited or carried out, and nothing of it is kept. It ends with the job
-that it is of: a page shows it only while that job is open, claimed by that worker, and its claim has not run out.
+A sketch is never a plan and never an answer: it cannot be approved, edited or carried out, and nothing of it is kept.
+It ends with the job that it is of: a page shows it only while that job is open, claimed by that worker, and its claim
+has not run out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ CALLS_MOST: Final = 12
 AFTER_MOST: Final = 8
 WORD_CHARS_MOST: Final = 80
 TEXT_CHARS_MOST: Final = 300
+ANSWER_CHARS_MOST: Final = 1_500
+"""An answer in words has at most 120 of them."""
 SKETCH_BYTES_MOST: Final = 32 * 1024
 """A page draws four sketches in a second."""
 
@@ -45,10 +48,12 @@ class Sketch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An answer of a model so far.
 
     `call` counts the calls of the job from 1, and `since_ms` is when this one began. `kind` is that of the answer,
-    empty while it is not written; `words` are its question, reason or recipe. `chars` and `thought_chars` were written
+    empty while it is not written; `words` are its question, reason or recipe, and `answer` are the words of an answer,
+    which nobody has checked yet. `chars` and `thought_chars` were written
     so far; `tokens` is 0 where the endpoint does not count them yet. `left_out` are further tasks.
     """
 
+    answer: Annotated[str, msgspec.Meta(max_length=ANSWER_CHARS_MOST)] = ""
     call: int
     chars: int = 0
     job: _Word

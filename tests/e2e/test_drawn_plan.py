@@ -113,6 +113,36 @@ def test_a_plan_is_drawn_while_it_is_written(page: Page, stack: Stack, screens: 
         expect(page.get_by_role("region", name="List")).to_contain_text(task)
 
 
+WORDS = (
+    '{"kind": "answer", "text": "The wagons',
+    ' roll on 1 wheel [1]."',
+    ', "cites": [{"task": "collect", "pointer": ""}]}',
+)
+
+
+@ON_BOTH
+def test_an_answer_is_shown_while_it_is_written(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    gate, hand = Gate(), Hand(page, touch=width == "phone")
+    with a_model(READY, Say(tool="".join(WORDS), pieces=WORDS, gate=gate), streams=True) as fake:
+        stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
+        try:
+            asked_in_words(page, hand, f"tell me how the wagons roll now {width}")
+            writing = page.get_by_role("region", name="What the model writes")
+            expect(writing).to_contain_text("Writing the answer", timeout=FIRST_MS)
+            gate.release(BEFORE_TEXT + 1)
+            expect(writing).to_contain_text("The wagons")
+            gate.release()
+            expect(writing).to_contain_text("The wagons roll on 1 wheel. Not checked yet.")
+            screens.shoot(page, "planning", "answer", width)
+            gate.release(1 + BEHIND_TEXT)
+            stack.until_state(constellation_of(page), "succeeded")
+        finally:
+            gate.release(1000)
+            stack.client.delete("/model")
+    expect(writing).to_have_count(0)
+    expect(page.get_by_role("region", name="Answer", exact=True).first).to_contain_text("The wagons roll on 1 wheel")
+
+
 def test_a_plan_that_is_being_written_can_be_cancelled(page: Page, stack: Stack, width: str) -> None:
     gate, hand = Gate(), Hand(page, touch=width == "phone")
     with a_model(Say(tool="".join(PIECES), pieces=PIECES, gate=gate), streams=True) as fake:

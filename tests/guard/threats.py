@@ -15,6 +15,7 @@ _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
 _RUNNERS = "tests/guard/test_runners.py::"
+_LOOKED = "tests/guard/test_answers_of_looks.py::"
 _ANSWERS = "tests/guard/test_hostile_answers.py::"
 _JUDGED = "tests/guard/test_hostile_judged.py::"
 _PLACES = "tests/guard/test_places.py::"
@@ -521,6 +522,20 @@ THREATS = (
             "tests/core/plan/test_named_devices.py",
         ),
         part="a device that lies may name any device of the set",
+    ),
+    Threat(
+        "T97",
+        "a result of a look has its planner invent an answer, end a request in a person's name, or run more",
+        "words without a plan are held against the looks that they cite and come from the job's own worker; only an "
+        "answer of a person to a question can withdraw a request, and nothing but reading was done",
+        (
+            _LOOKED + "test_t97_a_planner_that_obeys_a_look_neither_answers_nor_runs_anything",
+            _LOOKED + "test_t97_signs_that_steer_a_terminal_are_no_part_of_the_words",
+            _LOOKED + "test_t97_no_other_worker_and_no_planner_without_a_model_answers",
+            "tests/core/people/test_answers_of_looks.py",
+            "tests/core/plan/test_review_hold.py::test_a_hold_has_a_least_and_a_most",
+        ),
+        part="a sentence without a figure or a name is held against nothing, as in every answer",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -106,8 +106,9 @@ async def plan(hub: Hub, made: ModelJobs, job: str = "plan-1", catalogue: Catalo
 
 async def review(hub: Hub, made: ModelJobs, job: str = "review-1") -> None:
     port: Any = hub
-    await Claim(port, worker="w", constellation="c1", job=job).take()
-    await ReviewJobs("w", made).carry_out(port, port, "c1", job)
+    jobs = ReviewJobs("w", made)
+    await Claim(port, worker="w", constellation="c1", job=job, takes_s=jobs.takes_s()).take()
+    await jobs.carry_out(port, port, "c1", job)
 
 
 async def answer(hub: Hub, made: ModelJobs, job: str = "answer-1") -> None:

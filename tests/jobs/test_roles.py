@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from starloom_protocol.vocabulary import ConstellationState
+from starloom.jobs.modelling import ModelJobs
+from starloom.jobs.reviewing import ReviewJobs
+from starloom_protocol.vocabulary import Code, ConstellationState, Outcome
 from tests.jobs.test_modelling import READING, Hub, answer, models, plan, review, says
 from tests.models.modes import BROKEN, REFUSES_TOOLS
 from tests.models.server import Say, fake_model, without_tools
@@ -134,3 +136,19 @@ async def test_a_key_of_one_role_reaches_no_other(tmp_path: Path) -> None:
         await plan(hub, models(fake, hub, **variables))
     assert "sk-planner" in str(fake.headers)
     assert "sk-planner" not in str(other.headers)
+
+
+async def test_a_review_holds_as_long_as_its_endpoint_may_take() -> None:
+    hub = Hub()
+    constellation: Any = hub.ask("look around on one")
+    after = {"id": "after", "tool": "t.pure", "inputs": {"x": {"from": "look"}}}
+    slow = {"STARLOOM_LLM_TIMEOUT_S": "60", "STARLOOM_LLM_FALLBACK_MODEL": "small"}
+    async with fake_model(says(READING, after), Say(tool={"kind": "no_change"})) as fake:
+        made = models(fake, hub, **slow)
+        await plan(hub, made)
+        (dispatch,) = hub.driver.take()
+        hub.driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+        await review(hub, made)
+    assert constellation.jobs["review-1"].hold_ms == (3 * 60 + 60) * 1000
+    assert ReviewJobs("w", ModelJobs({})).takes_s() == 0
+    assert ReviewJobs("w", ModelJobs({"STARLOOM_LLM_URL": "http://x"})).takes_s() == 0, "its settings are wrong"

@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom.jobs.answering import AnswerJobs
 from starloom.jobs.claiming import Claim
 from starloom.jobs.planning import PlanJobs
+from starloom.jobs.reviewing import ReviewJobs
 from starloom.jobs.sketching import ALIVE_TICKS, EVERY_S, sketched
 from starloom.planner.catalogue import Catalogue
 from starloom.planner.model.port import Piece
@@ -21,7 +23,7 @@ from starloom_protocol.plan import read_recipe
 from starloom_protocol.sketch_records import Sketch
 from starloom_protocol.vocabulary import ConstellationState
 from tests.jobs.test_modelling import ECHO, READING, Hub, models, says
-from tests.models.server import fake_model
+from tests.models.server import Say, fake_model
 
 
 class Channel:
@@ -162,3 +164,23 @@ async def test_a_request_that_needs_no_model_opens_no_channel() -> None:
     await PlanJobs("w", Catalogue([echo]), sketches=channel.open).carry_out(port, port, "c1", "plan-1")
     assert constellation.head.state is ConstellationState.ACTIVE
     assert channel.opened == 0
+
+
+async def test_an_answer_and_a_review_are_drawn_and_the_log_has_nothing_of_it() -> None:
+    hub, channel = Hub(), Channel()
+    constellation: Any = hub.ask("look around on one")
+    port: Any = hub
+    point = {"policy": {"review_at": ["look"]}}
+    answer = Say(tool={"kind": "answer", "text": "1 is there [1].", "cites": [{"task": "look", "pointer": ""}]})
+    async with fake_model(says(READING, **point), Say(tool={"kind": "no_change"}), answer, streams=True) as fake:
+        made = models(fake, hub)
+        await plan(hub, made, channel)
+        (dispatch,) = hub.driver.take()
+        hub.driver.result(dispatch, 1)
+        await Claim(port, worker="w", constellation="c1", job="review-1").take()
+        await ReviewJobs("w", made, channel.open).carry_out(port, port, "c1", "review-1")
+        await Claim(port, worker="w", constellation="c1", job="answer-1").take()
+        await AnswerJobs("w", made, channel.open).carry_out(port, port, "c1", "answer-1")
+    assert channel.opened == 3
+    assert constellation.head.state is ConstellationState.SUCCEEDED
+    assert not [event for event in hub.driver.events if "sketch" in str(event)]

@@ -96,3 +96,37 @@ def test_without_a_model_a_plan_with_a_judge_is_refused_with_the_way_out(fleet: 
             fleet.client.post(path, {"plan": plan})
         told = str(refused.value)
         assert "no model is set" in told
+
+
+WHOLE = {
+    "starloom": 1,
+    "name": "Surely right",
+    "judge": "Are both files told?",
+    "tasks": [{"id": "first", "tool": "fs.read", "device": {"name": "laptop"}, "args": {"path": "findings.txt"}}],
+}
+SECOND = {"id": "second", "tool": "fs.read", "device": {"name": "laptop"}, "args": {"path": "more.txt"}}
+ADDS = {"kind": "edit", "text": "the second file was missing", "operations": [{"add_task": SECOND}]}
+
+
+def by_what_is_there(asked: Json) -> Say:
+    """Plan one file, judge by the number of cards, and add the other file where the judge says no."""
+    told = "\n".join(str(turn["content"]) for turn in asked["messages"])
+    if "You review a running plan" in told:
+        assert "The second file is missing." in told, "the reviewer sees why the judge said no"
+        return Say(tool=ADDS)
+    if "You judge a result" in told:
+        cites = [{"task": "second", "pointer": "/text"}]
+        whole = {"holds": "yes", "because": "Both are there.", "cites": cites}
+        return Say(tool=whole if '"task":"second"' in told else {**NO, "because": "The second file is missing."})
+    return Say(tool=WORDS_SAID) if "You write the answer" in told else Say(tool={"kind": "plan", "plan": WHOLE})
+
+
+def test_a_no_to_the_whole_answer_is_reviewed_and_judged_again(fleet: Fleet) -> None:
+    fleet.device("laptop").write("more.txt", "the rest")
+    with asked(fleet, "the first", by_what_is_there) as (running, _):
+        answer = running.wait()
+    assert answer.state == "succeeded", answer.told()
+    assert answer.task("second").state == "succeeded"
+    jobs = [job.kind for job in answer.view.each("job", Job).values()]
+    assert sorted(jobs) == ["answer", "judge", "judge", "plan", "review"]
+    assert "The judge says yes" in answer.sentence

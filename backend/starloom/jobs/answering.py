@@ -18,11 +18,12 @@ from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
+from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.cards import card_of, own_words_in, scrubbed, telling_in
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
-from starloom.planner.model.port import ModelFault
+from starloom.planner.model.port import Hear, ModelFault
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import (
     Answer,
@@ -48,14 +49,22 @@ _TOLD: Final = (TaskState.SUCCEEDED, TaskState.FAILED)
 class AnswerJobs:
     """Carries out answer jobs claimed under `worker`."""
 
-    def __init__(self, worker: str, models: ModelJobs) -> None:
+    def __init__(self, worker: str, models: ModelJobs, sketches: OpenSketches | None = None) -> None:
         self._worker = worker
         self._models = models
+        self._sketches = sketches
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
-        """Have the answer of a constellation written, and report it."""
+        """Have the answer of a constellation written, and report it; its words are drawn as they come."""
         seen = await read_ended(reads, constellation)
-        words = await self._written(reads, inbox, seen, job)
+        async with sketched(
+            self._sketches,
+            constellation=constellation,
+            job=job,
+            worker=self._worker,
+            now_ms=lambda: int(self._models.now_s() * 1000),
+        ) as hear:
+            words = await self._written(reads, inbox, seen, job, hear)
         item = AnswerWorded(
             by=f"worker:{self._worker}",
             cites=list(words.cites),
@@ -70,7 +79,7 @@ class AnswerJobs:
         )
         await ask(inbox, item)
 
-    async def _written(self, reads: ReadPort, inbox: InboxPort, seen: EndedPlan, job: str) -> Words:
+    async def _written(self, reads: ReadPort, inbox: InboxPort, seen: EndedPlan, job: str, hear: Hear) -> Words:
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.WRITER)
         except ModelFault as error:
@@ -81,7 +90,9 @@ class AnswerJobs:
         if sharing is Sharing.NAMES:
             return Words(reason="no result is shared with a model, so it has nothing to tell")
         results = [await result_seen(self._models, seen, task, sharing) for task in seen.tasks()]
-        model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job, worker=self._worker)
+        model = self._models.for_job(
+            owned, reads, inbox, constellation=seen.head.id, job=job, worker=self._worker, hear=hear
+        )
         return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
 
 

@@ -36,15 +36,23 @@ class NotOurs(Exception):
 
 
 class Claim:
-    """One worker's claim of one job. Times are seconds."""
+    """One worker's claim of one job. Times are seconds; `takes_s` is how long its model may take for all its calls."""
 
     def __init__(
-        self, inbox: InboxPort, *, worker: str, constellation: str, job: str, ttl_s: float = CLAIM_TTL_S
+        self,
+        inbox: InboxPort,
+        *,
+        worker: str,
+        constellation: str,
+        job: str,
+        takes_s: float = 0.0,
+        ttl_s: float = CLAIM_TTL_S,
     ) -> None:
         self._inbox = inbox
         self._worker = worker
         self._constellation = constellation
         self._job = job
+        self._takes_s = takes_s
         self._ttl_s = ttl_s
 
     @property
@@ -64,6 +72,7 @@ class Claim:
             scope="worker",
             constellation=self._constellation,
             job=self._job,
+            takes_ms=round(self._takes_s * 1000),
             ttl_ms=round(self._ttl_s * 1000),
             worker=self._worker,
         )

@@ -94,6 +94,19 @@ class ModelJobs:
             others[0] if others else None,
         )
 
+    def takes_s(self, role: ModelRole, tries: int) -> float:
+        """Return how long so many calls of a role may take by the limits of its endpoints, 0 if none can be asked.
+
+        A fallback is asked for the call that its endpoint did not answer, and for the rest.
+        """
+        try:
+            endpoints = endpoints_from(in_force(self._environment, self._folder), role)
+        except ModelFault:
+            return 0.0
+        if not endpoints:
+            return 0.0
+        return endpoints[0].limits.call_s * tries + sum(endpoint.limits.call_s for endpoint in endpoints[1:])
+
     def for_job(
         self,
         owned: Owned,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
+from starloom.jobs.answering import EndedPlan, result_seen
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, asked_before, questions_in
 from starloom.jobs.sketching import OpenSketches, sketched
@@ -22,8 +23,9 @@ from starloom.planner.context import date_words
 from starloom.planner.fleet import FleetView
 from starloom.planner.library import versions_in, with_saved
 from starloom.planner.matching import Candidate, Match, match
+from starloom.planner.model.answering import Ground, Words
 from starloom.planner.model.looking import narrower, rounds_in
-from starloom.planner.model.planning import Conversation
+from starloom.planner.model.planning import Conversation, Withdrawn
 from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.planning import plan_recipe
@@ -34,12 +36,12 @@ from starloom_protocol.entities import Device, Fault, Head, Offer, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.plan import Recipe
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.vocabulary import CODES, Code, Sharing
 
 _log = logging.getLogger(__name__)
 
 _FOR_A_MODEL = (Code.REQUEST_AMBIGUOUS, Code.REQUEST_NOT_UNDERSTOOD)
-Planned = LoweredPlan | Looked | Asked | Fault
+Planned = LoweredPlan | Looked | Words | Asked | Withdrawn | Fault
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ class PlanJobs:
         """Propose the outcome; the faults that the engine finds are mended by the model, if one planned."""
         while True:
             answer = await ask(inbox, self._proposal(constellation, job, made))
-            if not answer.faults or not isinstance(made.planned, LoweredPlan | Looked):
+            if not answer.faults or not isinstance(made.planned, LoweredPlan | Looked | Words):
                 return
             if made.talk is not None:
                 made = _Made(await made.talk.mend(answer.faults), made.talk)
@@ -207,8 +209,21 @@ class PlanJobs:
             today=date_words(datetime.fromtimestamp(self._models.now_s()).astimezone()),
             rounds=rounds_in(entities, fleet, sharing, int(self._models.now_s() * 1000)),
             sharing=sharing,
+            ground=await self._ground(reads, head, entities, sharing),
         )
         return _Made(await talk.plan(), talk)
+
+    async def _ground(
+        self, reads: ReadPort, head: Head, entities: Mapping[str, bytes], sharing: Sharing
+    ) -> Ground | None:
+        """Return the results of the looks, on which an answer without a plan may rest; None if there are none."""
+        if sharing is Sharing.NAMES or not any(key.startswith("task/") for key in entities):
+            return None
+        fleet = await reads.entities(FLEET)
+        seen = EndedPlan(entities, fleet[1] if fleet else {})
+        looks = [task for task in seen.tasks() if seen.specs[task].look]
+        results = [await result_seen(self._models, seen, task, sharing) for task in looks]
+        return Ground(head.request, "", {result.card.task: result for result in results})
 
     def _decide(self, head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
         try:
@@ -222,17 +237,22 @@ class PlanJobs:
         planned = made.planned
         if isinstance(planned, Looked):
             return looks_of(planned, worker=self._worker, constellation=constellation, job=job)
+        words = planned if isinstance(planned, Words) else Words()
         return PlanProposed(
             by=f"worker:{self._worker}",
             by_model=made.talk is not None,
             constellation=constellation,
-            fault=planned if isinstance(planned, Fault) else None,
+            cites=list(words.cites),
+            fault=planned.fault if isinstance(planned, Withdrawn) else planned if isinstance(planned, Fault) else None,
             id=uuid.uuid4().hex,
             job=job,
             plan=planned if isinstance(planned, LoweredPlan) else None,
             choices=list(planned.choices) if isinstance(planned, Asked) else [],
             question=planned.text if isinstance(planned, Asked) else "",
             scope="worker",
+            struck=list(words.struck),
             usual=planned.usual if isinstance(planned, Asked) else "",
+            withdrawn=isinstance(planned, Withdrawn),
+            words=words.words,
             worker=self._worker,
         )

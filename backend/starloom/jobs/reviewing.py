@@ -18,12 +18,13 @@ from starloom.core.state.inputs import LooksProposed, ReviewProposed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import fleet_of, looks_of
+from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower, rounds_in
-from starloom.planner.model.port import ModelFault
+from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reviewed_plan import ReviewedPlan
-from starloom.planner.model.reviewing import Review, ReviewTalk
+from starloom.planner.model.reviewing import REPAIRS, Review, ReviewTalk
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.edits import Supersede
 from starloom_protocol.entities import GroupRecord, Head, Job, decode_entity
@@ -39,12 +40,27 @@ LOOKS_MOST: Final = 100
 class ReviewJobs:
     """Carries out review jobs claimed under `worker`."""
 
-    def __init__(self, worker: str, models: ModelJobs) -> None:
+    def __init__(self, worker: str, models: ModelJobs, sketches: OpenSketches | None = None) -> None:
         self._worker = worker
         self._models = models
+        self._sketches = sketches
+
+    def takes_s(self) -> float:
+        """Return how long a review may take: the limits of its endpoints for the first answer and each repair."""
+        return self._models.takes_s(ModelRole.REVIEWER, tries=1 + REPAIRS)
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
-        """Carry out a claimed review and propose its edit, mended if the engine refuses it."""
+        """Carry out a claimed review and propose its edit, mended if the engine refuses it; it is drawn meanwhile."""
+        async with sketched(
+            self._sketches,
+            constellation=constellation,
+            job=job,
+            worker=self._worker,
+            now_ms=lambda: int(self._models.now_s() * 1000),
+        ) as hear:
+            await self._reviewed(reads, inbox, constellation, job, hear)
+
+    async def _reviewed(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str, hear: Hear) -> None:
         found = await reads.entities(constellation)
         if found is None:
             raise NotOurs(f"{constellation} does not exist")
@@ -61,7 +77,7 @@ class ReviewJobs:
                 seen = replace(seen, sharing=narrower(owned.sharing, seen.head.sharing))
                 talk = ReviewTalk(
                     self._models.for_job(
-                        owned, reads, inbox, constellation=constellation, job=job, worker=self._worker
+                        owned, reads, inbox, constellation=constellation, job=job, worker=self._worker, hear=hear
                     ),
                     seen,
                     view,

@@ -33,8 +33,12 @@ class ClaimedJobs:
     """The jobs that a thread of this worker has, and whether there is a message for each that it has not seen."""
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def run(self, constellation: str, job: str, carry_out: CarryOut) -> None:
+    def run(
+        self, constellation: str, job: str, carry_out: CarryOut, takes_s: Callable[[], float] = lambda: 0.0
+    ) -> None:
         """Claim the job and carry it out; an unfinished job is left to the sweeper or to its own deadline.
+
+        `takes_s` tells how long the job may wait for its model, by the settings at the time of the claim.
 
         A job that another thread of this worker has is left to that thread, which looks at it once more at its end: a
         second claim would be taken for a renewal, and the model asked twice.
@@ -45,7 +49,7 @@ class ClaimedJobs:
             self._messages[key] = True
         while is_ours and self._is_due(key):
             try:
-                self._claimed(constellation, job, carry_out)
+                self._claimed(constellation, job, carry_out, takes_s())
             except BaseException:
                 with self._lock:
                     del self._messages[key]
@@ -60,18 +64,25 @@ class ClaimedJobs:
             del self._messages[key]
             return False
 
-    def _claimed(self, constellation: str, job: str, carry_out: CarryOut) -> None:
+    def _claimed(self, constellation: str, job: str, carry_out: CarryOut, takes_s: float) -> None:
         try:
-            asyncio.run(self._run(constellation, job, carry_out))
+            asyncio.run(self._run(constellation, job, carry_out, takes_s))
         except NotOurs as error:
             _log.info("%s", error)
         except Unavailable as error:
             _log.warning("job %s of %s is left to the next worker: %s", job, constellation, error)
 
-    async def _run(self, constellation: str, job: str, carry_out: CarryOut) -> None:
+    async def _run(self, constellation: str, job: str, carry_out: CarryOut, takes_s: float) -> None:
         store = await open_store(self.redis_url, self.database_url, owner=False)
         try:
-            claim = Claim(store.inbox, worker=self.worker, constellation=constellation, job=job, ttl_s=self.claim_ttl_s)
+            claim = Claim(
+                store.inbox,
+                worker=self.worker,
+                constellation=constellation,
+                job=job,
+                takes_s=takes_s,
+                ttl_s=self.claim_ttl_s,
+            )
             await claim.take()
             await claim.while_renewing(lambda: carry_out(store, store.inbox, constellation, job))
         finally:

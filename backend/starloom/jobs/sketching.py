@@ -1,4 +1,5 @@
-"""Sends the sketch of a plan while a model writes it, at most four times a second, and again while nothing changes.
+"""Sends the sketch of a plan, a review or an answer while a model writes it, at most four times a second, and again
+while nothing changes.
 
 Owns when a sketch is sent. A sketch that cannot be sent is dropped: planning never waits for its picture and never
 fails by it.

@@ -89,15 +89,15 @@ def worker_name() -> str:
 
 
 def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs, sketches: OpenSketches) -> None:
-    """Register the worker's Celery tasks, one for each kind of job; plans are drawn through `sketches`."""
-    plans, reviews = PlanJobs(name, models=models, sketches=sketches), ReviewJobs(name, models)
-    answers, judges = AnswerJobs(name, models), JudgeJobs(name, models)
+    """Register the worker's Celery tasks, one for each kind of job; `sketches` draw what a model writes."""
+    plans, reviews = PlanJobs(name, models=models, sketches=sketches), ReviewJobs(name, models, sketches)
+    answers, judges = AnswerJobs(name, models, sketches), JudgeJobs(name, models)
 
     def plan(constellation: str, job: str) -> None:
         claimed.run(constellation, job, plans.carry_out)
 
     def review(constellation: str, job: str) -> None:
-        claimed.run(constellation, job, reviews.carry_out)
+        claimed.run(constellation, job, reviews.carry_out, reviews.takes_s)
 
     def answer(constellation: str, job: str) -> None:
         claimed.run(constellation, job, answers.carry_out)

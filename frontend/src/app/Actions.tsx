@@ -18,6 +18,7 @@ const ICONS: Record<string, IconName> = {
   "retry-from": "retry",
   skip: "skip",
   undo: "undo",
+  holds: "check",
   "mark-done": "check",
   "mark-failed": "close",
 };

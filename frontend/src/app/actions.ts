@@ -53,6 +53,12 @@ const FINAL_TASK = new Set(["succeeded", "failed", "cancelled", "skipped"]);
 const LOOK_CONTROLS = new Set(["cancel", "skip"]);
 const AT_WORK = new Set(["leased", "running", "cancelling"]);
 
+const OVERRULED = "a person overruled the judge";
+
+/** Whether a task failed since its judge, or a person in its place, said no to its result. */
+const refusedByJudge = ({ spec, record }: TaskView): boolean =>
+  Boolean(spec.judge) && record?.state === "failed" && record.code === "check_failed";
+
 export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const state = view.record?.state ?? "waiting";
   const id = view.id;
@@ -110,6 +116,16 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
       run: act("cancel"),
     },
   ];
+  if (refusedByJudge(view)) {
+    const value = view.attempt?.value;
+    actions.unshift({
+      id: "holds",
+      label: "It holds",
+      deed: "Overrule the judge",
+      why: gone ?? (value ? null : "Its result is kept as a file: retry it, or say so with starloom mark."),
+      run: act("mark", { state: "succeeded", value: JSON.parse(value || "null"), reason: OVERRULED }),
+    });
+  }
   if (state === "unknown") {
     actions.unshift(
       { id: "mark-done", label: "It happened", why: null, run: act("mark", { state: "succeeded" }) },

@@ -3,6 +3,7 @@
  * Pure: from spans to bars with a row each, so that no two bars of a row overlap. Colours and pixels are the drawing's.
  */
 import type { Span } from "./spans.ts";
+import { everyNth, type Steps, whole } from "./steps.ts";
 import { FOR_A_PERSON, ON_A_DEVICE } from "./types.ts";
 
 export interface Bar {
@@ -46,10 +47,17 @@ interface Stretch {
   bars: Bar[];
 }
 
+/** So many spans or bars are placed between two pauses; well below a millisecond. */
+const PLACED_A_STEP = 512;
+
 /** Lanes of all spans at a moment. A wait for a device stands before the task's bar there; the rest has lanes of its own. */
-export function lanesOf(spans: readonly Span[], nowMs: number): Lanes {
+export const lanesOf = (spans: readonly Span[], nowMs: number): Lanes => whole(lanesSteps(spans, nowMs));
+
+function* lanesSteps(spans: readonly Span[], nowMs: number): Steps<Lanes> {
   const places = new Map<string, { lane: Lane; stretches: Stretch[]; first: number }>();
-  for (const stretch of stretchesOf(spans, nowMs)) {
+  const pauses = everyNth(PLACED_A_STEP);
+  for (const stretch of yield* stretchesOf(spans, nowMs)) {
+    if (pauses()) yield;
     const { kind, device } = stretch;
     if (kind === "queue" && stretch.bars.every((bar) => bar.toMs - bar.fromMs < SEEN_MS)) continue;
     const key = `${kind} ${device}`;
@@ -67,23 +75,48 @@ export function lanesOf(spans: readonly Span[], nowMs: number): Lanes {
   );
   const made: Lanes = { lanes: [], bars: [], rows: 0 };
   for (const { lane, stretches } of sorted) {
-    pack(lane, stretches);
+    yield* pack(lane, stretches);
     lane.top = made.rows;
     made.rows += lane.rows;
-    for (const bar of stretches.flatMap((stretch) => stretch.bars)) {
-      bar.row += lane.top;
-      bar.lane = made.lanes.length;
-      made.bars.push(bar);
+    for (const stretch of stretches) {
+      if (pauses()) yield;
+      for (const bar of stretch.bars) {
+        bar.row += lane.top;
+        bar.lane = made.lanes.length;
+        made.bars.push(bar);
+      }
     }
     made.lanes.push(lane);
   }
   return made;
 }
 
-function stretchesOf(spans: readonly Span[], nowMs: number): Stretch[] {
+/** Lanes with the bars of each task, tasks in the order in which they began. */
+export interface Arranged extends Lanes {
+  ofTask: Map<string, Bar[]>;
+}
+
+export function* arrangedSteps(spans: readonly Span[], nowMs: number): Steps<Arranged> {
+  const lanes = yield* lanesSteps(spans, nowMs);
+  const begun = [...lanes.bars].sort((a, b) => a.fromMs - b.fromMs);
+  const ofTask = new Map<string, Bar[]>();
+  const pauses = everyNth(PLACED_A_STEP);
+  for (const bar of begun) {
+    if (pauses()) yield;
+    if (!bar.span.task) continue;
+    const held = ofTask.get(bar.span.task);
+    if (held) held.push(bar);
+    else ofTask.set(bar.span.task, [bar]);
+  }
+  return { ...lanes, ofTask };
+}
+
+function* stretchesOf(spans: readonly Span[], nowMs: number): Steps<Stretch[]> {
   const made: Stretch[] = [];
   const last = new Map<string, Stretch>();
+  const pauses = everyNth(PLACED_A_STEP);
   for (const span of spans) {
+    if (pauses()) yield;
     const bar = { span, fromMs: span.fromMs, toMs: Math.max(span.fromMs, span.toMs || nowMs), row: 0, lane: 0 };
     const kind = kindOf(span);
     const device = kind === "device" ? span.device : "";
@@ -112,14 +145,14 @@ function kindOf({ phase, device }: Span): Lane["kind"] {
 }
 
 /** Gives each stretch the first row that is free for all of its time, or for its work alone where waits need too many. */
-function pack(lane: Lane, stretches: Stretch[]): void {
-  const rows = rowsFor(stretches, false) ?? rowsFor(stretches, true);
+function* pack(lane: Lane, stretches: Stretch[]): Steps {
+  const rows = (yield* rowsFor(stretches, false)) ?? (yield* rowsFor(stretches, true));
   lane.crowded = rows === null;
   lane.rows = rows ?? ROWS_MOST;
 }
 
 /** The rows needed if each stretch keeps its whole time, or that of its `work`; null if they are too many. */
-function rowsFor(stretches: Stretch[], work: boolean): number | null {
+function* rowsFor(stretches: Stretch[], work: boolean): Steps<number | null> {
   const begun = stretches.map((stretch) => {
     const first = work ? (stretch.bars.find((bar) => !isWait(bar)) ?? stretch.bars[0]) : stretch.bars[0];
     return { stretch, fromMs: first?.fromMs ?? 0, toMs: stretch.bars[stretch.bars.length - 1]?.toMs ?? 0 };
@@ -127,7 +160,9 @@ function rowsFor(stretches: Stretch[], work: boolean): number | null {
   begun.sort((a, b) => a.fromMs - b.fromMs);
   const ends: number[] = [];
   let fits = true;
+  const pauses = everyNth(PLACED_A_STEP);
   for (const { stretch, fromMs, toMs } of begun) {
+    if (pauses()) yield;
     let row = ends.findIndex((end) => end <= fromMs);
     if (row < 0 && ends.length < ROWS_MOST) row = ends.length;
     if (row < 0) {

@@ -55,4 +55,11 @@ describe("the pill", () => {
     expect(headShown(head({}), stuck).word).not.toBe("Running");
     expect(headShown(head({ state: "failed", attention: ["undo_failed"] }), []).word).toBe("Failed");
   });
+
+  it("calls a request withdrawn that a person cancelled before it had a plan", () => {
+    const cancelled = { state: "cancelled", cancelled_by: "person:ann" } as const;
+    expect(headShown(head(cancelled), []).word).toBe("Withdrawn");
+    expect(headShown(head({ ...cancelled, version: 1 }), []).word).toBe("Cancelled");
+    expect(headShown(head({ ...cancelled, cancelled_by: "deadline" }), []).word).toBe("Cancelled");
+  });
 });

@@ -12,8 +12,16 @@ import { constellationShown, FINAL, plural } from "./words.ts";
 const DEVICES_NAMED_MAX = 4;
 const DETAIL_MAX = 160;
 
+const DEADLINE = "deadline";
+
 /** The state of a constellation as its pill shows it: one that only waits for a person does not run. */
-export function headShown(head: Pick<Head, "state" | "attention">, views: readonly TaskView[], checked = false): Shown {
+export function headShown(
+  head: Pick<Head, "state" | "attention" | "version" | "cancelled_by">,
+  views: readonly TaskView[],
+  checked = false,
+): Shown {
+  if (head.state === "cancelled" && !head.version && head.cancelled_by !== DEADLINE)
+    return { ...constellationShown(head.state), word: "Withdrawn" };
   if (head.state === "active" && !views.some((view) => view.shown.tone === "blue")) {
     if (head.attention?.length) return presentation("ready", "person");
     const stuck = views.find((view) => view.shown.stuck);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StreamModel } from "./stream.ts";
-import { lookWords, sketchNow, sketchWords, thinkingLines } from "./thinking.ts";
+import { lookWords, sketchNow, sketchWords, thinkingLines, writingNow } from "./thinking.ts";
 import type { Sketch, TaskSpec } from "./types.ts";
 
 const fleet = new StreamModel("fleet");
@@ -30,6 +30,41 @@ describe("the sketch of a plan", () => {
     expect(sketchNow(planning({ claimed_by: null }), 3000)).toBeNull();
     expect(sketchNow(planning({}, { state: "active", version: 1 }), 3000)).toBeNull();
     expect(sketchNow(stream({ head: HEAD }), 3000)).toBeNull();
+  });
+});
+
+describe("what a model writes behind the plan", () => {
+  const answering = { ...JOB, id: "answer-1", kind: "answer" };
+  const words: Sketch = {
+    call: 1,
+    job: "answer-1",
+    since_ms: 2000,
+    worker: "w",
+    kind: "answer",
+    answer: "Nord [1] has {1",
+  };
+  const running = (job: object, sketch: Sketch | null = words) =>
+    stream({ head: { ...HEAD, state: "active", version: 1 }, "job/answer-1": { ...answering, ...job } }, sketch);
+
+  it("is the answer, word by word, without cites and places", () => {
+    expect(writingNow(running({}), 3000)).toEqual({
+      line: "Writing the answer …",
+      words: "Nord has …",
+      ms: 1000,
+      size: "",
+    });
+    expect(sketchNow(running({}), 3000)).toBeNull();
+  });
+  it("is a line where nothing is streamed, and nothing once the job is over", () => {
+    expect(writingNow(running({}, null), 3000)).toMatchObject({ line: "Writing the answer …", words: "", ms: 2000 });
+    expect(writingNow(running({ state: "done" }), 3000)).toBeNull();
+    expect(writingNow(running({}), 20_000)).toBeNull();
+    expect(writingNow(running({ claimed_by: "other" }), 3000)?.words).toBe("");
+  });
+  it("is a review by what it comes to", () => {
+    const review = { ...words, kind: "edit", answer: "" };
+    expect(writingNow(running({ kind: "review" }, review), 3000)?.line).toBe("Writing a change of the plan");
+    expect(writingNow(running({ kind: "review" }, null), 3000)?.line).toBe("Reviewing what has ended");
   });
 });
 

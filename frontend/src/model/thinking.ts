@@ -29,14 +29,53 @@ function planJobs(model: StreamModel): Job[] {
 
 const numberOf = (job: Job): number => Number(job.id.split("-")[1] ?? 0);
 
-/** The picture of the plan that is being written; null when its job is over, or its worker has it no more. */
-export function sketchNow(model: StreamModel, nowMs: number): Sketch | null {
+/** The picture of what is being written for a job; null when that is over, or its worker has it no more. */
+function sketchOf(model: StreamModel, job: Job | undefined, nowMs: number): Sketch | null {
   const { sketch } = model;
-  const head = model.one<Head>("head");
-  if (!sketch || head?.state !== "planning") return null;
-  const job = model.of<Job>("job", sketch.job);
-  if (!job || job.state === "done" || job.claimed_by !== sketch.worker) return null;
-  return nowMs < (job.expires_ms ?? 0) ? sketch : null;
+  if (!sketch || !job || job.id !== sketch.job) return null;
+  return isAtWork(job, nowMs) && job.claimed_by === sketch.worker ? sketch : null;
+}
+
+const isAtWork = (job: Job, nowMs: number): boolean =>
+  job.state !== "done" && Boolean(job.claimed_by) && nowMs < (job.expires_ms ?? 0);
+
+/** The picture of the plan that is being written. */
+export function sketchNow(model: StreamModel, nowMs: number): Sketch | null {
+  if (!model.sketch || model.one<Head>("head")?.state !== "planning") return null;
+  return sketchOf(model, model.of<Job>("job", model.sketch.job), nowMs);
+}
+
+export interface Writing {
+  line: string;
+  /** The words of an answer so far, which nobody has checked; empty for a review. */
+  words: string;
+  ms: number;
+  size: string;
+}
+
+const BEHIND_PLAN: { [kind: string]: string } = { answer: "Writing the answer …", review: "Reviewing what has ended" };
+const REVIEWS: { [kind: string]: string } = {
+  edit: "Writing a change of the plan",
+  look: "Choosing where to look first",
+  give_up: "Writing why it gives up",
+  cannot: "Writing what a person should decide",
+};
+/** A cite, whose number means nothing before its source is known; and a place that the hub fills. */
+const CITE = /\s?\[\d*\]?$|\s?\[\d+\]/g;
+const PLACE = /\{\d*\}?$|\{\d+\}/g;
+
+/** What a model writes behind the plan now: a review, or the answer in words; null when it writes nothing. */
+export function writingNow(model: StreamModel, nowMs: number): Writing | null {
+  const jobs = [...model.kind<Job>("job").values()];
+  const job = jobs.find((one) => Object.hasOwn(BEHIND_PLAN, one.kind) && isAtWork(one, nowMs));
+  if (!job) return null;
+  const sketch = sketchOf(model, job, nowMs);
+  return {
+    line: (job.kind === "review" && REVIEWS[sketch?.kind ?? ""]) || (BEHIND_PLAN[job.kind] ?? ""),
+    words: (sketch?.answer ?? "").replace(CITE, "").replace(PLACE, "…"),
+    ms: Math.max(0, nowMs - (sketch?.since_ms ?? job.opened_ms)),
+    size: sketch ? sizeWords(sketch) : "",
+  };
 }
 
 export function thinkingLines(model: StreamModel, fleet: StreamModel, nowMs: number): ThinkingLine[] {
@@ -155,6 +194,7 @@ export function sketchWords(sketch: Sketch): string {
     const looks = sketch.looks?.length ?? 0;
     return looks ? `Chooses where to look first: ${plural(looks, "look")} so far` : "Chooses where to look first";
   }
+  if (kind === "answer") return "Writes the answer";
   if (kind === "recipe") return words ? `Takes the recipe ${words}` : "Takes a recipe";
   if (kind === "more_tools") return words ? `Asks for more tools: ${words}` : "Asks for more tools";
   if (kind === "question") return "Writes a question to you";

@@ -47,6 +47,7 @@ import { Summary, shortWord } from "../panels/Summary.tsx";
 import { TaskList } from "../panels/TaskList.tsx";
 import { TaskMenu } from "../panels/TaskMenu.tsx";
 import { VersionChoice, Versions } from "../panels/Versions.tsx";
+import { WritingNow } from "../panels/WritingNow.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, type Choice, Empty, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
@@ -365,6 +366,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         >
           {!beside && lens !== "answer" && <AnswerChips constellation={id} parts={parts} onOpen={openPart} />}
         </AnswerBand>
+        {!final && !planned && <WritingNow model={model} />}
         {views.length > 0 && !planned && (
           <Summary
             counts={counts(views)}

@@ -26,6 +26,7 @@ import { Folded } from "../ui/Folded.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, DeviceChip, StateBar, StatePill, Tabs } from "../ui/parts.tsx";
 import { Said } from "../ui/Said.tsx";
+import { CountsAs } from "./CountsAs.tsx";
 import { HistoryTab, InputTab, LogTab, ResultTab, WhyTab } from "./InspectorTabs.tsx";
 
 export type InspectorTab = "result" | "log" | "input" | "why" | "history";
@@ -166,6 +167,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
       </div>
       <footer>
         {blocked?.why && <p className="small dim">Retry: {blocked.why}</p>}
+        <CountsAs model={model} head={constellation} spec={spec} state={view.record?.state} />
         <div className="row wrap">
           {actions
             .filter((action) => action.id !== "hold" || !action.why)
@@ -321,6 +323,7 @@ function GroupPart(props: InspectorProps & { head: Head; spec: TaskSpec }) {
         </ul>
       </div>
       <footer>
+        <CountsAs model={model} head={constellation} spec={spec} state={record?.state} />
         <div className="row wrap">
           {groupActions(hub, constellation, task, record).map((action) => (
             <ActionButton key={action.id} action={action} />

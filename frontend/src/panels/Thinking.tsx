@@ -34,7 +34,9 @@ export function Thinking({ model, fleet, head, phone }: Props) {
           <Line key={line.key} line={line} />
         ))}
       </ol>
-      {sketch && sketch.kind !== "plan" && sketch.words && <blockquote className="small">{sketch.words}</blockquote>}
+      {sketch && sketch.kind !== "plan" && (sketch.answer || sketch.words) && (
+        <blockquote className="small">{sketch.answer || sketch.words}</blockquote>
+      )}
       {sketch && <SketchDrawing sketch={sketch} down={phone} />}
       {sketch && (sketch.tasks?.length ?? 0) > 0 && (
         <p className="small dim">

@@ -84,7 +84,8 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
-  const running = [...model.kind<TaskRecord>("task").values()].filter((one) => AT_WORK.has(one.state)).length;
+  const running = useMemo(() => new Set(rowsOf(base.plan).map((row) => row.id)), [base.plan]);
+  const atWork = [...model.kind<TaskRecord>("task").values()].filter((one) => AT_WORK.has(one.state)).length;
   const why = FINAL.has(head.state)
     ? "It has ended: run it again from Plan in rows."
     : changes.operations.length === 0
@@ -124,7 +125,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
       <section className="draftbar row wrap" aria-label="Draft">
         <b className="strong">draft: {delta(changes) || "no changes"}</b>
         <span className="small dim">
-          over version {base.version}, {running} running {running === 1 ? "task" : "tasks"} unaffected
+          over version {base.version}, {atWork} running {atWork === 1 ? "task" : "tasks"} unaffected
         </span>
         <span className="grow" />
         <Link className="btn" href={`/constellations/${id}`}>
@@ -167,6 +168,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
         whyNot={trials.whyNot}
         onTry={trials.run}
         locked={locked}
+        running={running}
       />
     </>
   );

@@ -35,6 +35,7 @@ import { Button } from "../ui/parts.tsx";
 import { plain } from "../ui/Said.tsx";
 import { FieldControl } from "./FieldControl.tsx";
 import { Gates } from "./Gates.tsx";
+import { Judgement, ReviewPoint } from "./judging.tsx";
 import { type Earlier, UsePicker } from "./pickers.tsx";
 import { WhenOff } from "./WhenOff.tsx";
 
@@ -51,6 +52,8 @@ export interface RowFormProps {
   faults: readonly RowFault[];
   preview: PreviewTask | undefined;
   locked: string | null;
+  /** The row is part of a running plan, whose judges stay. */
+  running: boolean;
   trying: string | null;
   onChange: (next: Draft | ((draft: Draft) => Draft), about?: string) => void;
   onTry: (id: string) => void;
@@ -158,6 +161,8 @@ export function RowForm(props: RowFormProps) {
           </select>
         </label>
       )}
+      <Judgement row={row} task={task} running={props.running} locked={locked !== null} onChange={change} />
+      <ReviewPoint row={row} plan={draft.plan} locked={locked !== null} onPlan={onPlan} />
       <NameField {...props} />
       <ResultField plan={draft.plan} id={row.id} locked={locked !== null} onPlan={onPlan} />
       {form?.about && (

@@ -38,6 +38,8 @@ export interface RowsEditorProps {
   onTry: (id: string) => void;
   /** Rows that stand fast, with the reason. */
   locked?: ReadonlyMap<string, string>;
+  /** Rows of the running plan, whose judges stay. */
+  running?: ReadonlySet<string>;
   lens?: Lens;
 }
 
@@ -233,6 +235,7 @@ export function RowsEditor(props: RowsEditorProps) {
                           faults={own}
                           preview={previews.get(row.id)}
                           locked={lock}
+                          running={props.running?.has(row.id) ?? false}
                           trying={props.trying}
                           onChange={change}
                           onTry={props.onTry}

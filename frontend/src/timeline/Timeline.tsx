@@ -10,7 +10,7 @@ import { useLongPress } from "../graph/longPress.ts";
 import { readPaint } from "../graph/paint.ts";
 import { useRepaint } from "../graph/repaint.ts";
 import { devices, nameOfDevice, taskNamed } from "../model/fleet.ts";
-import { type Bar, type Lane, lanesOf, moved, type Window, zoomed } from "../model/lanes.ts";
+import { type Bar, type Lane, moved, type Window, zoomed } from "../model/lanes.ts";
 import { figuresOf } from "../model/runFigures.ts";
 import { taskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
@@ -22,10 +22,9 @@ import { barAt, momentAt } from "./hits.ts";
 import { AXIS_PX, heightOf, msAt, type Picture, type Place, paintLanes, rowPx } from "./paintLanes.ts";
 import { Reading } from "./Reading.tsx";
 import { useGestures } from "./useGestures.ts";
+import { NOT_PLACED, useLanes } from "./useLanes.ts";
 import { useRun } from "./useRun.ts";
 
-/** The end of what goes on, for rows: nothing else finds room behind it. The drawing ends it at the present. */
-const OPEN_MS = Number.MAX_SAFE_INTEGER;
 const STEP = 1.5;
 const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Model" };
 
@@ -46,14 +45,12 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   const workspace = useWorkspace();
   useNow(live ? 1000 : 0);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the book is changed in place; its revision says so.
-  const lanes = useMemo(() => lanesOf(book?.spans ?? [], OPEN_MS), [book, revision]);
+  const lanes = useLanes(book, revision);
   const beginMs = head?.created_ms ?? 0;
   const nowMs = live ? Math.max(workspace.now(), beginMs + 1) : head?.ended_ms || beginMs + (report?.makespan_ms ?? 1);
   const whole: Window = { fromMs: beginMs, toMs: Math.max(nowMs, beginMs + 1) };
   const path = useMemo(() => pathBars(lanes.bars, report, beginMs), [lanes, report, beginMs]);
-  const ofTask = useMemo(() => byTask(lanes.bars), [lanes]);
-  const tasks = useMemo(() => [...ofTask.keys()], [ofTask]);
+  const tasks = useMemo(() => [...lanes.ofTask.keys()], [lanes]);
   const onPath = useMemo(() => new Set(report?.path.map((step) => step.task)), [report]);
   const ticks = useMemo(
     () => (report?.ticks ?? []).map((tick) => ({ ...tick, atMs: beginMs + tick.at_ms })),
@@ -162,7 +159,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   });
 
   const wordsOf = (task: string): string => {
-    const bars = ofTask.get(task) ?? [];
+    const bars = lanes.ofTask.get(task) ?? [];
     const known = taskView(model, fleet, task);
     const parts = bars.map((bar) => `${phaseWords(fleet, bar)} for ${duration(lengthOf(bar, nowMs))}`);
     return [nameOf(task), known?.shown.word, ...parts, onPath.has(task) && "on the critical path"]
@@ -208,7 +205,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
             if (!longPress.held.current) menuAt({ x: event.clientX, y: event.clientY });
           }}
         />
-        {report && lanes.bars.length === 0 && (
+        {report && lanes !== NOT_PLACED && lanes.bars.length === 0 && (
           <Empty title="No task has begun.">Bars come as soon as a device has one.</Empty>
         )}
       </div>
@@ -270,18 +267,6 @@ function windowWords(window: Window, whole: Window): string {
 }
 
 const byBegin = (a: Bar, b: Bar) => a.fromMs - b.fromMs;
-
-/** The bars of each task, tasks in the order in which they began. */
-function byTask(bars: readonly Bar[]): Map<string, Bar[]> {
-  const found = new Map<string, Bar[]>();
-  for (const bar of [...bars].sort(byBegin)) {
-    if (!bar.span.task) continue;
-    const held = found.get(bar.span.task);
-    if (held) held.push(bar);
-    else found.set(bar.span.task, [bar]);
-  }
-  return found;
-}
 
 const lengthOf = (bar: Bar, nowMs: number): number => Math.max(0, Math.min(bar.toMs, nowMs) - bar.fromMs);
 

@@ -161,14 +161,15 @@ function paintBars(context: CanvasRenderingContext2D, paint: Paint, picture: Pic
     (WAITS[bar.span.phase] ? waits : work).push(bar);
   }
   // Work stands before what waits for it.
-  for (const bar of waits) paintBar(context, paint, picture, place, bar, high, painted, true);
+  for (const bar of waits) paintBar(context, paint, picture, place, bar, toneOf(bar), high, painted, true);
   painted.fill(-1);
   for (const bar of work) {
-    if (toneOf(bar) === "vermilion") late.push(bar);
-    else paintBar(context, paint, picture, place, bar, high, painted, false);
+    const tone = toneOf(bar);
+    if (tone === "vermilion") late.push(bar);
+    else paintBar(context, paint, picture, place, bar, tone, high, painted, false);
   }
   // Last, so that no neighbour covers a failure.
-  for (const bar of late) paintBar(context, paint, picture, place, bar, high, null, false);
+  for (const bar of late) paintBar(context, paint, picture, place, bar, "vermilion", high, null, false);
 }
 
 function paintBar(
@@ -177,12 +178,12 @@ function paintBar(
   picture: Picture,
   place: Place,
   bar: Bar,
+  tone: Tone,
   high: number,
   painted: Float64Array | null,
   waits: boolean,
 ): void {
-  const { selected, toneOf, nameOf, nowMs } = picture;
-  const tone = toneOf(bar);
+  const { selected, nameOf, nowMs } = picture;
   const left = Math.max(place.gutter - 4, xOf(place, bar.fromMs));
   const end = Math.min(place.width + 4, xOf(place, Math.min(bar.toMs, nowMs)));
   const least = tone === "vermilion" ? FAILURE_LEAST_PX : 1.5;

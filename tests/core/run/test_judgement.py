@@ -377,3 +377,81 @@ def test_whatever_is_said_nothing_is_done_without_a_yes(data: st.DataObject) -> 
             said = [job.verdict for job in driver.made.jobs.values() if job.tasks[0].startswith("a/")]
             assert any(verdict is not None and verdict.holds == "yes" for verdict in said)
     driver.folded_equals_state()
+
+
+def review_of(driver: Judged) -> Any:
+    return next(job for job in driver.made.jobs.values() if job.kind == "review")
+
+
+def test_a_no_to_the_whole_is_reviewed_and_judged_again_after_a_change() -> None:
+    driver = Judged(None, whole=SHOWN, review="on_failure")
+    driver.run()
+    driver.verdict("no", "the second disk is missing")
+    assert driver.state() == "active"
+    assert review_of(driver).tasks[1:] == ["b/1"], "the tasks of the answer are looked at"
+    assert not propose(driver, AddTask(spec=task("more"))).faults
+    assert driver.run() == "active"
+    assert driver.job.id == "judge-2"
+    driver.verdict("yes", cites=[Cite(task="more")])
+    assert driver.state() == "succeeded"
+    driver.folded_equals_state()
+
+
+def test_a_second_no_to_the_whole_stands() -> None:
+    driver = Judged(None, whole=SHOWN, review="on_failure")
+    driver.run()
+    driver.verdict("no")
+    propose(driver, AddTask(spec=task("more")))
+    driver.run()
+    driver.verdict("no")
+    assert driver.state() == "failed"
+    assert [job.kind for job in driver.made.jobs.values()] == ["judge", "review", "judge"]
+
+
+def test_a_review_of_the_whole_that_changes_nothing_ends_it() -> None:
+    driver = Judged(None, whole=SHOWN, review="on_failure")
+    driver.run()
+    driver.verdict("no", "half is missing")
+    propose(driver)
+    assert driver.state() == "failed"
+    assert "half is missing" in driver.made.tables["answer"][""].sentence
+
+
+def test_a_look_of_the_review_has_nothing_judged_again() -> None:
+    driver = Judged(None, whole=SHOWN, review="on_failure")
+    driver.run()
+    driver.verdict("no")
+    claimed = i.JobClaimed(by="w", constellation="c1", id="c", job="review-1", ttl_ms=15_000, worker="w")
+    assert not driver.do(claimed).faults
+    look = i.LooksProposed(
+        by="worker:w",
+        calls=[i.LookCall(device="one", tool="t.pure")],
+        constellation="c1",
+        id=driver.ident(),
+        job="review-1",
+        worker="w",
+    )
+    assert not driver.do(look).faults
+    driver.run()
+    propose(driver)
+    assert driver.state() == "failed"
+    assert driver.job.id == "judge-1"
+
+
+def test_a_review_of_the_whole_that_nobody_takes_ends_it() -> None:
+    driver = Judged(None, whole=SHOWN, review="on_failure")
+    driver.run()
+    driver.verdict("no")
+    driver.fire(next(timer for timer in due_moments(driver.shard) if timer.kind == "review_unclaimed"))
+    assert driver.state() == "failed"
+
+
+@pytest.mark.parametrize("holds", ["no", "unclear"])
+def test_the_no_of_a_person_is_not_reviewed(holds: str) -> None:
+    driver = Judged(None, whole=STRICT if holds == "unclear" else SHOWN, review="on_failure")
+    driver.run()
+    driver.verdict("unclear")
+    if holds == "no":
+        driver.say("no")
+    assert driver.state() == "failed"
+    assert not [job for job in driver.made.jobs.values() if job.kind == "review"]

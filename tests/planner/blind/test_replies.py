@@ -19,9 +19,10 @@ import yaml
 
 from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
+from starloom.planner.model.answering import Words
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.looking import Round
-from starloom.planner.model.planning import Conversation, Planned
+from starloom.planner.model.planning import Conversation, Planned, Withdrawn
 from starloom.planner.model.port import ModelFault, Reply, Turn
 from starloom.planner.model.reading import Asked, Looked, Worded, read_reply
 from starloom.planner.model.recorded import RecordedModel, prompt_text, replies_in
@@ -148,6 +149,10 @@ def _kind(planned: Planned) -> str:
         return "look"
     if isinstance(planned, Asked):
         return "question"
+    if isinstance(planned, Words):
+        return "answer"
+    if isinstance(planned, Withdrawn):
+        return "withdrawn"
     if planned.reason == NONE_LEFT + FAULTS_TOLD or "still has faults" in planned.reason:
         return "faults"
     return "cannot" if "says that it cannot" in planned.reason else planned.reason

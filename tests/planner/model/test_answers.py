@@ -35,7 +35,9 @@ ANSWERS: list[dict[str, Any]] = [
     {"kind": "recipe", "recipe": "echo", "params": {"where": {"name": "vm"}, "often": 2}},
     {"kind": "more_tools", "words": "close tickets"},
     {"kind": "question", "text": "Which?"},
+    {"kind": "answer", "text": "3 [1]", "cites": [{"task": "look-1-1", "pointer": "/count"}, {"task": "look-1-2"}]},
     {"kind": "cannot", "text": "no"},
+    {"kind": "cannot", "text": "the person does not need it any more", "withdrawn": True},
     {"kind": "cannot", "text": "no", "needs": [{"grant": "files:write", "device": "vm"}, {"grant": "git:run"}]},
 ]
 
@@ -64,7 +66,7 @@ async def test_our_own_plans_fit_the_schema_that_is_sent(wire: Wire) -> None:
         assert faults(schema, {"kind": "plan", "plan": plan}) == []
     for answer in ANSWERS:
         assert faults(schema, answer) == []
-    told = ANSWER + looking_part(Sharing.CARDS, rounds=0).text
+    told = ANSWER + looking_part(Sharing.CARDS, rounds=1).text
     shown = set(re.findall(r'"kind": "([a-z_]+)"', told))
     assert {"plan", *(str(answer["kind"]) for answer in ANSWERS)} == shown == set(schema["properties"]["kind"]["enum"])
 

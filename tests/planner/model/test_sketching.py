@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from starloom.planner.model.port import Piece
 from starloom.planner.model.sketching import READ_CHARS_MOST, SketchPad, sketch_of
-from starloom_protocol.sketch_records import SKETCH_BYTES_MOST, TASKS_MOST, Sketch, SketchCall, SketchTask
+from starloom_protocol.sketch_records import (
+    ANSWER_CHARS_MOST,
+    SKETCH_BYTES_MOST,
+    TASKS_MOST,
+    Sketch,
+    SketchCall,
+    SketchTask,
+)
 
 PLAN: dict[str, Any] = {
     "starloom": 1,
@@ -174,3 +181,18 @@ def test_any_beginning_of_any_answer_is_a_sketch(answer: Any, end: int) -> None:
 def test_what_is_nested_too_deeply_is_not_read() -> None:
     assert drawn('{"kind": "plan", "plan": ' + "[" * 100_000).tasks == []
     assert drawn('{"a":' * 100_000).tasks == []
+
+
+def test_the_words_of_an_answer_come_as_they_are_written_and_are_bounded() -> None:
+    begun = '{"kind": "answer", "text": "Nord sold 12 [1].\\nSued'
+    made = sketch_of(begun, BARE)
+    assert (made.kind, made.answer) == ("answer", "Nord sold 12 [1].\nSued")
+    long = sketch_of('{"kind": "answer", "text": "' + "\\u001b" + "x" * 5_000, BARE)
+    assert len(long.answer) == ANSWER_CHARS_MOST
+    assert long.answer[:2] == " x"
+    assert sketch_of('{"kind": "answer", "text": {"a": 1}, "cites": [', BARE).answer == ""
+
+
+@pytest.mark.parametrize("kind", ["edit", "no_change", "give_up"])
+def test_the_answer_of_a_review_says_what_it_is(kind: str) -> None:
+    assert sketch_of(f'{{"kind": "{kind}", "operations": [', BARE).kind == kind

@@ -42,6 +42,9 @@ def progress(view: View) -> str:
     specs = view.specs
     looks = [name for name in view.tasks if name in specs and specs[name].look]
     count = Counter(str(task.state) for name, task in view.tasks.items() if name not in looks)
+    head = view.head
+    if head is not None and not head.version and view.final:
+        return f"no plan, {len(looks)} look{'s' if len(looks) != 1 else ''}"
     parts = [f"{count['succeeded']} of {count.total()} tasks done", f"{count['leased'] + count['running']} running"]
     parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
     reviewing = sum(len(look.tasks) for job in view.each("job", Job).values() for look in job.looks)

@@ -40,9 +40,10 @@ def settle(work: Work, name: str) -> None:
     if head.state is _STATE.LOOKING:
         inquiries.ended(work, constellation)
         return
-    if head.version == 0 and head.state is not _STATE.CANCELLING:
+    answered = answer_words.rests_on_looks(constellation)
+    if head.version == 0 and head.state is not _STATE.CANCELLING and not answered:
         return
-    if head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
+    if not answered and head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
         return
     if head.state is _STATE.AWAITING_APPROVAL:
         # All tasks were skipped or cancelled while the approval waited: nothing is left to approve.
@@ -50,7 +51,7 @@ def settle(work: Work, name: str) -> None:
     elif head.state is _STATE.CANCELLING:
         review.abandon(work, constellation)
         answer_words.abandon(work, constellation)
-    elif _waits(work, constellation):
+    elif not answered and _waits(work, constellation):
         return
     judgement.abandon(work, constellation)
     state = _state_of(constellation)
@@ -84,7 +85,11 @@ def _waits(work: Work, constellation: Constellation) -> bool:
     """Whether the end waits for a review, a person, the judge, or last for the answer in words; opens the jobs."""
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return True
-    if judgement.hold(work, constellation, judge(constellation)):
+    state = judge(constellation)
+    if judgement.hold(work, constellation, state):
+        return True
+    refused = judgement.refused(constellation, state)
+    if refused is not None and review.of_the_whole(work, constellation, *refused, _results_of(constellation)):
         return True
     return answer_words.hold(work, constellation, lambda: answer_of(work, constellation, _state_of(constellation)))
 
@@ -183,6 +188,11 @@ def _leaves(constellation: Constellation) -> list[ResultSpec]:
         if not (spec.group or spec.look or spec.superseded_by or constellation.outgoing.get(task))
     ]
     return [ResultSpec(source=task, title=task) for task in leaves[:100]]
+
+
+def _results_of(constellation: Constellation) -> list[str]:
+    """Return the tasks and groups whose results are the answer."""
+    return [result.source for result in constellation.head.results or _leaves(constellation)]
 
 
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:

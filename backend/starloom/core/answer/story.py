@@ -17,6 +17,8 @@ _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState
 
 def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationState, now_ms: int) -> str:
     """Return one or a few plain sentences on how a constellation ended, or how far it is."""
+    if not constellation.head.version:
+        return _without_plan(constellation, fleet, state)
     planned = {task: record for task, record in constellation.tasks.items() if not constellation.specs[task].look}
     done = [task for task, record in planned.items() if record.state is _SUCCEEDED]
     total = len(planned)
@@ -47,6 +49,19 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_cancelled(constellation, fleet))
     parts.extend(_skips(constellation, fleet))
     return " ".join(parts)
+
+
+def _without_plan(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str:
+    """Return how a request ended that never had a plan."""
+    head = constellation.head
+    if state is ConstellationState.SUCCEEDED:
+        looks = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
+        where = _where(constellation, fleet, looks)
+        count = "one look" if len(looks) == 1 else f"{len(looks)} looks"
+        return f"The request was answered by {count}{where}; nothing was changed, and no plan was needed."
+    if head.cancelled_by == DEADLINE:
+        return f"The request had no plan when its deadline of {head.deadline_s} s had passed."
+    return "The request was withdrawn before it had a plan."
 
 
 def so_far(constellation: Constellation, fleet: Fleet) -> str:

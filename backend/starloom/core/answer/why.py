@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from shlex import quote
 from typing import Final
 
-from starloom.core.people import controls
+from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices, disk_room
 from starloom.core.placement.off_devices import is_off
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import Candidate, full, judge, nearest
+from starloom.core.plan import review
 from starloom.core.run import hedging, verification
 from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import load
@@ -36,6 +38,7 @@ from starloom_protocol.vocabulary import (
 
 TAB_OS: Final = "browser"
 _ASLEEP: Final = "is asleep - open it"
+NAMED_MOST: Final = 3
 _CONTROLS: Final = frozenset(action for offered in CONTROLS.values() for action in offered)
 
 
@@ -97,6 +100,8 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
             if children
             else f"{task} is a group that waits for its list{_for(waits)}."
         )
+        if group.review is not None:
+            sentence = f"{sentence[:-1]}; it {_reviewed(constellation, group.review)}."
         return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
     record = constellation.tasks[task]
     reason = _joined_reason(shard, constellation, spec)
@@ -110,6 +115,8 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
     if record.state is TaskState.WAITING:
         waits = _waits(constellation, task)
         sentence = f"{task} waits{_for(waits)}."
+        if record.review is not None:
+            sentence = f"{task} {_reviewed(constellation, record.review)}."
         if constellation.head.state is ConstellationState.PAUSED:
             sentence, actions = f"{sentence[:-1]}, and the constellation is paused.", ["resume"]
     elif record.state is TaskState.READY:
@@ -275,6 +282,8 @@ def _ready(
             return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it.", ["answer"]
         case Reason.PERSON:
             return f"{spec.id} waits for a person: {spec.person}", ["answer"]
+        case Reason.REVIEW if record.review is not None:
+            return f"{spec.id} {_reviewed(constellation, record.review)}.", []
         case Reason.HELD:
             return f"{spec.id} is held by a person.", ["release"]
         case Reason.BACKOFF:
@@ -312,6 +321,16 @@ def _ready(
             return f"{spec.id} waits for a free slot: {near}.", []
         case _:
             return f"{spec.id} is about to start: {said}.", []
+
+
+def _reviewed(constellation: Constellation, name: str) -> str:
+    """Return what a held task waits for, with the moment at which its review ends at the latest."""
+    job = constellation.jobs[name]
+    ended = ", ".join(dict.fromkeys(called.rpartition("/")[0] for called in job.tasks[:NAMED_MOST]))
+    if any(question.id.endswith(job.id) for question in escalations.open_wishes(constellation)):
+        return f"waits until a person decides what the review of {ended} asks for"
+    until = datetime.fromtimestamp(review.latest_ms(job) / 1000, UTC)
+    return f"waits for a review of {ended} by the model until {until:%H:%M:%S} UTC at the latest"
 
 
 def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:

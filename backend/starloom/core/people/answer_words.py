@@ -1,7 +1,8 @@
 """The answer in words: before a constellation that a model planned ends, a model may tell its answer in sentences.
 
 Owns the job, its hold and its limits. The hold is bounded: without a worker, a model or an answer in time, the
-constellation ends with the sentence of the engine. Words change no state, no result and no outcome.
+constellation ends with the sentence of the engine. Words change no state, no result and no outcome. Where looks have
+shown all that was asked, a planner gives the words in place of a plan; they rest on looks alone, and nothing else runs.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.people.inquiries import PLAN_JOB
+from starloom.core.people.inquiries import PLAN_JOB, rounds
 from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
-from starloom.core.state.inputs import AnswerWorded, TimerFired
+from starloom.core.state.inputs import AnswerWorded, PlanProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, fault
-from starloom_protocol.entities import Answer, Job
+from starloom_protocol.entities import Answer, Fault, Job
 from starloom_protocol.events import EventKind
-from starloom_protocol.vocabulary import Code, ConstellationState
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Sharing, TaskState
 
 KIND: Final = "answer"
 HOLD_MS: Final = 90_000
@@ -49,11 +50,48 @@ def _standing(constellation: Constellation) -> str:
 
 def current(constellation: Constellation) -> Answer | None:
     """Return the answer in words that tells of the present results, or None."""
-    jobs = _jobs(constellation)
     told = constellation.tables["answer"].get("")
-    if not jobs or jobs[-1].tasks != [_standing(constellation)] or not isinstance(told, Answer) or not told.words:
+    if not isinstance(told, Answer) or not told.words:
         return None
-    return told
+    if not constellation.head.version:
+        return told
+    jobs = _jobs(constellation)
+    return told if jobs and jobs[-1].tasks == [_standing(constellation)] else None
+
+
+def rests_on_looks(constellation: Constellation) -> bool:
+    """Tell whether the words of a planner are the answer, and there is no plan."""
+    head = constellation.head
+    return not head.version and head.state is ConstellationState.PLANNING and current(constellation) is not None
+
+
+def refuse_from_looks(constellation: Constellation, item: PlanProposed) -> None:
+    """Refuse words of a planner that rest on no look, before anything of the proposal is kept.
+
+    Raises:
+        Refusal: with every fault.
+    """
+    _refuse_too_much(constellation, item)
+    seen = {task for look in rounds(constellation) for task in look.tasks}
+    states = {cite.task: constellation.tasks[cite.task].state for cite in item.cites if cite.task in seen}
+    faults: list[Fault] = []
+    if not item.by_model or constellation.head.sharing is Sharing.NAMES:
+        faults.append(fault(Code.FORBIDDEN, "only a model that was shown looks answers without a plan", "words"))
+    for at, cite in enumerate(item.cites):
+        if states.get(cite.task) not in FINAL_TASK_STATES:
+            faults.append(fault(Code.MODEL_ANSWER, f"{cite.task[:80]} is no look that has ended", f"cites[{at}]"))
+    if TaskState.SUCCEEDED not in states.values():
+        hint = "Cite a look that succeeded, or write the plan."
+        faults.append(fault(Code.MODEL_ANSWER, "the answer cites no look that has a result", "cites", hint))
+    if faults:
+        raise Refusal(*faults)
+
+
+def from_looks(work: Work, constellation: Constellation, item: PlanProposed) -> None:
+    """Keep the words of a planner as the answer; the constellation ends with its looks as its tasks."""
+    answer = Answer(cites=item.cites, state="partial", struck=item.struck, words=item.words)
+    work.emit(constellation, EventKind.ANSWER_WORDED, "", [("answer", "", answer)], by="model")
+    work.shard.settled[constellation.name] = None
 
 
 def hold(work: Work, constellation: Constellation, ended: Callable[[], Answer]) -> bool:
@@ -145,7 +183,7 @@ def on_worded(work: Work, item: AnswerWorded) -> None:
     work.answer({"accepted": True})
 
 
-def _refuse_too_much(constellation: Constellation, item: AnswerWorded) -> None:
+def _refuse_too_much(constellation: Constellation, item: AnswerWorded | PlanProposed) -> None:
     if len(item.words) > WORDS_CHARS_MOST or sum(map(len, item.struck)) > WORDS_CHARS_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"an answer in words has at most {WORDS_CHARS_MOST} characters", "words"))
     if len(item.cites) > CITES_MOST or len(item.struck) > STRUCK_MOST:

@@ -86,6 +86,12 @@ def may_ask(constellation: Constellation) -> bool:
     return sum(1 for question in constellation.questions.values() if question.kind == KIND) < QUESTIONS_MOST
 
 
+def last_answered(constellation: Constellation) -> Question | None:
+    """Return the newest question of the planner that a person has answered, or None."""
+    asked = [item for item in constellation.questions.values() if item.kind == KIND and item.answer]
+    return max(asked, key=lambda item: (item.answered_ms, item.id), default=None)
+
+
 def ask_person(
     work: Work, constellation: Constellation, text: str, offered: Sequence[str] = (), usual: str = ""
 ) -> None:

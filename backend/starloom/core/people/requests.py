@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.people import approvals, escalations, inquiries
+from starloom.core.people import answer_words, approvals, escalations, inquiries
+from starloom.core.people.controls import stop_all
 from starloom.core.plan import review
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
@@ -143,11 +144,16 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     work.emit(
         constellation, EventKind.JOB_RENEWED if renewed else EventKind.JOB_CLAIMED, job.id, [("job", job.id, claimed)]
     )
+    review.prolong(work, constellation, claimed, item.takes_ms)
     work.answer({"claimed": True})
 
 
 def on_plan_proposed(work: Work, item: PlanProposed) -> None:
-    """Take the planner's answer: a plan that becomes version 1, a question, or the reason why there is neither."""
+    """Take the planner's answer: a plan that becomes version 1, a question, words about looks, or why there is none.
+
+    Raises:
+        Refusal: no such job, a job of another worker, a plan that cannot be installed, or words that rest on no look.
+    """
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None
     if constellation is None or job is None:
@@ -158,13 +164,19 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         return
     if job.claimed_by not in (None, item.worker):
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    if item.words:
+        answer_words.refuse_from_looks(constellation, item)
     done = replace(job, state="done", claimed_by=item.worker, fault=item.fault)
     work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, done)])
-    if item.question and item.plan is None and inquiries.may_ask(constellation):
+    if item.words:
+        answer_words.from_looks(work, constellation, item)
+    elif item.withdrawn and item.plan is None and (asked := inquiries.last_answered(constellation)) is not None:
+        _withdraw(work, constellation, asked)
+    elif item.question and item.plan is None and inquiries.may_ask(constellation):
         inquiries.ask_person(work, constellation, item.question, item.choices, item.usual)
     elif item.plan is None and item.question:
-        asked = f"the model asks too often; its last question was: {item.question}"
-        _planning_failed(work, constellation, fault(Code.MODEL_ANSWER, asked))
+        too_often = f"the model asks too often; its last question was: {item.question}"
+        _planning_failed(work, constellation, fault(Code.MODEL_ANSWER, too_often))
     elif item.plan is None:
         missing = fault(Code.INTERNAL, "the planner gave neither a plan nor a reason")
         _planning_failed(work, constellation, item.fault or missing)
@@ -182,6 +194,14 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
             else:
                 raise
     work.answer({"accepted": True})
+
+
+def _withdraw(work: Work, constellation: Constellation, asked: Question) -> None:
+    """End a request that a person took back in the answer to a question."""
+    reason = f"withdrawn by the answer to \u201c{asked.text}\u201d"
+    cancelling = replace(constellation.head, state=_STATE.CANCELLING, cancelled_by=asked.answered_by)
+    work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=reason, by=MODEL)
+    stop_all(work, constellation, reason)
 
 
 def _planning_failed(work: Work, constellation: Constellation, why: Fault) -> None:

@@ -1,8 +1,8 @@
 """The review hold: a reviewer considers a task's end before its direct dependents start.
 
 A review opens in the step that ends the task, holds by an entry in each dependent's own record, and always closes: by
-the reviewer's edit or "no change", by time, or earlier if no worker claims it. An edit of the reviewer stays within
-the approved plan (`edit_scope`).
+the reviewer's edit or "no change", by time, or earlier if no worker claims it. The time follows the limits of the
+endpoint that its worker asks. An edit of the reviewer stays within the approved plan (`edit_scope`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from starloom.core.state.tasks.failure_causes import cause_of
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import SetPolicy
-from starloom_protocol.entities import GroupRecord, Job, TaskRecord
+from starloom_protocol.entities import GroupRecord, Job, TaskRecord, Verdict
 from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -38,8 +38,11 @@ from starloom_protocol.vocabulary import (
 
 KIND = "review"
 HOLD_MS = 30_000
+"""How long a review holds at least, and how long it waits for another worker where the one that had it is silent."""
+HOLD_MOST_MS = 600_000
+"""The longest hold, whatever the limits of an endpoint: longer than this, a person would rather decide alone."""
 LOOKS_MS = 30_000
-"""The longest round of looks. Each round is followed by another hold; with three of them a review ends in 210 s."""
+"""The longest round of looks. Another hold follows each, so a review with three rounds holds four times."""
 UNCLAIMED_MS = 3_000
 HOLDS_IN_A_ROW = 2
 REVIEWS_MOST = 20
@@ -89,6 +92,26 @@ def at_points(work: Work, name: str) -> None:
         record = constellation.tasks.get(point) or constellation.groups.get(point)
         if record is not None and record.state in _ENDED:
             _open(work, constellation, point, None)
+
+
+def of_the_whole(work: Work, constellation: Constellation, standing: str, verdict: Verdict, results: list[str]) -> bool:
+    """Open the review of an answer that its judge refused, once for each verdict; tell whether it was opened.
+
+    It looks at the tasks of the answer. Nothing waits for them but the end; after a change the judge is asked again.
+    """
+    reviews = [job for job in constellation.jobs.values() if job.kind == KIND]
+    if constellation.head.policy.review not in _WANTED or constellation.head.state is not _STATE.ACTIVE:
+        return False
+    if len(reviews) >= REVIEWS_MOST or any(standing in job.tasks for job in reviews):
+        return False
+    ended = [f"{name}/{constellation.record(name).round}" for name in results[:ITEMS_NAMED_MOST]]
+    job = Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[standing, *ended])
+    note = f"its judge says no: {verdict.because}"
+    work.emit(constellation, EventKind.REVIEW_OPENED, "", [("job", job.id, job)], note=note, by="engine")
+    work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
+    for timer in timers(constellation, job):
+        work.order(timer)
+    return True
 
 
 def _open(work: Work, constellation: Constellation, task: str, like: str | None) -> None:
@@ -148,13 +171,36 @@ def _is_new(job: Job) -> bool:
 
 def timers(constellation: Constellation, job: Job) -> Iterator[ArmTimer]:
     """Yield the timers that close an open review: from its beginning, or from its newest round of looks."""
-    waits: dict[str, int] = {OVER: (job.resumed_ms or job.opened_ms) + HOLD_MS}
-    if looks(job):
-        waits = {OVER: job.looks[-1].at_ms + LOOKS_MS + HOLD_MS}
-    elif job.claimed_by is None:
+    waits: dict[str, int] = {OVER: over_ms(job)}
+    if not looks(job) and job.claimed_by is None:
         waits[UNCLAIMED] = (job.resumed_ms or job.opened_ms) + UNCLAIMED_MS
     for kind, due_ms in waits.items():
         yield ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=job.id, kind=kind)
+
+
+def over_ms(job: Job) -> int:
+    """Return when a review ends at the latest; a prolonged one ends earlier once no worker renews its claim."""
+    if looks(job):
+        return job.looks[-1].at_ms + LOOKS_MS + HOLD_MS
+    began_ms = job.resumed_ms or job.opened_ms
+    return min(began_ms + max(job.hold_ms, HOLD_MS), max(began_ms, job.expires_ms) + HOLD_MS)
+
+
+def latest_ms(job: Job) -> int:
+    """Return when a review ends at the latest while its worker renews its claim."""
+    if looks(job) or job.claimed_by is None:
+        return over_ms(job)
+    return (job.resumed_ms or job.opened_ms) + max(job.hold_ms, HOLD_MS)
+
+
+def prolong(work: Work, constellation: Constellation, job: Job, takes_ms: int) -> None:
+    """Hold what waits for a claimed review as long as its model may take, within the longest hold."""
+    hold_ms = min(takes_ms, HOLD_MOST_MS)
+    if job.kind != KIND or hold_ms <= max(job.hold_ms, HOLD_MS):
+        return
+    note = f"the reviewer's model may take {takes_ms // 1000} s, so tasks are held for up to {hold_ms // 1000} s"
+    puts: list[Put] = [("job", job.id, replace(job, hold_ms=hold_ms))]
+    work.emit(constellation, EventKind.REVIEW_PROLONGED, job.id, puts, note=note, by="engine")
 
 
 def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
@@ -172,7 +218,10 @@ def on_timer(work: Work, item: TimerFired) -> None:
     elif item.kind == UNCLAIMED and job.claimed_by is not None:
         work.ignore("the review is claimed")
     elif not any(timer.kind == item.kind and timer.due_ms <= work.at_ms for timer in timers(constellation, job)):
-        work.ignore("the review was prolonged by its looks")
+        work.ignore("the review was prolonged")
+        for timer in timers(constellation, job):
+            if job.hold_ms and timer.kind == item.kind:
+                work.order(timer)
     else:
         late = "no worker took it" if item.kind == UNCLAIMED else "the reviewer took too long"
         close(work, constellation, job, late)

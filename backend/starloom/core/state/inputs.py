@@ -63,10 +63,14 @@ class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
 
 
 class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
-    """A worker claims a job or renews its claim; answered by whether it may continue."""
+    """A worker claims a job or renews its claim; answered by whether it may continue.
+
+    `takes_ms` is the longest time for which the job may wait for its model: the limit of a call for each try.
+    """
 
     constellation: str
     job: str
+    takes_ms: int = 0
     ttl_ms: int
     worker: str
 
@@ -75,17 +79,22 @@ class PlanProposed(Input, frozen=True, kw_only=True, tag="plan_proposed"):
     """The planner's plan for version 0, a question that must be answered first, or the reason why there is neither.
 
     `by_model`: a model wrote the plan, which then has fewer rights than a person's. `choices` are answers that the
-    question offers, `usual` the one of them that the planner would take.
+    question offers, `usual` the one of them that the planner would take. `words` with `cites` are the answer where
+    looks have shown all of it. `withdrawn`: the person's answer to a question takes the request back.
     """
 
     by_model: bool = False
     choices: list[str] = []
+    cites: list[Cite] = []
     constellation: str
     fault: Fault | None = None
     job: str
     plan: LoweredPlan | None = None
     question: str = ""
+    struck: list[str] = []
     usual: str = ""
+    withdrawn: bool = False
+    words: str = ""
     worker: str
 
 

@@ -75,14 +75,56 @@ class Words:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Ground:
+    """The ground of an answer: the request, how it ended, and the results by task."""
+
+    request: str
+    sentence: str
+    results: Mapping[str, ResultSeen]
+
+    def judged(self, read: Worded) -> tuple[Checked, list[Cite], list[str]]:
+        """Return the words that the cited results show, with the cites and every fault."""
+        cites, faults = cited(self.results, read.cites, withheld=True)
+        found = self._checked(read.text, cites)
+        return found, cites, faults + _faults_of(read.text, found)
+
+    def _withheld(self, cite: Cite) -> str | None:
+        """Return the value that belongs in the place of a cite, if it is withheld from the model, short, and found."""
+        result = self.results[cite.task]
+        found = MISSING if result.card.own_words else point(result.withheld, cite.pointer)
+        if isinstance(found, bool) or not isinstance(found, str | int | float) or len(str(found)) > PLACE_CHARS_MOST:
+            return None
+        text = "".join(sign if sign.isprintable() else " " for sign in str(scrubbed(str(found))))
+        # A mark in the text of a stranger is no source of this answer.
+        return _MARKED.sub(r"(\1)", " ".join(text.split())) or None
+
+    def _checked(self, text: str, cites: Sequence[Cite]) -> Checked:
+        evidence = Evidence()
+        evidence.add_text(self.request)
+        evidence.add_text(self.sentence)
+        evidence.numbers |= {float(len(cites)), float(len({self.results[cite.task].card.device for cite in cites}))}
+        for result in self.results.values():
+            # The plan's words may be repeated, the figures in them prove nothing.
+            evidence.add_text(_DIGITS.sub(" ", result.title))
+        for cite in cites:
+            result = self.results[cite.task]
+            card = result.card
+            evidence.add_text(f"{card.task} {card.device} {card.tool} {card.message}")
+            evidence.add_text(_DIGITS.sub(" ", cite.pointer))
+            if result.value is not MISSING and not card.own_words:
+                evidence.add(point(result.value, cite.pointer))
+        return checked(
+            text, evidence, lambda at: self._withheld(cites[at - 1]) if at in range(1, len(cites) + 1) else None
+        )
+
+
 class AnswerTalk:
     """One answer with one model; one repair."""
 
     def __init__(self, model: Model, request: str, sentence: str, results: Sequence[ResultSeen]) -> None:
         self._model = model
-        self._request = request
-        self._sentence = sentence
-        self._results = {result.card.task: result for result in results}
+        self._ground = Ground(request, sentence, {result.card.task: result for result in results})
         self._repairs = REPAIRS
         self.parts = answer_parts(request, sentence, results)
         self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
@@ -99,48 +141,17 @@ class AnswerTalk:
             if isinstance(read, Declined):
                 return Words(reason=f"the model gave no answer: {read.text}")
             if isinstance(read, Worded):
-                cites, faults = cited(self._results, read.cites, withheld=True)
-                found = self._judged(read.text, cites)
-                faults += _faults_of(read.text, found)
+                found, cites, faults = self._ground.judged(read)
             else:
                 cites, found = [], Checked("")
                 faults = [read.reason if isinstance(read, Fault) else "`kind` must be answer or cannot"]
             said.append((found, cites, faults))
             if not faults or not self._repairs:
                 # A repair may lose more than it mends.
-                return _finished(*max(reversed(said), key=lambda one: (bool(one[0].words), -len(one[0].struck))))
+                return finished(*max(reversed(said), key=lambda one: (bool(one[0].words), -len(one[0].struck))))
             self._repairs -= 1
             told = "\n".join(("This answer has faults. Answer again, whole:", *(f"- {fault}" for fault in faults[:20])))
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
-
-    def _withheld(self, cite: Cite) -> str | None:
-        """Return the value that belongs in the place of a cite, if it is withheld from the model, short, and found."""
-        result = self._results[cite.task]
-        found = MISSING if result.card.own_words else point(result.withheld, cite.pointer)
-        if isinstance(found, bool) or not isinstance(found, str | int | float) or len(str(found)) > PLACE_CHARS_MOST:
-            return None
-        text = "".join(sign if sign.isprintable() else " " for sign in str(scrubbed(str(found))))
-        # A mark in the text of a stranger is no source of this answer.
-        return _MARKED.sub(r"(\1)", " ".join(text.split())) or None
-
-    def _judged(self, text: str, cites: Sequence[Cite]) -> Checked:
-        evidence = Evidence()
-        evidence.add_text(self._request)
-        evidence.add_text(self._sentence)
-        evidence.numbers |= {float(len(cites)), float(len({self._results[cite.task].card.device for cite in cites}))}
-        for result in self._results.values():
-            # The plan's words may be repeated, the figures in them prove nothing.
-            evidence.add_text(_DIGITS.sub(" ", result.title))
-        for cite in cites:
-            result = self._results[cite.task]
-            card = result.card
-            evidence.add_text(f"{card.task} {card.device} {card.tool} {card.message}")
-            evidence.add_text(_DIGITS.sub(" ", cite.pointer))
-            if result.value is not MISSING and not card.own_words:
-                evidence.add(point(result.value, cite.pointer))
-        return checked(
-            text, evidence, lambda at: self._withheld(cites[at - 1]) if at in range(1, len(cites) + 1) else None
-        )
 
 
 def cited(
@@ -179,7 +190,8 @@ def _faults_of(text: str, found: Checked) -> list[str]:
     return [*faults, f"it has {words} words; {WORDS_MOST} is the most"] if words > WORDS_MOST else faults
 
 
-def _finished(found: Checked, cites: Sequence[Cite], faults: Sequence[str]) -> Words:
+def finished(found: Checked, cites: Sequence[Cite], faults: Sequence[str]) -> Words:
+    """Return what is left of an answer once its unproved sentences are struck out, or why nothing is."""
     words = _shortened(found.words)
     if not words:
         return Words(reason=f"the model's answer could not be used: {'; '.join(faults[:3]) or 'it was empty'}")

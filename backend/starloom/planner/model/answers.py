@@ -150,12 +150,14 @@ _LOOK: Final = {
         _object(("read",), read=_object(("task",), task=TEXT, pointer=TEXT, offset=_COUNT)),
     ]
 }
+_CITE: Final = _object(("task",), task=TEXT, pointer=TEXT)
 _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.PLANNING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["plan", "look", "recipe", "more_tools", "question", "cannot"]},
+        kind={"type": "string", "enum": ["plan", "look", "answer", "recipe", "more_tools", "question", "cannot"]},
         calls=_list(_LOOK),
         choices=_list(TEXT),
+        cites=_list(_CITE),
         default=TEXT,
         plan=PLAN,
         recipe=TEXT,
@@ -164,6 +166,7 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
         needs=_list(_object(("grant",), grant=TEXT, device=TEXT)),
         text=TEXT,
         why=TEXT,
+        withdrawn=_YES,
     ),
     Stage.REVIEWING: _object(
         ("kind",),
@@ -178,13 +181,13 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
         ("kind", "text"),
         kind={"type": "string", "enum": ["answer", "cannot"]},
         text=TEXT,
-        cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
+        cites=_list(_CITE),
     ),
     Stage.JUDGING: _object(
         ("holds", "because", "cites"),
         holds={"type": "string", "enum": ["yes", "no", "unclear"]},
         because=TEXT,
-        cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
+        cites=_list(_CITE),
     ),
 }
 

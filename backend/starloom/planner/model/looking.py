@@ -35,6 +35,14 @@ what is installed). Answer then, instead of a plan:
 - A call {{"read": {{"task": ID, "pointer": "/text", "offset": 2048}}}} gets more of a result that you have a card of.
 - Looks are no tasks of your plan: a plan cannot take inputs from them. Write what you learnt into its arguments.
 """
+_ANSWER: Final = """\
+If your looks show all that was asked and nothing is left to be done, there is no need of a plan. Answer in words:
+{"kind": "answer", "text": "words with [1]", "cites": [{"task": "look-1-1", "pointer": "/rows/0/count"}]}
+- At most 120 words, in the language of the request; `[1]` is the first entry of `cites`, a look and a pointer into its
+  value. Every figure and every name must stand in a value that you cite, or in the request. You may round a figure,
+  give bytes in another unit and count the entries of a list; compute nothing else.
+- Where a value is withheld from you, write `{1}` where the value of the first cite belongs.
+"""
 _REVIEWING: Final = """\
 If the cause of a failure is not in what you see, you may look at the devices before you answer:
 {{"kind": "look", "why": "one sentence", "calls": [{{"device": NAME, "tool": NAME, "args": {{...}}}}]}}
@@ -44,7 +52,7 @@ If the cause of a failure is not in what you see, you may look at the devices be
 - Looks are no tasks of the plan: nothing can take inputs from them. Write what you learnt into arguments.
 """
 _NOT: Final = "You cannot look at the devices first: the owner shares no values with you. Plan with what is listed."
-_OVER: Final = f"You have looked {ROUNDS_MOST} times and cannot look again. Write the plan, or ask a question."
+_OVER: Final = f"You have looked {ROUNDS_MOST} times and cannot look again. Write the plan, answer or ask."
 _NOT_REVIEWING: Final = "You cannot look at the devices: the owner shares no values with you."
 _OVER_REVIEWING: Final = f"You have looked {ROUNDS_MOST} times and cannot look again."
 _NARROW: Final = (Sharing.NAMES, Sharing.CARDS, Sharing.HEADS)
@@ -66,6 +74,8 @@ def looking_part(sharing: Sharing, rounds: int, *, reviewing: bool = False) -> P
     else:
         times = "time" if left == 1 else "times"
         text = how.format(times=times, calls=CALLS_MOST, rounds=left, seconds=ROUND_S, shared=_SHARED[sharing])
+    if rounds and not reviewing and sharing is not Sharing.NAMES:
+        text = f"{text.rstrip()}\n{_ANSWER}"
     return PromptPart("Whether it may look first", text)
 
 

@@ -1,4 +1,4 @@
-"""The conversation that ends in a plan, a look, a question or a plain fault: ask, check, at most two repairs.
+"""The conversation that ends in a plan, a look, an answer, a question or a plain fault: ask, check, two repairs.
 
 A model's plan is checked like any other and has fewer rights than a person's: it may not waive its own approval, use a
 secret, or name a missing tool or device. Faults that the engine finds are mended in the same two repairs.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starloom.planner import context_recipes
@@ -16,11 +16,12 @@ from starloom.planner.context import Asking, fenced, joined, request_part
 from starloom.planner.context_tools import more, ways
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
+from starloom.planner.model.answering import Ground, Words, finished
 from starloom.planner.model.looking import Round, faults_in, looking_part, turns_of
 from starloom.planner.model.pins import pin_faults
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, planning_context
-from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, Picked, Wished, read_reply
+from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, Picked, Wished, Worded, read_reply
 from starloom.planner.planning import plan_recipe
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
@@ -33,11 +34,23 @@ MORE_TOOLS_MOST: Final = 3
 FAULTS_TOLD = 20
 RECIPES_TOLD = 40
 ECHO_CHARS = 60_000
-Planned = LoweredPlan | Looked | Asked | Fault
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """The person took the request back, as the model reads the answer to its question; `fault` says so otherwise."""
+
+    fault: Fault
+
+
+Planned = LoweredPlan | Looked | Words | Asked | Withdrawn | Fault
 
 
 class Conversation:
-    """One request with one model. `plan` first; `mend` with the engine's faults as long as repairs are left."""
+    """One request with one model. `plan` first; `mend` with the engine's faults as long as repairs are left.
+
+    `ground` holds the results of its looks, on which an answer without a plan rests.
+    """
 
     def __init__(
         self,
@@ -53,8 +66,10 @@ class Conversation:
         today: str = "",
         rounds: Sequence[Round] = (),
         sharing: Sharing = Sharing.CARDS,
+        ground: Ground | None = None,
     ) -> None:
         self._model = model
+        self._ground = ground
         self._recipes = {recipe.name: recipe for recipe in (*recipes, *(recipe for recipe, _ in near))}
         self._fleet = fleet
         self._repairs = REPAIRS
@@ -82,7 +97,7 @@ class Conversation:
 
     async def plan(self) -> Planned:
         """Ask and, if the answer has faults, have them mended; never return an empty plan."""
-        found: LoweredPlan | Looked | list[Fault]
+        found: LoweredPlan | Looked | Words | list[Fault]
         while True:
             try:
                 reply = await reply_of(self._model, self.parts[0].text, self._turns)
@@ -96,8 +111,11 @@ class Conversation:
                 continue
             if isinstance(read, Declined):
                 reason = f"the model says that it cannot do this: {read.text}{ways(self._shelf, read.needs)}"
-                return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)
-            if isinstance(read, Wished):
+                no = Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)
+                return Withdrawn(no) if read.withdrawn else no
+            if isinstance(read, Worded):
+                found = self._told_by_looks(read)
+            elif isinstance(read, Wished):
                 found = self._checked(read)
             elif isinstance(read, Looked):
                 found = faults_in(read, self._fleet, self._sharing) or read
@@ -106,11 +124,11 @@ class Conversation:
             elif isinstance(read, Fault):
                 found = [read]
             else:
-                reason = "`kind` must be plan, look, recipe, more_tools, question or cannot"
+                reason = "`kind` must be plan, look, answer, recipe, more_tools, question or cannot"
                 if isinstance(read, MoreTools):
                     reason = f"more tools were shown {MORE_TOOLS_MOST} times already; answer with what is there"
                 found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
-            if isinstance(found, LoweredPlan | Looked):
+            if isinstance(found, LoweredPlan | Looked | Words):
                 self._turns.append(Turn("model", _echo(reply)))
                 return replace(found, shown=tuple(self._asked_for)) if isinstance(found, Looked) else found
             if not self._repairs:
@@ -128,7 +146,7 @@ class Conversation:
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
         lines = [told_fault(fault, "plan") for fault in faults[:FAULTS_TOLD]]
-        told = "\n".join(("It has these faults. Answer again with the whole plan or the whole look:", *lines))
+        told = "\n".join(("It has these faults. Answer again with the whole plan, look or answer:", *lines))
         self._turns.append(Turn("starloom", told))
 
     def _more(self, words: str) -> Turn:
@@ -142,6 +160,19 @@ class Conversation:
         lines = [*found, *fitting] or ["(no other tool has one of these words)"]
         left = f"You may ask {self._rounds} times more." if self._rounds else "This was the last time; answer now."
         return Turn("starloom", f"{fenced('tools', lines)}\n{left}")
+
+    def _told_by_looks(self, read: Worded) -> Words | list[Fault]:
+        """Return an answer without a plan, held against the looks; the last try loses what they do not show."""
+        if self._ground is None or not self._ground.results:
+            reason = "an answer in words rests on looks, and there is no result of one; look first, or write the plan"
+            return [Fault(code=Code.MODEL_ANSWER, place="kind", reason=reason)]
+        checked, cites, faults = self._ground.judged(read)
+        if not cites:
+            faults.append("an answer cites the looks that it rests on")
+        words = finished(checked, cites, faults)
+        if words.words and cites and (not faults or not self._repairs):
+            return words
+        return [Fault(code=Code.MODEL_ANSWER, place="answer", reason=fault) for fault in faults or [words.reason]]
 
     def _filled(self, read: Picked) -> LoweredPlan | list[Fault]:
         """Return the plan of one of the recipes that were offered, with the model's values."""

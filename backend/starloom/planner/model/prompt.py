@@ -34,9 +34,9 @@ Answer with one JSON object and nothing else:
 Ask a question only if its answer would change the plan. For everything else choose the usual value, and name it in the
 plan's `name` or in the question. `cannot` is also for what is not there; say in at most 60 words where you looked.
 `needs` names the grants that would make it possible; leave it out where nothing would. A task that must run on a device
-whose owner does not allow its tool is a fault: take another device or answer `cannot`.
-Where looks have shown you the answer already, write the plan all the same, with the calls that the answer rests on as
-its tasks: you are asked for the words when they have ended, and only their results can be cited.
+whose owner does not allow its tool is a fault: take another device or answer `cannot`. Where the person's answer to a
+question of yours takes the request back, add `"withdrawn": true`.
+After looks there is one more kind, `answer`, for a request that they have answered already.
 """
 
 _MORE: Final = 'Answer {"kind": "more_tools", "words": ...} to see those that you need.'

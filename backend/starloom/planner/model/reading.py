@@ -70,10 +70,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Declined:
-    """The model says that it cannot, or will not. `needs` are grants with devices that would make it possible."""
+    """The model says that it cannot, or will not. `needs` are grants with devices that would make it possible.
+
+    `withdrawn`: the person took the request back in the answer to a question.
+    """
 
     text: str
     needs: tuple[tuple[str, str], ...] = ()
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,8 +183,8 @@ def read_reply(reply: Reply) -> Answered:
             return _unreadable(f"an answer of kind {kind} needs `text`")
         if kind == "question":
             return _question(short(text), found)
-        return Declined(short(text), _needs(found.get("needs")))
-    return _unreadable("`kind` must be plan, look, recipe, more_tools, question or cannot")
+        return Declined(short(text), _needs(found.get("needs")), found.get("withdrawn") is True)
+    return _unreadable("`kind` must be plan, look, answer, recipe, more_tools, question or cannot")
 
 
 def _question(text: str, found: dict[str, Any]) -> Asked | Fault:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from starloom.core.run.checks import judgement
 from starloom.planner.cards import card_of, head_of, one_line, scrubbed, telling_in
 from starloom_protocol.entities import (
     Attempt,
@@ -63,6 +64,8 @@ class ReviewedPlan:
     devices: Mapping[str, str]
     now_ms: int
     sharing: Sharing = Sharing.CARDS
+    refused: Job | None = None
+    """The judgement that said no to the whole answer, if that is under review."""
 
     @staticmethod
     def of(records: Mapping[str, Any], job: Job, head: Head, devices: Mapping[str, str], **fields: Any) -> ReviewedPlan:
@@ -72,7 +75,10 @@ class ReviewedPlan:
             start = f"{kind}/"
             return {key.removeprefix(start): found for key, found in records.items() if key.startswith(start)}
 
+        judged = [item for item in kept("job").values() if item.kind == judgement.KIND]
+        about = [item for item in judged if judgement.is_of_the_whole(job) and item.tasks[:1] == job.tasks[:1]]
         return ReviewedPlan(
+            refused=about[-1] if about else None,
             head=head,
             job=job,
             specs=kept("spec"),
@@ -137,8 +143,13 @@ def _aim(seen: ReviewedPlan) -> Json:
         {"when": f"{rule.task} {rule.event}", "because": rule.reason[:LINE_CHARS_MOST]}
         for rule in seen.rules[:RULES_MOST]
     ]
-    told = {"name": head.name, "partial": head.policy.partial, "results": results, "rules": rules}
-    return {"plan": {name: value for name, value in told.items() if value}, "version": head.version}
+    told: Json = {"name": head.name, "partial": head.policy.partial, "results": results, "rules": rules}
+    aim = {"plan": {name: value for name, value in told.items() if value}, "version": head.version}
+    verdict = seen.refused.verdict if seen.refused is not None else None
+    if verdict is None or head.policy.judge is None:
+        return aim
+    said = {"question": head.policy.judge.question, "holds": verdict.holds, "because": verdict.because}
+    return {**aim, "judge": {name: value[:MESSAGE_CHARS_MOST] for name, value in said.items()}}
 
 
 def _alike(seen: ReviewedPlan) -> Iterator[Json]:

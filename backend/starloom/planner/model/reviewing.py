@@ -46,6 +46,7 @@ You may change what has not started, so that the plan still reaches its aim, and
 - Mend a failed task by a new task with the same tool, on the same device, with the same checks, and `supersede`. What
   waits for the old one then waits for the new one and reads from it: do not change those tasks yourself. A failed group
   is mended by a new group over the same list. The old task stays failed in the history, and that is right.
+- Where `judge` says no to the answer as a whole, add the tasks that it lacks; it is then judged once more.
 - Lines with `alike` name failures of one cause in a group. Mend them together.
 - If the plan should do more than that, answer `cannot` with one sentence for the person, who may change it.
 - If nothing should change, answer `no_change`. That is the usual answer.

@@ -1,4 +1,4 @@
-"""The text that a model has written so far becomes a sketch: the tasks or looks that can be read already.
+"""The text that a model has written so far becomes a sketch: the tasks, looks or words that can be read already.
 
 Pure and bounded. Reads for a picture only: what is unfinished, wrong or too much is left out without a fault, because
 the whole answer is judged elsewhere. Must not be used for anything that is kept or carried out.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from starloom.planner.model.reading import said, short
 from starloom_protocol.plan.models import TASK_ID
 from starloom_protocol.sketch_records import (
     AFTER_MOST,
+    ANSWER_CHARS_MOST,
     CALLS_MOST,
     SKETCH_BYTES_MOST,
     TASKS_MOST,
@@ -33,11 +34,14 @@ READ_CHARS_MOST: Final = 128 * 1024
 """So much of a text is read, four times a second; the largest plan of the suite has a tenth of it."""
 STARTS_MOST: Final = 8
 LEFT_OUT_MOST: Final = 10_000
-_KINDS: Final = frozenset({"plan", "look", "recipe", "more_tools", "question", "cannot"})
+_KINDS: Final = frozenset({"plan", "look", "answer", "recipe", "more_tools", "question", "cannot"})
+_REVIEWS: Final = frozenset({"edit", "no_change", "accept", "give_up"})
 _WORDS: Final = {"plan": "name", "look": "why", "recipe": "recipe", "more_tools": "words"}
 """The field of each kind of answer that says something to a person; `text` for the others."""
 
 Json = Mapping[str, Any]
+_Partial = Literal["on", "trailing-strings"]
+"""Whether a text at the end that is half written is left out or kept."""
 
 
 class SketchPad:
@@ -95,11 +99,15 @@ def sketch_of(text: str, bare: Sketch) -> Sketch:
     told = found.get("kind")
     kind = told if isinstance(told, str) else ""
     plan: Any = found if "tasks" in found or "starloom" in found else found.get("plan")
-    if kind not in _KINDS:
+    if kind not in _KINDS | _REVIEWS:
         kind = "plan" if isinstance(plan, dict) else ""
     made = replace(bare, kind=kind)
     if kind == "plan":
         return _plan(plan if isinstance(plan, dict) else {}, made)
+    if kind == "answer":
+        # Words may come letter by letter; of a plan, an id that is half written would be another id.
+        words = _object_in(said(text), "trailing-strings").get("text")
+        return replace(made, answer=_printable(words)[:ANSWER_CHARS_MOST])
     words = _line(found.get(_WORDS.get(kind, "text")), TEXT_CHARS_MOST)
     calls = found.get("calls") if kind == "look" else None
     return replace(made, words=words, looks=list(_looks(calls)) if isinstance(calls, list) else [])
@@ -171,21 +179,27 @@ def _line(value: object, most: int = WORD_CHARS_MOST) -> str:
     return short(value)[:most] if isinstance(value, str) else ""
 
 
-def _object_in(text: str) -> dict[str, Any]:
+def _printable(value: object) -> str:
+    """Return the printable signs of a text and the ends of its lines; empty for anything else."""
+    text = value[: 2 * ANSWER_CHARS_MOST] if isinstance(value, str) else ""
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+
+
+def _object_in(text: str, partial: _Partial = "on") -> dict[str, Any]:
     """Return the first object of an unfinished text that has content, as far as it is written."""
     start, tries = text.find("{"), 0
     while start != -1 and tries < STARTS_MOST:
         tries += 1
-        found = _begun(text[start:])
+        found = _begun(text[start:], partial)
         if isinstance(found, dict) and found:
             return found
         start = text.find("{", start + 1)
     return {}
 
 
-def _begun(text: str) -> object:
+def _begun(text: str, partial: _Partial) -> object:
     try:
-        return from_json(text, allow_partial=True)
+        return from_json(text, allow_partial=partial)
     except ValueError:
         pass  # prose may follow a whole object
     try:

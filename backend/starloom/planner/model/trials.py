@@ -13,10 +13,10 @@ from typing import Final
 
 from starloom.core.placement.selection import selects
 from starloom.planner.fleet import FleetView
-from starloom.planner.model.answering import AnswerTalk, answer_parts
+from starloom.planner.model.answering import AnswerTalk, Words, answer_parts
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.judging import JudgeTalk, judge_parts
-from starloom.planner.model.planning import Conversation, Planned
+from starloom.planner.model.planning import Conversation, Planned, Withdrawn
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Asked, Looked
@@ -210,6 +210,8 @@ def _conversation(model: Model, words: str) -> Conversation:
 
 
 def _judged(trial: PlanTrial, made: Planned) -> str:
+    if isinstance(made, Withdrawn):
+        return made.fault.reason
     if isinstance(made, Fault):
         return made.reason
     if trial.check is None:
@@ -218,6 +220,8 @@ def _judged(trial: PlanTrial, made: Planned) -> str:
         return f"a plan, in place of the question: {made.text}"
     if isinstance(made, Looked):
         return "a plan, in place of a look"
+    if isinstance(made, Words):
+        return "a plan, in place of an answer"
     missing = trial.check(made)
     return f"the plan is valid and lacks {missing}" if missing else ""
 

@@ -108,6 +108,7 @@ export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
     ),
   ].filter((gate) => isFields(gate) && all.has(String(gate.from)) && all.has(String(gate.to)));
   const { dependencies: _gates, ...rest } = newer;
+  if (!same(base.policy ?? {}, draft.policy ?? {})) rest.policy = draft.policy ?? {};
   return { ...rest, tasks: [...kept, ...added], ...(gates.length ? { dependencies: gates } : {}) };
 }
 

@@ -44,7 +44,7 @@ export function removed(plan: Fields, id: string): Fields {
   const kept = tasks(plan)
     .filter((task) => !(isFields(task) && idOf(task) === id))
     .map((task) => (isFields(task) ? forgetting(task, id) : task));
-  let changed: Fields = { ...plan, tasks: kept };
+  let changed: Fields = { ...withReviewAt(plan, id, false), tasks: kept };
   for (const name of ["dependencies", "result"]) {
     if (!(name in plan)) continue;
     const left = list(plan, name).filter((one) => !isFields(one) || (one.from !== id && one.to !== id));
@@ -103,7 +103,7 @@ export function renamed(plan: Fields, id: string, name: string): Fields {
   const changed = { ...plan };
   for (const part of ["tasks", "dependencies", "result", "rules"])
     if (part in plan) changed[part] = walk(plan[part] ?? null, part);
-  return changed;
+  return isReviewedAt(plan, id) ? withReviewAt(withReviewAt(changed, id, false), name, true) : changed;
 }
 
 /** Another tool for a row: arguments and uses that the new one takes stay. */
@@ -155,6 +155,28 @@ export function withEach(task: Fields, each: { from: string; output: string } | 
 export function withWhenOff(task: Fields, afterS: number | null): Fields {
   const { when_off: _whenOff, after_s: _afterS, ...rest } = part(task, "for_each");
   return { ...task, for_each: afterS === null ? rest : { ...rest, when_off: "report", after_s: afterS } };
+}
+
+/** Whether a model reviews the plan when a row has ended, before what follows it. */
+export const isReviewedAt = (plan: Fields, id: string): boolean => list(part(plan, "policy"), "review_at").includes(id);
+
+export function withReviewAt(plan: Fields, id: string, reviewed: boolean): Fields {
+  if (isReviewedAt(plan, id) === reviewed) return plan;
+  const policy = part(plan, "policy");
+  const others = list(policy, "review_at").filter((one) => one !== id);
+  const points = reviewed ? [...others, id] : others;
+  return withPart(plan, "policy", withField(policy, "review_at", points.length ? points : undefined));
+}
+
+/** The question to the judge of a row; empty where it has none. */
+export function judgeOf(task: Fields): string {
+  return isFields(task.judge) ? textOf(task.judge.question) : textOf(task.judge);
+}
+
+/** Asks a judge about a row's result; an empty question asks none. What becomes of an unclear verdict stays. */
+export function withJudge(task: Fields, question: string): Fields {
+  if (!question) return withField(task, "judge", undefined);
+  return withField(task, "judge", isFields(task.judge) ? { ...task.judge, question } : question);
 }
 
 /** The field of a pointer: an empty one, which means everything, is written only where one stands already. */

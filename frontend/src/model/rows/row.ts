@@ -60,6 +60,7 @@ const SHOWN = new Set([
   "repeatability",
   "optional",
   "only_if",
+  "judge",
 ]);
 
 export function rowsOf(plan: Fields): Row[] {

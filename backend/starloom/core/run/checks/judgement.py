@@ -36,7 +36,8 @@ TIMER: Final = "judge_over"
 HOLD_MS: Final = 90_000
 """Long enough for a small model on a laptop to read one result, and for a second worker where the first was killed."""
 ROUNDS_MOST: Final = 2
-"""A result that its judge refused twice does not become right by a third attempt of the same work."""
+"""A result that its judge refused twice does not become right by a third attempt of the same work. A first no to the
+whole answer may be reviewed; the second one stands."""
 JUDGEMENTS_MOST: Final = 100
 """Of one constellation; beyond them each result counts as unclear, so that a person sees it."""
 BECAUSE_CHARS_MOST: Final = 500
@@ -252,12 +253,31 @@ def decide(work: Work, constellation: Constellation, question: Question, value: 
 
 
 def _standing(constellation: Constellation) -> str:
-    """Return a name for the results that a verdict is about; it changes with the plan and with each further end."""
-    return f"{_WHOLE}{constellation.head.version}/{len(constellation.attempts)}/{constellation.progress.ended}"
+    """Return a name for the results that a verdict is about; it changes with the plan and with each further end.
+
+    The looks of a review of the whole change no result.
+    """
+    reviews = (job for job in constellation.jobs.values() if job.looks and is_of_the_whole(job))
+    seen = sum(constellation.tasks[task].attempt for job in reviews for look in job.looks for task in look.tasks)
+    tried = len(constellation.attempts) - seen
+    return f"{_WHOLE}{constellation.head.version}/{tried}/{constellation.progress.ended}"
+
+
+def is_of_the_whole(job: Job) -> bool:
+    """Tell whether a judgement or a review is about the answer as a whole."""
+    return bool(job.tasks) and job.tasks[0].startswith(_WHOLE)
+
+
+def refused(constellation: Constellation, state: ConstellationState) -> tuple[str, Verdict] | None:
+    """Return the no of its judge to the whole, with a name for the results, where it may be asked once more."""
+    verdict = current(constellation)
+    if not _is_due(constellation, state) or verdict is None or (verdict.holds, verdict.by) != (NO, MODEL):
+        return None
+    return (_standing(constellation), verdict) if len(_of_the_whole(constellation)) < ROUNDS_MOST else None
 
 
 def _of_the_whole(constellation: Constellation) -> list[Job]:
-    return [job for job in _jobs(constellation) if job.tasks[0].startswith(_WHOLE)]
+    return [job for job in _jobs(constellation) if is_of_the_whole(job)]
 
 
 def hold(work: Work, constellation: Constellation, state: ConstellationState) -> bool:
