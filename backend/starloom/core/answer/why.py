@@ -49,7 +49,7 @@ class Why:
 
     task: str
     state: str
-    reason: str | None
+    reason: Reason | None
     shown: Presentation
     sentence: str
     candidates: list[Candidate] = field(default_factory=list)
