@@ -44,6 +44,9 @@ check: ## format, lint, types, import rules, generated files, types and lint of 
 gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_agent.tools --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tool_results.json
 	@$(HERE) -m starloom_protocol.export
+	@$(HERE) -m tests.edge.contract
+	@$(PYTHON) scripts/environment.py --dev --page
+	@npm --prefix frontend run -s gen
 	@$(HERE) -m starloom_protocol.error_pages
 	@$(HERE) -m tests.arch.states
 	@$(HERE) -m starloom_agent.tools --table > docs/.tools.part && mv docs/.tools.part docs/tools.md

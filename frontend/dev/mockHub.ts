@@ -275,6 +275,7 @@ export class MockHub {
       for (const [key, entity] of this.entities(stream)) {
         if (!key.startsWith("question/") || Boolean(entity.answered_ms) !== answered) continue;
         items.push({
+          calls: [],
           ...entity,
           answered_at: entity.answered_ms ? iso(Number(entity.answered_ms)) : null,
           constellation: stream,

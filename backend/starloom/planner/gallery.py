@@ -256,7 +256,7 @@ def shape(plan: Mapping[str, Any]) -> RecipeShape:
     index = {str(task["id"]): at for at, task in enumerate(tasks)}
     return {
         "columns": max(columns.values()) + 1,
-        "links": [[index[first], index[second]] for first, second in links],
+        "links": [(index[first], index[second]) for first, second in links],
         "rows": max(filled_rows.values()),
         "tasks": drawn,
     }

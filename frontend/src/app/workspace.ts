@@ -2,10 +2,12 @@
  * The page's one object that holds the link and the streams. Streams are counted: the first to look subscribes,
  * the last to leave lets go a little later, so that going back and forth costs no snapshot.
  */
-import { Hub, type SessionDocument } from "../link/endpoints.ts";
+
+import { Hub } from "../link/endpoints.ts";
 import { LiveLink, type Sink, type Socket } from "../link/live.ts";
 import { Rest } from "../link/rest.ts";
 import { StreamModel } from "../model/stream.ts";
+import type { SessionRow } from "../model/types.ts";
 import { setProgram } from "../ui/typed.ts";
 import { type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
 
@@ -22,7 +24,7 @@ export class Workspace {
   readonly hub: Hub;
   readonly live: LiveLink;
   readonly fleet: StreamModel;
-  session: SessionDocument | null = null;
+  session: SessionRow | null = null;
   private readonly held = new Map<string, Held>();
   /** From before a reload without the hub, as long as nobody has looked at them again. */
   private readonly known = new Map<string, KeptStream>();
@@ -34,7 +36,7 @@ export class Workspace {
     this.fleet = this.acquire(FLEET);
   }
 
-  begin(session: SessionDocument): void {
+  begin(session: SessionRow): void {
     this.take(session);
     this.live.start();
     addEventListener("pagehide", this.save);
@@ -58,10 +60,10 @@ export class Workspace {
     removeEventListener("pagehide", this.save);
   }
 
-  private take(session: SessionDocument): void {
+  private take(session: SessionRow): void {
     this.session = session;
     setProgram(session.program);
-    this.hub.rest.csrf = session.csrf;
+    this.hub.rest.csrf = session.csrf ?? "";
   }
 
   private async ticket(): Promise<string> {

@@ -1,9 +1,9 @@
 /** A deed of the record in words: what was done to what. Pure. */
+
 import { KINDS, type KindRow } from "../generated/protocol.ts";
-import type { Deed } from "../link/history.ts";
 import type { FeedLine } from "./feed.ts";
 import { presentation } from "./presentation.ts";
-import type { Tone } from "./types.ts";
+import type { ActivityRow, Tone } from "./types.ts";
 
 interface DeedText {
   glyph: FeedLine["glyph"];
@@ -11,7 +11,7 @@ interface DeedText {
   text: string;
 }
 
-export function deedText(deed: Deed, nameOf: (device: string) => string): DeedText {
+export function deedText(deed: ActivityRow, nameOf: (device: string) => string): DeedText {
   const about = deed.about?.startsWith("d-") ? nameOf(deed.about) : (deed.about ?? "");
   const row = (KINDS as Partial<Record<string, KindRow>>)[deed.kind];
   const told = row?.words ?? deed.kind.replaceAll("_", " ");
@@ -23,7 +23,7 @@ export function deedText(deed: Deed, nameOf: (device: string) => string): DeedTe
   return { ...mark(deed), text };
 }
 
-function mark(deed: Deed): Omit<DeedText, "text"> {
+function mark(deed: ActivityRow): Omit<DeedText, "text"> {
   if (deed.category === "refused" || deed.kind === "denied") return { glyph: "cross", tone: "vermilion" };
   if (deed.category === "approvals") return { glyph: "hand", tone: "violet" };
   if (deed.category === "lab") return { glyph: "bolt", tone: "amber" };

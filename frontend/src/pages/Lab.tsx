@@ -1,14 +1,15 @@
 /** The lab: what is broken on purpose now and lately, and scenarios that run in installations of their own. */
+
 import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
-import { Lab, type RunRow, type RunState, type ScenarioRow } from "../link/lab.ts";
+import { Lab } from "../link/lab.ts";
 import { devices, nameOfDevice } from "../model/fleet.ts";
 import { breakingTitle, breakWords, faultShown, faults } from "../model/lab.ts";
-import type { Glyph, LabFault, Tone } from "../model/types.ts";
+import type { Glyph, LabFault, RunRow, RunState, ScenarioRow, Tone } from "../model/types.ts";
 import { age, author, plural } from "../model/words.ts";
 import { BreakButton, BreakSheet, useLab } from "../panels/BreakSomething.tsx";
 import { Begun, Story } from "../panels/Story.tsx";

@@ -2,6 +2,7 @@
  * New request: words become a preview as one types; what was understood can be changed; a plan is built in rows.
  * Launch sends the hash of what was shown, so that nothing else can run.
  */
+
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useFleet, useWorkspace } from "../app/context.ts";
@@ -9,9 +10,9 @@ import { useNeeds } from "../app/needs.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useSettled } from "../app/settled.ts";
-import type { Candidate, Preview, Submission } from "../link/endpoints.ts";
+import type { Submission } from "../link/endpoints.ts";
 import { Problem } from "../link/rest.ts";
-import type { Priority } from "../model/types.ts";
+import type { Priority, RecipeCandidate, RequestPreview } from "../model/types.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
 import { PrioritySelect } from "../panels/PriorityChoice.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
@@ -50,7 +51,7 @@ export function NewPage() {
     return words.trim() ? { request: words.trim() } : null;
   }, [recipe, way, words]);
   const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
-  const preview = useResource<Preview>(
+  const preview = useResource<RequestPreview>(
     stamp,
     (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
     REFRESH_MS,
@@ -102,7 +103,7 @@ export function NewPage() {
     setRefused(null);
   }, [stamp, priority]);
 
-  const adopt = (candidate: Candidate, params: Record<string, unknown>) =>
+  const adopt = (candidate: RecipeCandidate, params: Record<string, unknown>) =>
     setRecipe({ name: candidate.recipe, params });
   const say = (text: string) => {
     setWords(text);
@@ -248,7 +249,7 @@ function AskedBack() {
 }
 
 function UnderstoodLine(props: {
-  preview: Preview | null;
+  preview: RequestPreview | null;
   recipe: { name: string; params: Record<string, unknown> } | null;
   loading: boolean;
   words: string;
@@ -309,10 +310,10 @@ function UnderstoodLine(props: {
 }
 
 function Meanings(props: {
-  outcome: "near" | "none" | "exact";
-  candidates: Candidate[];
+  outcome: string;
+  candidates: RecipeCandidate[];
   examples: string[];
-  onAdopt: (candidate: Candidate, params: Record<string, unknown>) => void;
+  onAdopt: (candidate: RecipeCandidate, params: Record<string, unknown>) => void;
   onBuild: () => void;
   onSay: (words: string) => void;
 }) {
@@ -362,7 +363,7 @@ function CandidateForm({
   candidate,
   onAdopt,
 }: {
-  candidate: Candidate;
+  candidate: RecipeCandidate;
   onAdopt: (params: Record<string, unknown>) => void;
 }) {
   const [params, setParams] = useState<Record<string, unknown>>(candidate.params ?? {});

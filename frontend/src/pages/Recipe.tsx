@@ -1,4 +1,5 @@
 /** One recipe: the words for it, its values as a form with the preview, run, change, export, versions. */
+
 import { useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
@@ -6,10 +7,10 @@ import { useFleet, useWorkspace } from "../app/context.ts";
 import { asProblem, useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useSettled } from "../app/settled.ts";
-import type { Preview, RecipeDocument, RecipeVersionRow, Submission } from "../link/endpoints.ts";
+import type { Submission } from "../link/endpoints.ts";
 import { msOf } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
-import type { Priority } from "../model/types.ts";
+import type { Priority, RecipeVersionRow, RecipeWhole, RequestPreview } from "../model/types.ts";
 import { author } from "../model/words.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
 import { PrioritySelect } from "../panels/PriorityChoice.tsx";
@@ -44,7 +45,7 @@ export function RecipePage({ name }: { name: string }) {
   );
 }
 
-function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
+function Shown({ recipe, old }: { recipe: RecipeWhole; old: boolean }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const fleet = useFleet();
@@ -61,7 +62,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
   const asked: Submission = { recipe: recipe.name, params };
   const text = missing.length || old ? null : JSON.stringify(asked);
   const stamp = useSettled(text, TYPING_MS);
-  const preview = useResource<Preview>(
+  const preview = useResource<RequestPreview>(
     stamp,
     (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
     REFRESH_MS,
@@ -198,7 +199,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
   );
 }
 
-function Versions({ recipe }: { recipe: RecipeDocument }) {
+function Versions({ recipe }: { recipe: RecipeWhole }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const [, go] = useLocation();

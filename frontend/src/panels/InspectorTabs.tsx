@@ -169,7 +169,7 @@ export function LogTab({ constellation, model, view }: { constellation: string; 
           </p>
         )
       )}
-      {(log.value?.lost.length ?? 0) > 0 && (
+      {(log.value?.lost?.length ?? 0) > 0 && (
         <p className="small dim">Part of the output was too much to keep; the gap is in the middle.</p>
       )}
     </div>

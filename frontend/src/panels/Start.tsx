@@ -1,11 +1,12 @@
 /** Home for someone new: a phone, a server, words to try; and for everyone what is next on the clock. */
+
 import { Link } from "wouter";
 import { useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
-import type { RecipeRow } from "../link/endpoints.ts";
 import { Schedules } from "../link/schedules.ts";
 import { firingTime } from "../model/clock.ts";
 import type { DeviceView } from "../model/fleet.ts";
+import type { RecipeRow } from "../model/types.ts";
 import { Icon } from "../ui/Icon.tsx";
 
 const PHRASES_MAX = 5;

@@ -2,6 +2,7 @@
  * A plan built in rows: draft, preview as one types, trying rows, launch, save as recipe. Loaded on need.
  * Launch sends the hash of what was shown, so that nothing else can run.
  */
+import type { RequestPreview } from "../model/types.ts";
 import "../styles/rows.css";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
@@ -9,7 +10,7 @@ import { useFleet, useWorkspace } from "../app/context.ts";
 import { useKeys } from "../app/keys.ts";
 import { useResource } from "../app/resource.ts";
 import { useSettled } from "../app/settled.ts";
-import type { Preview, Submission } from "../link/endpoints.ts";
+import type { Submission } from "../link/endpoints.ts";
 import { Problem } from "../link/rest.ts";
 import {
   type Draft,
@@ -70,7 +71,7 @@ export function Build({ document }: BuildProps) {
   );
   const text = empty ? null : JSON.stringify(asked);
   const stamp = useSettled(text, TYPING_MS);
-  const preview = useResource<Preview>(
+  const preview = useResource<RequestPreview>(
     stamp,
     (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
     REFRESH_MS,

@@ -76,7 +76,7 @@ class RecipeShape(TypedDict):
     columns: int
     rows: int
     tasks: list[ShapeTask]
-    links: list[list[int]]
+    links: list[tuple[int, int]]
 
 
 class RecipeDemo(TypedDict):
@@ -103,7 +103,7 @@ class RecipeRow(RecipeLine, RecipeCard):
 class RecipeText(RecipeLine):
     """A recipe's line with its document as data and its text as written."""
 
-    document: Any
+    document: dict[str, Any]
     plan: dict[str, Any]
     text: str
 
