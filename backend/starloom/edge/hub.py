@@ -77,6 +77,9 @@ class LabDesk(Protocol):
     Runs are documents; an unknown scenario or run is a `KeyError`, a second run at once a `RuntimeError`.
     """
 
+    heard: list[Callable[[], None]]
+    """Called whenever a run of a scenario has changed."""
+
     async def report(self, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[FaultMeeting]: ...
 
     async def scenarios(self) -> list[ScenarioRow]: ...

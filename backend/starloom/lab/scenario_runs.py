@@ -84,6 +84,8 @@ class ScenarioRuns:
         self._read: dict[str, Scenario] | None = None
         self._runs: dict[str, Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self.heard: list[Callable[[], None]] = []
+        """Called whenever a run has changed."""
 
     async def scenarios(self) -> list[ScenarioRow]:
         """Return every scenario of the folder, with its latest run."""
@@ -118,6 +120,7 @@ class ScenarioRuns:
         task = asyncio.create_task(self._carry(run, path), name=f"scenario {scenario}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        self._say()
         return run.document()
 
     def run(self, scenario: str, run: str) -> RunRow:
@@ -183,7 +186,7 @@ class ScenarioRuns:
     async def _follow(self, run: Run, process: asyncio.subprocess.Process) -> int:
         if process.stdout is None or process.stderr is None:
             raise ValueError("the run says nothing by a pipe")
-        await asyncio.gather(_read_story(run, process.stdout), _read_said(run, process.stderr))
+        await asyncio.gather(_read_story(run, process.stdout, self._say), _read_said(run, process.stderr))
         return await process.wait()
 
     def _judge(self, run: Run, code: int) -> None:
@@ -197,6 +200,11 @@ class ScenarioRuns:
             run.why = run.why or f"it ended with exit code {code} and no verdict"
         run.process = None
         run.done.set()
+        self._say()
+
+    def _say(self) -> None:
+        for hear in self.heard:
+            hear()
 
 
 def _read_all(folder: Path) -> dict[str, Scenario]:
@@ -204,7 +212,7 @@ def _read_all(folder: Path) -> dict[str, Scenario]:
     return {name: scenario for name, scenario in read.items() if scenario is not None}
 
 
-async def _read_story(run: Run, stream: asyncio.StreamReader) -> None:
+async def _read_story(run: Run, stream: asyncio.StreamReader, say: Callable[[], None]) -> None:
     async for raw in stream:
         try:
             said = json.loads(raw)
@@ -217,6 +225,7 @@ async def _read_story(run: Run, stream: asyncio.StreamReader) -> None:
             case {"line": {"at_s": float(at_s), "kind": str(kind), "text": str(text)}} if len(run.lines) < LINES_MOST:
                 run.state = "running"
                 run.lines.append({"at_s": at_s, "kind": kind, "text": text})
+                say()
 
 
 async def _read_said(run: Run, stream: asyncio.StreamReader) -> None:

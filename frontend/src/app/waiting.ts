@@ -1,6 +1,6 @@
 /**
  * What waits for a person beside questions: devices that ask their owners or ask to join, tasks that lack a grant or a
- * secret, phones that sleep. Devices are live from the fleet's stream; tasks are read every few seconds.
+ * secret, phones that sleep. Devices are live from the fleet's stream; tasks are read when they change.
  */
 
 import { create } from "zustand";

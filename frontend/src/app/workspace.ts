@@ -9,6 +9,7 @@ import { Rest } from "../link/rest.ts";
 import { StreamModel } from "../model/stream.ts";
 import type { SessionRow } from "../model/types.ts";
 import { setProgram } from "../ui/typed.ts";
+import { Changes } from "./changes.ts";
 import { type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
 
 export const FLEET = "fleet";
@@ -23,8 +24,10 @@ interface Held {
 export class Workspace {
   readonly hub: Hub;
   readonly live: LiveLink;
+  readonly changes = new Changes();
   readonly fleet: StreamModel;
   session: SessionRow | null = null;
+  private linked = false;
   private readonly held = new Map<string, Held>();
   /** From before a reload without the hub, as long as nobody has looked at them again. */
   private readonly known = new Map<string, KeptStream>();
@@ -33,8 +36,17 @@ export class Workspace {
     const rest = new Rest({ onSignedOut });
     this.hub = new Hub(rest);
     this.live = new LiveLink({ ticket: () => this.ticket(), open: () => openSocket() });
+    this.live.onStatus(this.followLink);
     this.fleet = this.acquire(FLEET);
   }
+
+  /** Lists that changed while the link was away are read again once it is back. */
+  private readonly followLink = (): void => {
+    const { state } = this.live.status;
+    const linked = state === "live" || state === "catching_up";
+    if (linked && !this.linked) this.changes.sayAll();
+    this.linked = linked;
+  };
 
   begin(session: SessionRow): void {
     this.take(session);
@@ -105,7 +117,8 @@ export class Workspace {
       // A stream is taken while a page is being drawn, and asking for it changes what another part shows.
       const taken = held;
       queueMicrotask(() => {
-        if (this.held.get(stream) === taken) this.live.subscribe(stream, sinkOf(model));
+        if (this.held.get(stream) === taken)
+          this.live.subscribe(stream, sinkOf(model, stream === FLEET ? this.changes : null));
       });
     }
     if (held.linger) clearTimeout(held.linger);
@@ -126,12 +139,15 @@ export class Workspace {
   }
 }
 
-function sinkOf(model: StreamModel): Sink {
+function sinkOf(model: StreamModel, changes: Changes | null): Sink {
   return {
     afterSeq: () => (model.ready ? model.seq : -1),
     snapshot: (frame) => model.snapshotSteps(frame),
     events: (events) => model.readEvents(events),
-    beside: (items) => model.readBeside(items),
+    beside: (items) => {
+      model.readBeside(items);
+      changes?.take(items);
+    },
     missing: (reason) => model.readMissing(reason),
   };
 }

@@ -97,6 +97,7 @@ export type {
   TaskState,
   Tick,
   Tone,
+  Topic,
   Version,
   Vital,
   Vitals,

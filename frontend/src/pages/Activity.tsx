@@ -42,7 +42,7 @@ export function ActivityPage() {
   const owner = workspace.session?.role === "owner";
   const query = { q: words, kind: subject || undefined, person, device };
   const key = owner ? JSON.stringify(query) : null;
-  const first = useResource(key, (signal) => history.activity(rest, query, signal), 10_000);
+  const first = useResource(key, (signal) => history.activity(rest, query, signal), ["activity"], 5000);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at its first page again.
   useEffect(() => setMore(null), [key]);
   const deeds = [...(first.value?.items ?? []), ...(more?.deeds ?? [])];

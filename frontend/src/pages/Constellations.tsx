@@ -29,7 +29,9 @@ export function ConstellationsPage() {
   const [state, setState] = useState<(typeof STATES)[number]>("");
   const [more, setMore] = useState<{ rows: ConstellationRow[]; next: string | null }>({ rows: [], next: null });
   const key = `${state}/${words}`;
-  const first = useResource(key, (signal) => hub.constellations({ q: words, state: state || undefined }, signal), 5000);
+  const first = useResource(key, (signal) => hub.constellations({ q: words, state: state || undefined }, signal), [
+    "constellations",
+  ]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another search begins at its first page again.
   useEffect(() => setMore({ rows: [], next: null }), [key]);
   const rows = [...(first.value?.items ?? []), ...more.rows];

@@ -40,7 +40,7 @@ export function HomePage() {
   const now = useNow(1000);
   const needs = useNeeds();
   const waiting = useWaiting();
-  const list = useResource("home", (signal) => hub.constellations({}, signal), 3000);
+  const list = useResource("home", (signal) => hub.constellations({}, signal), ["constellations"]);
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));

@@ -16,7 +16,6 @@ import { Begun, Story } from "../panels/Story.tsx";
 import { Button, Empty, ProblemNote, StatePill } from "../ui/parts.tsx";
 import { typed } from "../ui/typed.ts";
 
-const READ_MS = 700;
 const LATELY = 8;
 
 const RUN: Record<RunState, { word: string; glyph: Glyph; tone: Tone }> = {
@@ -113,7 +112,7 @@ function Scenarios() {
   const search = new URLSearchParams(useSearch());
   const [shown, run] = (search.get("run") ?? "").split(":");
   const api = new Lab(hub.rest);
-  const list = useResource("scenarios", (signal) => api.scenarios(signal), 5000);
+  const list = useResource("scenarios", (signal) => api.scenarios(signal), ["scenarios"]);
   const items = list.value?.items ?? [];
   const busy = items.find((row) => row.latest && goesOn(row.latest.state));
   const open = (scenario: string, id: string) => go(`/lab?run=${encodeURIComponent(scenario)}:${id}`);
@@ -198,7 +197,7 @@ function RunStory({ scenario, title, run, onEnded }: RunStoryProps) {
       }
       return row;
     },
-    ended ? 0 : READ_MS,
+    ended ? [] : ["scenarios"],
   );
   if (told.problem && !told.value) return <ProblemNote problem={told.problem} />;
   const row = told.value;

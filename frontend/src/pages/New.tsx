@@ -54,6 +54,7 @@ export function NewPage() {
   const preview = useResource<RequestPreview>(
     stamp,
     (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
+    ["devices", "recipes", "tasks"],
     REFRESH_MS,
   );
   const shown = preview.value;

@@ -65,6 +65,7 @@ function Shown({ recipe, old }: { recipe: RecipeWhole; old: boolean }) {
   const preview = useResource<RequestPreview>(
     stamp,
     (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
+    ["devices", "recipes", "tasks"],
     REFRESH_MS,
   );
   const shown = stamp && !preview.problem ? preview.value : null;

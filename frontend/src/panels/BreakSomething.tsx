@@ -17,7 +17,6 @@ import { Begun, Story } from "./Story.tsx";
 
 const SECONDS = ["2", "5", "15", "60"] as const;
 type Seconds = (typeof SECONDS)[number];
-const READ_MS = 1000;
 
 /** Whether this page may break things at all: the hub has a lab, and an owner looks. */
 export function useLab(): boolean {
@@ -217,7 +216,7 @@ function Lasting({ fault: id, onAgain, onClose }: LastingProps) {
       setSettled((row.state === "over" || row.state === "failed") && row.report.every((one) => one.ended));
       return row;
     },
-    settled ? 0 : READ_MS,
+    settled ? [] : ["tasks", "constellations", "devices"],
   );
   const met = told.value?.report ?? [];
   return (

@@ -183,7 +183,7 @@ export function LanLine() {
 
 /** Which devices were refused with this code, and why: the same words that their screens show. */
 export function useRefused(id: string | undefined, waiting: boolean): RefusedRow[] {
-  const { hub } = useWorkspace();
+  const { hub, changes } = useWorkspace();
   const [refused, setRefused] = useState<RefusedRow[]>([]);
   useEffect(() => {
     if (!id || !waiting) return;
@@ -191,14 +191,15 @@ export function useRefused(id: string | undefined, waiting: boolean): RefusedRow
     const look = () =>
       hub.enrollment(id, gone.signal).then(
         (found) => setRefused(found.refused),
-        () => undefined, // asked again in two seconds; that the hub is away is shown by the page's own sign
+        () => undefined, // read again when the link is back; the page's own sign shows that the hub is away
       );
-    const timer = setInterval(look, 2000);
+    void look();
+    const end = changes.on(["refusals"], () => void look());
     return () => {
       gone.abort();
-      clearInterval(timer);
+      end();
     };
-  }, [hub, id, waiting]);
+  }, [hub, changes, id, waiting]);
   return refused;
 }
 

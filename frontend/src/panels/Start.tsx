@@ -55,7 +55,7 @@ export function StartCard({ fleet, recipes }: { fleet: readonly DeviceView[]; re
 
 export function NextOnTheClock() {
   const { hub } = useWorkspace();
-  const list = useResource("schedules", (signal) => new Schedules(hub.rest).list(signal), 30_000);
+  const list = useResource("schedules", (signal) => new Schedules(hub.rest).list(signal), ["schedules"]);
   const next = (list.value?.items ?? [])
     .flatMap((row) => (row.state === "active" && row.next[0] ? [{ row, at: row.next[0] }] : []))
     .sort((one, other) => Date.parse(one.at) - Date.parse(other.at))

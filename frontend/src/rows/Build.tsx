@@ -74,6 +74,7 @@ export function Build({ document }: BuildProps) {
   const preview = useResource<RequestPreview>(
     stamp,
     (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
+    ["devices", "recipes", "tasks"],
     REFRESH_MS,
   );
   const settled = stamp === text;
