@@ -1,7 +1,7 @@
 """Changes of the lists that the REST API answers, said to every page beside the fleet's stream.
 
-A page reads a list once and again when the list has changed, so that it polls nothing. A change is a word without
-content: whoever hears it reads the list with its own rights. Keeps nothing; a page that connects reads its lists anew.
+A page reads a list once, and again when the list has changed, so that it polls nothing. A change has no content: a page
+that hears it reads the list with its own rights. Keeps nothing; a page that connects reads all its lists again.
 """
 
 from __future__ import annotations

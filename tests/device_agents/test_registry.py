@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.toolkit import registry
+from starloom_agent import registry
+from starloom_agent.tool_pages import table
 from starloom_agent.toolkit.interface import Args, Tool
-from starloom_agent.tools.__main__ import table
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
 from tests.waiting import PATIENCE_S
