@@ -19,7 +19,7 @@ from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repe
 from tests.waiting import PATIENCE_S
 
 TOOLS = registry.all_tools()
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 GRANTS = {"files:read", "files:write", "python:run", "shell:run", "net:reach", "desktop:use", None}
 GRANTS |= {"git:run", "service:restart", "process:kill", "container:read", "adb:use"}
 GRANTS |= {"clipboard:use", "screen:view", "desktop:control", "shell:script"}
