@@ -7,9 +7,9 @@ import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useFleet, useWorkspace } from "../app/context.ts";
 import { useNeeds } from "../app/needs.ts";
+import { usePreview } from "../app/preview.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
-import { useSettled } from "../app/settled.ts";
 import type { Submission } from "../link/endpoints.ts";
 import { Problem } from "../link/rest.ts";
 import type { Priority, RecipeCandidate, RequestPreview } from "../model/types.ts";
@@ -24,8 +24,6 @@ import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
 type Way = "describe" | "build" | "recipe";
 const BuildFrom = lazy(() => import("../rows/BuildFrom.tsx"));
 const Assistant = lazy(async () => ({ default: (await import("../panels/Assistant.tsx")).Assistant }));
-const TYPING_MS = 220;
-const REFRESH_MS = 3000;
 /** The Inbox has all of them. */
 const ASKED_MOST = 3;
 
@@ -50,15 +48,8 @@ export function NewPage() {
     if (way === "build") return null;
     return words.trim() ? { request: words.trim() } : null;
   }, [recipe, way, words]);
-  const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
-  const preview = useResource<RequestPreview>(
-    stamp,
-    (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
-    ["devices", "recipes", "tasks"],
-    REFRESH_MS,
-  );
+  const { preview, stamp, settled } = usePreview(asked);
   const shown = preview.value;
-  const settled = stamp === (asked ? JSON.stringify(asked) : null);
   const understood = shown?.understood;
   const exact = understood?.candidates[0];
   const grants = shown ? grantsOf(shown) : [];
