@@ -53,6 +53,7 @@ from starloom.edge.listeners.local_network import LanListener, LanPlace
 from starloom.edge.listeners.own_sockets import OwnSockets
 from starloom.edge.listeners.serving import Listener, server_config
 from starloom.edge.live.artifact_references import Retained
+from starloom.edge.live.entity_json import iso
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.sketches import Sketches
 from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, fill_views
@@ -325,8 +326,9 @@ def _make_hub(
 ) -> Hub:
     settings, clock, fleet, access = parts.settings, parts.clock, parts.fleet, parts.access
     succession, neighbours = shard.succession, shard.neighbours
-    desk = Desk(parts.store, ScenarioRuns(built_in_folder() / "scenarios", clock.now_ms)) if settings.lab else None
-    if desk is not None:
+    desk = None
+    if settings.lab:
+        desk = Desk(parts.store, ScenarioRuns(built_in_folder() / "scenarios", lambda: iso(clock.now_ms())))
         stack.push_async_callback(desk.close)
     vitals = VitalLines(clock.now_ms, parts.own_url if settings.shared else "")
     fleet.on_revoked.append(lambda device: vitals.forget(device.id))

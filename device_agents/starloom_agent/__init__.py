@@ -5,7 +5,7 @@ runtime   the connection, the timers and the processes: the only place that does
 ledger    the data that survives a crash: attempts, the outbox of reports, decisions
 runner    the small parent of each tool process: group, limits, fence, cancel
 policy    profiles, grants and command rules of this device's owner
-tools     the tools of a device, one file per tool or small family
+tools     the tools of a device, one file per tool or small family; `registry` finds them, `toolkit` has their parts
 cli       `starloom-agent`
 """
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import starloom_agent
-from starloom_agent import answering, background, joining, leaving, mcp, service, upgrading
+from starloom_agent import answering, background, joining, leaving, mcp, registry, service, upgrading
 from starloom_agent.asks import CannotAnswer
 from starloom_agent.connection import Address
 from starloom_agent.dialling import BadRoute
@@ -38,7 +38,6 @@ from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.starting import begun_with_room
 from starloom_agent.status_file import ONLINE, read_status
-from starloom_agent.toolkit import registry
 from starloom_protocol.vocabulary import Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"

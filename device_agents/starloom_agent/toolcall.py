@@ -22,7 +22,7 @@ from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolv
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement
 from starloom_agent.secret_args import filled_args
-from starloom_agent.toolkit.files.beneath import outermost
+from starloom_agent.toolkit.beneath import outermost
 from starloom_agent.toolkit.files.placing import place
 from starloom_agent.toolkit.interface import ArtifactPort, Folders, OutputPort, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored

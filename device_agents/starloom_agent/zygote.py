@@ -21,12 +21,11 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from starloom_agent import toolcall
+from starloom_agent import registry, toolcall
 from starloom_agent.calls import ZYGOTE_READY, CallSpec, decode_spec, encode
 from starloom_agent.platforms import processes
 from starloom_agent.runner import Runner
 from starloom_agent.sandbox import confinement, usage
-from starloom_agent.toolkit import registry
 
 _READ_BYTES: Final = 4096
 _END_WITHIN_S: Final = 5.0

@@ -38,6 +38,17 @@ const WAITED_FOR = {
   version: 1,
 };
 
+/** The list that an entity belongs to, by the kind of its key (edge/live/changes.py). */
+const TOPICS: Record<string, string> = {
+  attempt: "tasks",
+  group: "tasks",
+  head: "constellations",
+  question: "approvals",
+  recipe: "recipes",
+  schedule: "schedules",
+  task: "tasks",
+};
+
 export class MockHub {
   signedIn: boolean;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
@@ -99,6 +110,14 @@ export class MockHub {
     this.logs.set(stream, log);
     for (const [client, streams] of this.clients)
       if (streams.has(stream)) client.send(JSON.stringify({ events: [event], t: "events" }));
+    const topics = new Set(Object.keys(puts).map((key) => TOPICS[key.split("/")[0] ?? ""]));
+    for (const topic of [...topics, "activity", stream === "fleet" ? "devices" : undefined])
+      if (topic) this.changed(topic);
+  }
+
+  /** Says that a list has changed, as the hub does beside the fleet's stream. */
+  changed(topic: string): void {
+    this.beside("fleet", "changed", topic, 0, null);
   }
 
   beside(stream: string, kind: string, about: string, attempt: number, value: unknown): void {
@@ -275,6 +294,7 @@ export class MockHub {
       for (const [key, entity] of this.entities(stream)) {
         if (!key.startsWith("question/") || Boolean(entity.answered_ms) !== answered) continue;
         items.push({
+          calls: [],
           ...entity,
           answered_at: entity.answered_ms ? iso(Number(entity.answered_ms)) : null,
           constellation: stream,

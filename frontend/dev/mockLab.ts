@@ -3,6 +3,7 @@ import type { Entity } from "../src/model/types.ts";
 
 interface Publisher {
   now(): number;
+  changed(topic: string): void;
   entities(stream: string): Map<string, Entity>;
   publish(stream: string, kind: string, puts: Record<string, Entity | null>, more?: { note?: string }): void;
 }
@@ -81,6 +82,7 @@ export class MockLab {
     Object.assign(this.run, more, { state });
     const first = this.scenarios[0];
     if (first) first.latest = { ended_at: null, id: "r1", state };
+    this.hub.changed("scenarios");
   }
 
   private breakable() {

@@ -16,6 +16,8 @@ import msgspec
 
 FLEET = "fleet"
 ACCESS = "access"
+CHANGED: Final = "changed"
+"""The kind of a message beside the log that says which list has changed; it is about a `Topic`."""
 _MODULUS = 1 << 256
 
 

@@ -199,6 +199,21 @@ class Purpose(StrEnum):
     BUILD = "build"
 
 
+class Topic(StrEnum):
+    """A list of the API that a page reads again once it has changed."""
+
+    ACTIVITY = "activity"
+    APPROVALS = "approvals"
+    CONSTELLATIONS = "constellations"
+    DEVICES = "devices"
+    RECIPES = "recipes"
+    REFUSALS = "refusals"
+    SCENARIOS = "scenarios"
+    SCHEDULES = "schedules"
+    TASKS = "tasks"
+    VITALS = "vitals"
+
+
 class PrincipalKind(StrEnum):
     """The kind of a token's holder. An assistant asks for work and decides nothing: its words come from a model."""
 

@@ -37,7 +37,7 @@ from starloom_agent.identity import Identity, KeyShare, signed_by
 from starloom_agent.link import RECONNECT_LEAST_S, RECONNECT_MOST_S
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
-from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.registry import all_tools
 from starloom_protocol.channel import channel_keys, device_proof, hub_proof, transcript
 from starloom_protocol.frames import (
     Alive,

@@ -59,9 +59,9 @@ class _Nobody:
 
 def work(tool: str, folder: str) -> int:
     """Do one call here and return the length of its value."""
+    from starloom_agent import registry
     from starloom_agent.outcomes import arguments, canonical_value
     from starloom_agent.toolcall import find_tool
-    from starloom_agent.toolkit import registry
     from starloom_agent.toolkit.interface import Folders, ToolContext
 
     found = find_tool(registry.module_of()[tool], tool)

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from starloom_agent import registry
 from starloom_agent.artifacts import CHUNK_BYTES, HubArtifacts
 from starloom_agent.calls import CallSpec
-from starloom_agent.toolkit import registry
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof

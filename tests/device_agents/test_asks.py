@@ -20,8 +20,8 @@ from starloom_agent.home import AgentHome
 from starloom_agent.ledger import DecisionRow, Ledger
 from starloom_agent.policy import Always, Decision, Policy, PolicyFault, decide, policy_of, with_grant, without_grant
 from starloom_agent.policy_file import read_policy, write_policy
+from starloom_agent.registry import all_tools
 from starloom_agent.sandbox.levels import NOT_TRIED
-from starloom_agent.toolkit.registry import all_tools
 from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.frames import OwnerAnswer
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Profile

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from starloom_agent import registry
 from starloom_agent.calls import Detached
 from starloom_agent.connection import Address
 from starloom_agent.home import AgentHome, Joined
@@ -21,7 +22,6 @@ from starloom_agent.platforms import processes
 from starloom_agent.policy import Policy, action_of
 from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
-from starloom_agent.toolkit import registry
 from starloom_protocol.vocabulary import Outcome
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
 

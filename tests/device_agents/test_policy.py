@@ -24,8 +24,8 @@ from starloom_agent.policy import (
     written_beside,
 )
 from starloom_agent.policy_file import accept_policy, adopt_policy, read_policy, to_toml, write_policy
+from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.interface import Args, Tool
-from starloom_agent.toolkit.registry import all_tools
 from starloom_protocol.vocabulary import Code, Profile, Repeatability
 
 pytestmark = pytest.mark.short

@@ -18,11 +18,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent import runner
+from starloom_agent import registry, runner
 from starloom_agent.calls import OUTPUT_BYTES_MAX, Begin, CallSpec, Ended, Order, decode_tool_line, encode
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
-from starloom_agent.toolkit import registry
 from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from tests.device_agents.played_call import Call, Loop

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from starloom_agent import registry
 from starloom_agent.connection import Address
 from starloom_agent.home import AgentHome, Joined
 from starloom_agent.identity import load_or_make
@@ -21,7 +22,6 @@ from starloom_agent.platforms import processes
 from starloom_agent.policy import CommandRule, Policy
 from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
-from starloom_agent.toolkit import registry
 from starloom_protocol.frames import (
     Alive,
     AsksFrame,

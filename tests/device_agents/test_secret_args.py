@@ -7,8 +7,8 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from starloom_agent import registry
 from starloom_agent.secret_args import filled_args, misplaced, name_of, shown_args
-from starloom_agent.toolkit import registry
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed, takes_secrets
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.values import canonical

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 from fastapi.routing import APIRoute
 
-from starloom.edge.web.response_types import response_type
+from starloom.edge.web.response_types import response_type, shapes
 
 
 async def held_to_its_type(app: Any, response: httpx.Response) -> None:
@@ -24,11 +24,18 @@ async def held_to_its_type(app: Any, response: httpx.Response) -> None:
     if kind is None:
         return
     document = msgspec.json.decode(await response.aread())
+    faults = [fault for fault in (_fault(document, one) for one in shapes(kind)) if fault is not None]
+    if len(faults) == len(shapes(kind)):
+        where = f"{response.request.method} {response.request.url.path}"
+        raise AssertionError(f"{where} does not answer by its type: {'; '.join(map(str, faults))}") from faults[0]
+
+
+def _fault(document: Any, kind: Any) -> msgspec.ValidationError | None:
     try:
         msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
-        where = f"{response.request.method} {response.request.url.path}"
-        raise AssertionError(f"{where} does not answer by its type: {error}") from error
+        return error
+    return None
 
 
 def declared(app: Any, method: str, path: str) -> Any:

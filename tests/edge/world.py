@@ -49,6 +49,7 @@ from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol import frames as f
 from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
 from starloom_protocol.approval_records import Call
 from starloom_protocol.channel import (
     ChannelKeys,
@@ -60,7 +61,7 @@ from starloom_protocol.channel import (
     transcript,
 )
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, Offer, RuleRecord, TaskSpec, ToolOffer
+from starloom_protocol.entities import Fault, Offer, RecipeVersion, RuleRecord, TaskSpec, ToolOffer
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.session import Session, Side, device_id, proof_bytes
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
@@ -139,10 +140,13 @@ class NoRecipes:
     def prompt(self, words: str, today: str) -> list[PromptPart]:
         return planning_parts(words, {}, PlannersFleet(), today=today)
 
-    def recipes(self) -> list[dict[str, Any]]:
+    def recipes(self) -> list[RecipeRow]:
         return []
 
-    def recipe(self, name: str) -> dict[str, Any] | None:
+    def recipe(self, name: str) -> RecipeWhole | None:
+        return None
+
+    def version(self, saved: RecipeVersion) -> RecipeWhole | None:
         return None
 
 

@@ -11,9 +11,9 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from starloom_agent import registry
 from starloom_agent.calls import CallSpec, Ended
 from starloom_agent.sandbox import levels
-from starloom_agent.toolkit import registry
 from tests.device_agents.played_call import Call, Loop
 from tests.device_agents.test_artifacts import Store, handler
 from tests.guard.links import Place

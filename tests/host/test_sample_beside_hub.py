@@ -31,7 +31,7 @@ def test_a_stop_during_the_start_leaves_nothing(home: Path) -> None:
     service = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         until(
-            lambda: any("starloom.lab.demo" in " ".join(child.cmdline()) for child in children(service.pid)),
+            lambda: any("starloom.cli.machine.demo" in " ".join(child.cmdline()) for child in children(service.pid)),
             "the sample runs",
         )
         service.send_signal(signal.SIGTERM)

@@ -19,7 +19,7 @@ from starloom.planner.context import Asking, Context, joined, request_part
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.prompt import planning_context
 from starloom_agent.offers import schema_of
-from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.registry import all_tools
 from starloom_protocol.entities import Device, Offer, ToolOffer
 from starloom_protocol.tool_results import built_in, name_of
 from starloom_protocol.values import canonical

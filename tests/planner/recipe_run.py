@@ -20,13 +20,13 @@ import msgspec
 import yaml
 
 from starloom.planner.fleet import FleetView
+from starloom_agent.registry import all_tools
 from starloom_agent.sandbox.levels import UNCONFINED
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files import packing
-from starloom_agent.toolkit.files.beneath import Beneath
 from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Folders, Tool, ToolContext
 from starloom_agent.toolkit.pictures.png import encode
-from starloom_agent.toolkit.registry import all_tools
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Dependency, Device, Input, Offer, Selector, TaskSpec, ToolOffer

@@ -80,6 +80,7 @@ def test_each_recipe_has_a_purpose_and_a_picture(name: str) -> None:
 @pytest.mark.parametrize("name", [one.name for one in RECIPES if one.demo])
 def test_a_try_names_demo_devices_alone_and_is_understood(name: str) -> None:
     tried = card(recipe(name), demo())["demo"]
+    assert tried is not None
     assert tried["words"], tried
     assert set(tried["devices"]) <= {"demo-server", "demo-phone"}
     assert tried["devices"]
@@ -90,6 +91,7 @@ def test_a_try_says_nothing_without_demo_devices_in_reach() -> None:
     asleep = fleet(device("demo-server", demo=True, online=False), device("demo-phone", demo=True, online=False))
     for view in (house(), asleep):
         tried = card(recipe("fleet-health"), view)["demo"]
+        assert tried is not None
         assert (tried["words"], tried["devices"]) == ("", [])
         assert tried["leaves"]
     assert card(recipe("build-and-deploy"), demo())["demo"] is None

@@ -11,7 +11,7 @@ from starloom.planner.fleet import FleetView
 from starloom.planner.library import newest, versions_in, with_saved
 from starloom.planner.planning import plan_recipe
 from starloom_agent.offers import schema_of
-from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_protocol.entities import RecipeVersion, ToolOffer, encode_entity
 from starloom_protocol.plan import read_recipe, signatures_of

@@ -18,7 +18,7 @@ from starloom.planner.catalogue import built_in_folder, load_catalogue
 from starloom.planner.matching import Match, match
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import preview
-from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.tools import services
 from starloom_protocol.plan import ParamDoc, Recipe
 from tests.planner.recipe_run import TOOLS, Fleet, Run, fits

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
@@ -18,6 +20,7 @@ from starloom.core.state import inputs
 from starloom.edge.agents.aip import AipEndpoint, AipParts, AipTimings
 from starloom.edge.agents.handshake import Handshake
 from starloom.edge.hub import Hub
+from starloom.edge.live.changes import Changes
 from starloom.edge.live.endpoint import LiveEndpoint, LiveParts
 from starloom.edge.live.pruned import PrunedAnswers
 from starloom.edge.peers.relay import Relay
@@ -58,6 +61,7 @@ from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.replies import Repeats
 from starloom.edge.web.response_types import Application
 from starloom.edge.web.shield import Shield
+from starloom_protocol.vocabulary import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,25 @@ def build(
     hub: Hub, files: Files, lifespan: Lifespan[FastAPI] | None = None, gauges: Mapping[str, Gauge] | None = None
 ) -> Edge:
     """Return the application over finished objects."""
-    app = Application(
+    app = _application(lifespan)
+    here = TypedHere(hub.program)
+    app.router.route_class = _guarded(hub, here)
+    aip, live = _sockets(hub)
+    app.router.routes.append(WebSocketRoute(AIP, aip))
+    app.router.routes.append(WebSocketRoute(V1 + "/live", live))
+    for part in _routes(hub, files, here, Service(hub, app, aip, dict(gauges or {}))):
+        part.add_to(app.router)
+    problems.install(app)
+    hub.access.on_revoked.append(hub.fanout.close_token)
+    changes = Changes(hub.fanout, hub.refusals)
+    hub.vitals.heard.append(lambda: changes.say(Topic.VITALS))
+    if hub.lab is not None:
+        hub.lab.heard.append(lambda: changes.say(Topic.SCENARIOS))
+    return Edge(app, aip, _wrapped(app, aip, hub))
+
+
+def _application(lifespan: Lifespan[FastAPI] | None) -> Application:
+    return Application(
         title="Starloom",
         version="1",
         openapi_url=None,
@@ -130,7 +152,10 @@ def build(
             "4XX": {"description": "Refused, with code, reason, hint and errors[]", "content": {problems.MEDIA: {}}}
         },
     )
-    here = TypedHere(hub.program)
+
+
+def _guarded(hub: Hub, here: TypedHere) -> type[APIRoute]:
+    """Return the class of routes that admits first; each refusal is noted in the log."""
     admission = Admission(
         hub.access,
         hub.limits,
@@ -138,19 +163,24 @@ def build(
         lambda request: sessions.cookie_name(hub.settings.port, request),
         here,
     )
-    router = app.router
     denials = Denials(lambda denied: _note_denied(hub, denied), hub.monotonic_s)
     hub.refusals.heard.append(lambda refused: denials.note(_denied_of(refused)))
-    router.route_class = guarded_route(admission, denials.note, PrunedAnswers(hub.reads).explained)
-    aip, live = _sockets(hub)
-    router.routes.append(WebSocketRoute(AIP, aip))
-    router.routes.append(WebSocketRoute(V1 + "/live", live))
+    return guarded_route(admission, denials.note, PrunedAnswers(hub.reads).explained)
+
+
+class _Part(Protocol):
+    """A resource of the API, which adds its routes."""
+
+    def add_to(self, router: APIRouter) -> None: ...
+
+
+def _routes(hub: Hub, files: Files, here: TypedHere, service: Service) -> tuple[_Part, ...]:
+    """Return the parts in the order of matching: the most frequent first, the one that takes every path last."""
     repeats = Repeats(hub.monotonic_s)
     wheels = Wheels(files.wheels, files.wheel_sources)
     constellations, submit = Constellations(hub), Submit(hub)
-    # Routes are matched in this order: the most frequent ones first, the one that takes every path last.
-    for part in (
-        Service(hub, app, aip, dict(gauges or {})),
+    return (
+        service,
         submit,
         constellations,
         EventRoutes(hub),
@@ -178,11 +208,7 @@ def build(
         Artifacts(hub),
         Tab(files.tab, here),
         Page(files.page, here),
-    ):
-        part.add_to(router)
-    problems.install(app)
-    hub.access.on_revoked.append(hub.fanout.close_token)
-    return Edge(app, aip, _wrapped(app, aip, hub))
+    )
 
 
 def _sockets(hub: Hub) -> tuple[AipEndpoint, LiveEndpoint]:

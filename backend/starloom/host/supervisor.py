@@ -278,7 +278,7 @@ class Service:
         """Start the sample, which draws its pictures while the hub starts, then waits for `SampleStart`."""
         wishes = self._wishes
         SampleStart(self._home).forget()
-        argv = [sys.executable, "-m", "starloom.lab.demo", "--home", str(self._home)]
+        argv = [sys.executable, "-m", "starloom.cli.machine.demo", "--home", str(self._home)]
         argv += [*(["--once"] if wishes.once else []), *([] if wishes.fault else ["--no-fault"])]
         argv += ["--report", str(wishes.report)] if wishes.report else []
         return await self._keep(Program("sample", argv), restart=False)

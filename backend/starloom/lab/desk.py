@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from starloom.lab.fault_report import Events, report
 from starloom.lab.scenario_runs import ScenarioRuns
+from starloom_protocol.api.lab import FaultMeeting
 from starloom_protocol.lab_records import LabFault
 
 
@@ -21,7 +21,8 @@ class Desk:
         self.run = runs.run
         self.stop = runs.stop
         self.close = runs.close
+        self.heard = runs.heard
 
-    async def report(self, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[dict[str, Any]]:
+    async def report(self, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[FaultMeeting]:
         """Return the report on the work that a fault affected."""
         return await report(self._log, fault, names, now_ms)

@@ -7,10 +7,11 @@ its ledger before it begins, and reports it, also after a crash.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from starloom.lab.effects import Effects, count
 from starloom.lab.story import FAULT, HEALED, NOTE, Story
+from starloom_protocol.api.lab import FaultMeeting
 from starloom_protocol.entities import Attempt, Head, decode_entity
 from starloom_protocol.feed import Event, decode_event
 from starloom_protocol.lab_faults import OPEN_FAULT_STATES
@@ -75,14 +76,12 @@ class _Met:
         )
 
 
-async def report(log: Events, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[dict[str, Any]]:
+async def report(log: Events, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[FaultMeeting]:
     """Return the story and the counted beginnings of each constellation that the fault affected."""
     return [await _one(log, fault, names, name, now_ms) for name in fault.constellations]
 
 
-async def _one(
-    log: Events, fault: LabFault, names: Mapping[str, str], constellation: str, now_ms: int
-) -> dict[str, Any]:
+async def _one(log: Events, fault: LabFault, names: Mapping[str, str], constellation: str, now_ms: int) -> FaultMeeting:
     met, after = _Met(fault, names), 0
     if fault.began_ms:
         met.story.note(fault.began_ms, FAULT, fault.note)

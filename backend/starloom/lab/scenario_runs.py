@@ -16,9 +16,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from starloom.parentage import ends_with_parent
+from starloom_protocol.api.lab import FaultTime, RunRow, RunState, ScenarioFault, ScenarioRow, StoryRow
 from starloom_protocol.plan.scenario import FaultDoc, Scenario, read_scenario
 
 RUNS_KEPT: Final = 20
@@ -38,11 +39,11 @@ class Run:
     id: str
     scenario: str
     seed: int
-    began_ms: int
+    began_at: str | None
     within_s: float
-    state: str = "starting"
-    ended_ms: int = 0
-    lines: list[dict[str, Any]] = field(default_factory=list)
+    state: RunState = "starting"
+    ended_at: str | None = None
+    lines: list[StoryRow] = field(default_factory=list)
     said: deque[str] = field(default_factory=lambda: deque(maxlen=SAID_MOST))
     told: dict[str, Any] | None = None
     why: str = ""
@@ -50,7 +51,7 @@ class Run:
     stopping: bool = False
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> RunRow:
         """Return the run as a JSON value; after the final report, its story is in the order of its times."""
         told = self.told or {}
         return {
@@ -58,8 +59,8 @@ class Run:
             "scenario": self.scenario,
             "seed": self.seed,
             "state": self.state,
-            "began_ms": self.began_ms,
-            "ended_ms": self.ended_ms or None,
+            "began_at": self.began_at,
+            "ended_at": self.ended_at,
             "story": told.get("story", self.lines),
             "said": list(self.said),
             "why": self.why,
@@ -71,17 +72,22 @@ class Run:
 
 
 class ScenarioRuns:
-    """The scenarios of a folder and their runs. `command` starts a run; its arguments follow."""
+    """The scenarios of a folder and their runs.
 
-    def __init__(self, folder: Path, now_ms: Callable[[], int], command: Sequence[str] | None = None) -> None:
+    `now` returns the time as the API writes it. `command` starts a run; its arguments follow.
+    """
+
+    def __init__(self, folder: Path, now: Callable[[], str | None], command: Sequence[str] | None = None) -> None:
         self._folder = folder
-        self._now_ms = now_ms
+        self._now = now
         self._command = tuple(command or (sys.executable, "-m", "starloom.cli", "chaos", "run", "--live"))
         self._read: dict[str, Scenario] | None = None
         self._runs: dict[str, Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self.heard: list[Callable[[], None]] = []
+        """Called whenever a run has changed."""
 
-    async def scenarios(self) -> list[dict[str, Any]]:
+    async def scenarios(self) -> list[ScenarioRow]:
         """Return every scenario of the folder, with its latest run."""
         known = await self._known()
         latest = {run.scenario: run for run in self._runs.values()}
@@ -93,7 +99,7 @@ class ScenarioRuns:
             self._read = await asyncio.to_thread(_read_all, self._folder)
         return self._read
 
-    async def start(self, scenario: str, seed: int | None) -> dict[str, Any]:
+    async def start(self, scenario: str, seed: int | None) -> RunRow:
         """Start a run and return it.
 
         Raises:
@@ -107,16 +113,17 @@ class ScenarioRuns:
         path = self._folder / f"{scenario}.yaml"
         chosen = read.seed if seed is None else seed
         within_s = START_S + read.expect.within_s + sum(fault.for_s for fault in read.faults) + SPARE_S
-        run = Run(uuid.uuid4().hex[:12], scenario, chosen, self._now_ms(), within_s)
+        run = Run(uuid.uuid4().hex[:12], scenario, chosen, self._now(), within_s)
         self._runs[run.id] = run
         for old in list(self._runs)[:-RUNS_KEPT]:
             del self._runs[old]
         task = asyncio.create_task(self._carry(run, path), name=f"scenario {scenario}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        self._say()
         return run.document()
 
-    def run(self, scenario: str, run: str) -> dict[str, Any]:
+    def run(self, scenario: str, run: str) -> RunRow:
         """Return a run.
 
         Raises:
@@ -124,7 +131,7 @@ class ScenarioRuns:
         """
         return self._find(scenario, run).document()
 
-    async def stop(self, scenario: str, run: str) -> dict[str, Any]:
+    async def stop(self, scenario: str, run: str) -> RunRow:
         """End a run that is still going.
 
         Raises:
@@ -179,11 +186,11 @@ class ScenarioRuns:
     async def _follow(self, run: Run, process: asyncio.subprocess.Process) -> int:
         if process.stdout is None or process.stderr is None:
             raise ValueError("the run says nothing by a pipe")
-        await asyncio.gather(_read_story(run, process.stdout), _read_said(run, process.stderr))
+        await asyncio.gather(_read_story(run, process.stdout, self._say), _read_said(run, process.stderr))
         return await process.wait()
 
     def _judge(self, run: Run, code: int) -> None:
-        run.ended_ms = self._now_ms()
+        run.ended_at = self._now()
         if run.told is not None and not run.why:
             run.state = "met" if run.told["met"] else "not_met"
         elif run.stopping and not run.why:
@@ -193,6 +200,11 @@ class ScenarioRuns:
             run.why = run.why or f"it ended with exit code {code} and no verdict"
         run.process = None
         run.done.set()
+        self._say()
+
+    def _say(self) -> None:
+        for hear in self.heard:
+            hear()
 
 
 def _read_all(folder: Path) -> dict[str, Scenario]:
@@ -200,7 +212,7 @@ def _read_all(folder: Path) -> dict[str, Scenario]:
     return {name: scenario for name, scenario in read.items() if scenario is not None}
 
 
-async def _read_story(run: Run, stream: asyncio.StreamReader) -> None:
+async def _read_story(run: Run, stream: asyncio.StreamReader, say: Callable[[], None]) -> None:
     async for raw in stream:
         try:
             said = json.loads(raw)
@@ -210,9 +222,10 @@ async def _read_story(run: Run, stream: asyncio.StreamReader) -> None:
         match said:
             case {"told": dict(told)}:
                 run.told = told
-            case {"line": dict(line)} if len(run.lines) < LINES_MOST:
+            case {"line": {"at_s": float(at_s), "kind": str(kind), "text": str(text)}} if len(run.lines) < LINES_MOST:
                 run.state = "running"
-                run.lines.append(line)
+                run.lines.append({"at_s": at_s, "kind": kind, "text": text})
+                say()
 
 
 async def _read_said(run: Run, stream: asyncio.StreamReader) -> None:
@@ -236,7 +249,7 @@ async def _end(run: Run, within_s: float) -> None:
         await process.wait()
 
 
-def _row(name: str, scenario: Scenario, latest: Run | None) -> dict[str, Any]:
+def _row(name: str, scenario: Scenario, latest: Run | None) -> ScenarioRow:
     expect = scenario.expect
     return {
         "name": name,
@@ -246,15 +259,15 @@ def _row(name: str, scenario: Scenario, latest: Run | None) -> dict[str, Any]:
         "devices": scenario.devices,
         "faults": [_fault(fault) for fault in scenario.faults],
         "expect": {"state": expect.state, "within_s": expect.within_s},
-        "latest": None if latest is None else {"id": latest.id, "state": latest.state, "ended_ms": latest.ended_ms},
+        "latest": None if latest is None else {"id": latest.id, "state": latest.state, "ended_at": latest.ended_at},
     }
 
 
-def _fault(fault: FaultDoc) -> dict[str, Any]:
+def _fault(fault: FaultDoc) -> ScenarioFault:
     return {
         "target": fault.target,
         "kind": fault.kind,
         "device": fault.device,
         "for_s": fault.for_s,
-        "at": fault.at.model_dump(exclude_none=True),
+        "at": cast("FaultTime", fault.at.model_dump(exclude_none=True)),
     }

@@ -6,9 +6,10 @@ Times are seconds since the hub accepted the request, or since a given moment.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
+from starloom_protocol.api.lab import StoryRow
 from starloom_protocol.entities import Attempt, TaskRecord, decode_entity
 from starloom_protocol.feed import Event
 from starloom_protocol.presentation import presentation
@@ -68,8 +69,8 @@ class Story:
             found.append(Line(found[-1].at_s, NOTE, f"{self._left_out} further lines of the engine are left out"))
         return found
 
-    def document(self) -> list[dict[str, Any]]:
-        return [asdict(line) for line in self.lines()]
+    def document(self) -> list[StoryRow]:
+        return [{"at_s": line.at_s, "kind": line.kind, "text": line.text} for line in self.lines()]
 
     def text(self) -> str:
         """Return the story as text for a person: faults stand out."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
+from starloom_protocol.api.recipes import RecipeHead
 from starloom_protocol.plan import ParamDoc, Recipe, built_in_results, read_recipe
 
 
@@ -70,7 +70,7 @@ def param_title(name: str, param: ParamDoc) -> str:
     return param.title or name.replace("_", " ").capitalize()
 
 
-def recipe_row(recipe: Recipe) -> dict[str, Any]:
+def recipe_row(recipe: Recipe) -> RecipeHead:
     """Return a recipe's head as a JSON value, without its plan."""
     return {
         "name": recipe.name,

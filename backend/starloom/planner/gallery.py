@@ -8,11 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from starloom.planner.catalogue import param_title
 from starloom.planner.fleet import DeviceSeen, FleetView
 from starloom.planner.slots import of_class
+from starloom_protocol.api.recipes import (
+    LackRow,
+    RecipeCard,
+    RecipeDemo,
+    RecipeSentence,
+    RecipeShape,
+    SentencePart,
+    ShapeTask,
+)
 from starloom_protocol.plan import ParamDoc, Recipe
 
 SHAPE_TASKS_MOST: Final = 24
@@ -40,9 +49,9 @@ class Part:
     """A piece of the sentence: plain words, the name of a device, or a value that a person may change."""
 
     text: str
-    kind: str = "words"
+    kind: Literal["words", "device", "value", "missing"] = "words"
 
-    def plain(self) -> dict[str, str]:
+    def plain(self) -> SentencePart:
         return {"kind": self.kind, "text": self.text}
 
 
@@ -53,14 +62,14 @@ class Filled:
     """
 
     parts: list[Part] = field(default_factory=list)
-    lacks: list[dict[str, str]] = field(default_factory=list)
+    lacks: list[LackRow] = field(default_factory=list)
     ungranted: list[str] = field(default_factory=list)
 
     @property
     def words(self) -> str:
         return "".join(part.text for part in self.parts)
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> RecipeSentence:
         """Return it as a JSON value."""
         return {
             "lacks": self.lacks,
@@ -70,17 +79,17 @@ class Filled:
         }
 
 
-def card(recipe: Recipe, fleet: FleetView) -> dict[str, Any]:
+def card(recipe: Recipe, fleet: FleetView) -> RecipeCard:
     """Return the gallery's card of a recipe on this fleet, as a JSON value."""
     return {
         "demo": _demo(recipe, fleet),
-        "purpose": recipe.purpose.value if recipe.purpose else None,
+        "purpose": recipe.purpose,
         "sentence": filled(recipe, fleet).plain(),
         "shape": shape(recipe.plan),
     }
 
 
-def _demo(recipe: Recipe, fleet: FleetView) -> dict[str, Any] | None:
+def _demo(recipe: Recipe, fleet: FleetView) -> RecipeDemo | None:
     """Return the trial of a recipe with the demo devices that are here; None if it is not made for them.
 
     `words` are empty while no demo device is in reach.
@@ -196,7 +205,7 @@ def _allowed(device: DeviceSeen, param: ParamDoc) -> bool:
     return all(not device.tools[tool].unavailable for tool in param.needs if tool in device.tools)
 
 
-def _lack(name: str, param: ParamDoc, *, second: bool) -> dict[str, str]:
+def _lack(name: str, param: ParamDoc, *, second: bool) -> LackRow:
     tab = any(tool.startswith(_TAB_ONLY) for tool in param.needs)
     title, wanted = param_title(name, param), " and ".join(param.needs)
     if second:
@@ -223,7 +232,7 @@ def _value(name: str, param: ParamDoc) -> str:
 # -- the picture
 
 
-def shape(plan: Mapping[str, Any]) -> dict[str, Any]:
+def shape(plan: Mapping[str, Any]) -> RecipeShape:
     """Return the tasks of a plan as a small drawing: columns in order of what follows what, rows within a column.
 
     `on` is the device parameter of a task, `many` whether it runs once for each of a list. Empty for a plan that is too
@@ -235,7 +244,7 @@ def shape(plan: Mapping[str, Any]) -> dict[str, Any]:
         return {"columns": 0, "links": [], "rows": 0, "tasks": []}
     columns = _columns([str(task["id"]) for task in tasks], links)
     filled_rows: dict[int, int] = {}
-    drawn = []
+    drawn: list[ShapeTask] = []
     same = {str(task["id"]): task for task in tasks}
     for task in tasks:
         column = columns[str(task["id"])]
@@ -247,7 +256,7 @@ def shape(plan: Mapping[str, Any]) -> dict[str, Any]:
     index = {str(task["id"]): at for at, task in enumerate(tasks)}
     return {
         "columns": max(columns.values()) + 1,
-        "links": [[index[first], index[second]] for first, second in links],
+        "links": [(index[first], index[second]) for first, second in links],
         "rows": max(filled_rows.values()),
         "tasks": drawn,
     }

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from starloom.planner.catalogue import Catalogue, recipe_row
+from starloom_protocol.api.recipes import RecipeLine, RecipeText
 from starloom_protocol.entities import RecipeVersion, decode_entity
 from starloom_protocol.plan import Recipe, read_document, read_recipe
 from starloom_protocol.vocabulary import RISKY_EFFECTS
@@ -48,7 +48,7 @@ def versions_in(entities: Mapping[str, bytes]) -> list[RecipeVersion]:
     return [record for record in found if isinstance(record, RecipeVersion)]
 
 
-def listed(recipe: Recipe, *, built_in: bool) -> dict[str, Any]:
+def listed(recipe: Recipe, *, built_in: bool) -> RecipeLine:
     """Return a recipe's line in the list.
 
     `clock`: all its values have defaults and it never asks, so that a schedule can run it unattended.
@@ -58,6 +58,6 @@ def listed(recipe: Recipe, *, built_in: bool) -> dict[str, Any]:
     return {**recipe_row(recipe), "built_in": built_in, "clock": clock}
 
 
-def shown(recipe: Recipe, text: str, *, built_in: bool) -> dict[str, Any]:
-    """Return a recipe whole: its line, its document as data and its text as written."""
+def shown(recipe: Recipe, text: str, *, built_in: bool) -> RecipeText:
+    """Return a recipe with its text: its line, its document as data and its text as written."""
     return {**listed(recipe, built_in=built_in), "document": read_document(text), "plan": recipe.plan, "text": text}

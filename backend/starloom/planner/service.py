@@ -13,17 +13,18 @@ from starloom.planner.brief import Brief, brief
 from starloom.planner.catalogue import Catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.gallery import card
-from starloom.planner.library import listed, newest, shown, with_saved
+from starloom.planner.library import listed, newest, recipe_of, shown, with_saved
 from starloom.planner.matching import Matched, match
 from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import core_fleet, preview
 from starloom.planner.refusals import examples, refused
 from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
 from starloom_protocol.approval_records import Call
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, RecipeVersion, RuleRecord, TaskSpec
-from starloom_protocol.plan import PlanCheck
+from starloom_protocol.plan import PlanCheck, Recipe
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wording import quoted
 
@@ -82,7 +83,7 @@ class Planning:
         """Return each part of the prompt that the owner's model would be sent for these words."""
         return planning_parts(words, {}, self._fleet(), recipes=self._catalogue.all(), today=today)
 
-    def recipes(self) -> list[dict[str, Any]]:
+    def recipes(self) -> list[RecipeRow]:
         """Return every recipe's head, with its picture and its sentence for the devices of now."""
         own, fleet = newest(self._saved()), self._fleet()
         return [
@@ -90,11 +91,18 @@ class Planning:
             for recipe in self._catalogue.all()
         ]
 
-    def recipe(self, name: str) -> dict[str, Any] | None:
+    def recipe(self, name: str) -> RecipeWhole | None:
         """Return one recipe with its document and text as written, or None."""
         found = self._catalogue.get(name)
         if found is None:
             return None
         own = newest(self._saved()).get(name)
-        row = shown(found, own.text if own else self._built_in.text(name), built_in=own is None)
-        return {**row, **card(found, self._fleet())}
+        return self._whole(found, own.text if own else self._built_in.text(name), built_in=own is None)
+
+    def version(self, saved: RecipeVersion) -> RecipeWhole | None:
+        """Return one saved version of a recipe; None if this hub's language has moved on since it was saved."""
+        found = recipe_of(saved.text, saved.number)
+        return None if found is None else self._whole(found, saved.text, built_in=False)
+
+    def _whole(self, recipe: Recipe, text: str, *, built_in: bool) -> RecipeWhole:
+        return {**shown(recipe, text, built_in=built_in), **card(recipe, self._fleet())}

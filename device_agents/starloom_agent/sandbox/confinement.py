@@ -1,7 +1,7 @@
 """The confinement of a file tool's own process: granted folders, its directory, and what Python and the network need.
 
 By Landlock, where the kernel has it, and the filter of system calls of a cage; both stand behind
-`toolkit.files.beneath`, which holds without them too. Not a cage: the process keeps the network and its environment,
+`toolkit.beneath`, which holds without them too. Not a cage: the process keeps the network and its environment,
 because it talks to the hub.
 """
 
@@ -24,7 +24,7 @@ _MEDIA_TYPES: Final = (
 )  # fmt: skip
 # Who `~name` is, and the folders of packages on systems that keep none of them in /usr.
 _SYSTEM: Final = ("/etc/group", "/etc/passwd", "/gnu/store", "/nix/store", "/run/current-system")
-# File tools set modes and times of what they write; Landlock does not limit that, `toolkit.files.beneath` does.
+# File tools set modes and times of what they write; Landlock does not limit that, `toolkit.beneath` does.
 _FILTER: Final[dict[str, bool]] = {"network": True, "metadata": True}
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final, Protocol
 import msgspec
 
 from starloom_agent.calls import Detached
-from starloom_agent.toolkit.files.beneath import Beneath, outermost
+from starloom_agent.toolkit.beneath import Beneath, outermost
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability

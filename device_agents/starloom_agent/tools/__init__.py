@@ -2,5 +2,5 @@
 
 A file here is a tool: it holds schema, effects, probe, grants, result type and functions. Nothing is imported on
 purpose: a tool process imports `toolkit.interface` and the one module that it runs, so that it starts quickly.
-`toolkit.registry` finds the modules.
+`registry` finds the modules.
 """

@@ -15,8 +15,8 @@ from typing import Annotated, TypedDict
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.beneath import Beneath
 from starloom_agent.toolkit.files.packing import Limits, Listed, Taken, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
 from starloom_agent.toolkit.files.walking import Found, Walk

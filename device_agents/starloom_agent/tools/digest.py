@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NotRequired, Required, TypedDict
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.beneath import Beneath
 from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.naming import RENAMES_MOST, mode_fits, numbered, portable_path, stored_path

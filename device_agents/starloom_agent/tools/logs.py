@@ -15,9 +15,9 @@ from typing import Annotated, BinaryIO, Literal, TypedDict
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.durations import begin_of
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.beneath import Beneath
 from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Finding, Named, Summary

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.beneath import Beneath
 from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef

@@ -3,7 +3,7 @@
  * Decides only what to offer; the hub decides what happens. Pure except for the call that each action makes.
  */
 import { CONTROLS } from "../generated/protocol.ts";
-import type { Hub } from "../link/endpoints.ts";
+import type { Hub, TaskAction, TaskControl } from "../link/endpoints.ts";
 import { boardOf } from "../model/board.ts";
 import type { TaskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
@@ -25,7 +25,7 @@ export function constellationActions(hub: Hub, head: Head): Action[] {
   const { state, id } = head;
   const over = FINAL.has(state) ? "It has ended." : null;
   const ending = state === "cancelling" ? "It is being cancelled." : null;
-  const act = (action: string) => () => hub.control(id, action);
+  const act = (action: "pause" | "resume" | "cancel") => () => hub.control(id, action);
   const pausing: Action =
     state === "paused"
       ? { id: "resume", label: "Resume", why: null, run: act("resume") }
@@ -66,7 +66,7 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const can = (control: string) => CONTROLS[state].includes(control) && (!looks || LOOK_CONTROLS.has(control));
   const cancelled = head.state === "cancelled" && head.cancelled_by;
   const gone = cancelled ? "A cancelled constellation stays as it is." : looks ? "A model looked by it." : null;
-  const act = (action: string, more: Record<string, unknown> = {}) => {
+  const act = (action: TaskAction, more: TaskControl = {}) => {
     return (confirm?: string[]) => hub.taskControl(head.id, id, action, confirm?.length ? { ...more, confirm } : more);
   };
   const atWork = AT_WORK.has(state) ? "It is at work: cancel it first." : null;
@@ -138,7 +138,7 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
 export function groupActions(hub: Hub, head: Head, group: string, record: GroupRecord | undefined): Action[] {
   const state = record?.state ?? "waiting";
   const over = state === "waiting" || state === "expanded" ? null : "It has ended.";
-  const act = (action: string) => (confirm?: string[]) =>
+  const act = (action: TaskAction) => (confirm?: string[]) =>
     hub.taskControl(head.id, group, action, confirm?.length ? { confirm } : {});
   return [
     {

@@ -1,8 +1,21 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { SessionRow } from "../model/types.ts";
 import { forget, keptStream, knownList, noteList, read, save } from "./lastKnown.ts";
 
 const HOUR_MS = 3_600_000;
-const SESSION = { csrf: "the-secret", principal: { id: "p", name: "Ann" }, role: "owner" };
+const SESSION: SessionRow = {
+  approves: true,
+  csrf: "the-secret",
+  expires_at: null,
+  lab: false,
+  means: "",
+  now: null,
+  principal: { id: "p", name: "Ann", kind: "person" },
+  program: "starloom",
+  role: "owner",
+  scopes: [],
+  token: "t",
+};
 const stream = (name: string, text = "") => ({ stream: name, seq: 4, entities: { head: { text } }, events: [] });
 const stored = () => JSON.stringify({ ...sessionStorage });
 

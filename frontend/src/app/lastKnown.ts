@@ -3,8 +3,7 @@
  * of this one tab, is written when the tab leaves the page, and is gone with the session: when the person signs out, in
  * whichever tab, when the session or a day is over, and when the tab is closed. The secret of the session is never in it.
  */
-import type { SessionDocument } from "../link/endpoints.ts";
-import type { Entity, StreamEvent } from "../model/types.ts";
+import type { Entity, SessionRow, StreamEvent } from "../model/types.ts";
 
 const KEY = "starloom.last-known";
 const CHANNEL = "starloom.sign-out";
@@ -30,7 +29,7 @@ export interface LastKnown {
   endsMs: number;
   /** Hub time minus the time of this computer. */
   offsetMs: number;
-  session: SessionDocument;
+  session: SessionRow;
   streams: KeptStream[];
   lists: [key: string, value: unknown][];
 }
@@ -58,7 +57,7 @@ export function keptStream(
 
 /** Writes what this tab knows. Streams come in the order of their weight; one that does not fit is left out. */
 export function save(
-  session: SessionDocument,
+  session: SessionRow,
   offsetMs: number,
   streams: Iterable<KeptStream>,
   nowMs: number = Date.now(),

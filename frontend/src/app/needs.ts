@@ -1,7 +1,7 @@
-/** What waits for a person, over all constellations: questions and approvals, read every few seconds. */
+/** What waits for a person, over all constellations: questions and approvals, read when they change. */
 import { create } from "zustand";
 import type { Need } from "../link/endpoints.ts";
-import { readStopped, sleeping } from "./waiting.ts";
+import { readStopped } from "./waiting.ts";
 import type { Workspace } from "./workspace.ts";
 
 interface Needs {
@@ -24,45 +24,46 @@ export function answeredHere(constellation: string, id: string): void {
   set(items.filter((item) => item.id !== id || item.constellation !== constellation));
 }
 
-const EVERY_MS = 4000;
-const STOPPED_EVERY = 3;
+/** Reading what tasks wait for takes several calls, and a busy hub changes tasks all the time. */
+const WORK_PAUSE_MS = 4000;
 
-/** Keeps the list fresh while the page is seen. Returns what stops it. */
+/** Keeps the list fresh while the page is seen. Returns the end of it. */
 export function watchNeeds(workspace: Workspace): () => void {
   let wanted = true;
-  let times = 0;
-  let asleep = "";
-  const { fleet } = workspace;
-  const readWork = async () => {
-    // Before the fleet is known, nobody knows which phones sleep, and the work for them would not be looked at.
-    if (!fleet.ready) return;
-    const now = sleeping(fleet).join();
-    // What lacks a grant or sleeps stands for longer than a question: it is looked at less often.
-    if (now === asleep && times++ % STOPPED_EVERY !== 0) return;
-    asleep = now;
-    await readStopped(workspace);
-  };
-  const read = async () => {
-    if (document.hidden || workspace.live.status.state === "offline") return;
+  const { fleet, changes } = workspace;
+  const asking = async (read: () => Promise<void>) => {
+    if (workspace.live.status.state === "offline") return;
     try {
-      const items = await workspace.hub.approvals();
-      if (wanted) useStore.getState().set(items);
-      if (wanted) await readWork();
+      await read();
     } catch {
       // The link's pill already says that the hub does not answer; the list keeps what it has.
     }
   };
-  void read();
+  const readQuestions = () =>
+    asking(async () => {
+      const items = await workspace.hub.approvals();
+      if (wanted) useStore.getState().set(items);
+    });
+  const readWork = () =>
+    asking(async () => {
+      // Before the fleet is known, nobody knows which phones sleep, and the work for them would not be looked at.
+      if (fleet.ready) await readStopped(workspace);
+    });
+  void readQuestions();
+  void readWork();
   // The first answer of the hub comes before its stream: the work is read as soon as the fleet is there.
   const begin = fleet.subscribe(() => {
     if (!fleet.ready) return;
     begin();
-    void read();
+    void readWork();
   });
-  const timer = setInterval(() => void read(), EVERY_MS);
+  const ends = [
+    changes.on(["approvals"], () => void readQuestions()),
+    changes.on(["constellations", "tasks", "devices"], () => void readWork(), WORK_PAUSE_MS),
+  ];
   return () => {
     wanted = false;
     begin();
-    clearInterval(timer);
+    for (const end of ends) end();
   };
 }

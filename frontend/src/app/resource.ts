@@ -1,6 +1,8 @@
 /** Reading over REST inside a page: the last answer stays while a new one is fetched; errors are Problems. */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useContext, useEffect, useRef, useState } from "react";
 import { Problem } from "../link/rest.ts";
+import type { Topic } from "../model/types.ts";
+import { WorkspaceContext } from "./context.ts";
 import { knownList, noteList } from "./lastKnown.ts";
 
 export interface Resource<T> {
@@ -10,11 +12,14 @@ export interface Resource<T> {
   reload: () => void;
 }
 
-/** Reads when `key` changes, and again every `everyMs` while the page is seen. `read` may use the signal. */
+const NEVER: readonly Topic[] = [];
+
+/** Reads when `key` changes, and again when the hub says that one of `topics` has. `read` may use the signal. */
 export function useResource<T>(
   key: string | null,
   read: (signal: AbortSignal) => Promise<T>,
-  everyMs = 0,
+  topics: readonly Topic[] = NEVER,
+  pauseMs?: number,
 ): Resource<T> {
   const [state, setState] = useState<{ value: T | null; problem: Problem | null; loading: boolean }>({
     value: known<T>(key),
@@ -46,15 +51,13 @@ export function useResource<T>(
     return () => abort.abort();
   }, [key, turn]);
 
-  useEffect(() => {
-    if (!everyMs) return;
-    const timer = setInterval(() => {
-      if (!document.hidden) setTurn((held) => held + 1);
-    }, everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-
   const reload = useCallback(() => setTurn((held) => held + 1), []);
+  const workspace = useContext(WorkspaceContext);
+  const named = topics.join(" ");
+  useEffect(() => {
+    if (!named) return;
+    return workspace?.changes.on(named.split(" ") as Topic[], reload, pauseMs);
+  }, [workspace, named, reload, pauseMs]);
   return { ...state, reload };
 }
 

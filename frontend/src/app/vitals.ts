@@ -1,11 +1,11 @@
-/** The lines of devices as the hub keeps them, and what devices worked at today; both are read again and again. */
+/** The lines of devices as the hub keeps them, and what devices worked at today; both are read when they change. */
 import type { DeviceWork, Vitals } from "../model/types.ts";
 import { useWorkspace } from "./context.ts";
 import { type Resource, useResource } from "./resource.ts";
 
 /** Half a step of a line, so that a new value is seen soon. */
-const LINES_EVERY_MS = 15_000;
-const WORK_EVERY_MS = 10_000;
+const LINES_PAUSE_MS = 15_000;
+const WORK_PAUSE_MS = 10_000;
 /** The most that one answer of the hub holds. */
 export const ASKED_MAX = 100;
 
@@ -15,7 +15,8 @@ export function useVitals(devices: readonly string[]): Resource<Vitals> {
   return useResource(
     asked.length ? `vitals ${asked.join(" ")}` : null,
     (signal) => hub.vitals(asked, signal),
-    LINES_EVERY_MS,
+    ["vitals", "devices"],
+    LINES_PAUSE_MS,
   );
 }
 
@@ -28,7 +29,8 @@ export function useWorkToday(devices: readonly string[]): ReadonlyMap<string, De
   const told = useResource(
     asked.length ? `work today ${since} ${asked.join(" ")}` : null,
     (signal) => hub.deviceWork(asked, since, signal),
-    WORK_EVERY_MS,
+    ["tasks", "constellations"],
+    WORK_PAUSE_MS,
   );
   return new Map((told.value?.items ?? []).map((item) => [item.device, item]));
 }

@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { WhyDocument } from "../link/endpoints.ts";
+import type { WhyRow } from "../model/types.ts";
 import { isStuck, lineOf, stoppedOf } from "./waiting.ts";
 
 const ROW = { id: "c-1", name: "Nightly backup" };
-const why = (more: Partial<WhyDocument>): WhyDocument => ({ task: "copy", sentence: "It waits.", ...more });
+const why = (more: Partial<WhyRow>): WhyRow => ({
+  task: "copy",
+  state: "ready",
+  sentence: "It waits.",
+  candidates: [],
+  fix: null,
+  ...more,
+});
 
 describe("the line to type", () => {
   it("is the command alone, without the words around it", () => {
@@ -61,7 +68,7 @@ describe("what of a constellation waits for a hand elsewhere", () => {
     expect(isStuck(["no_capable_device"])).toBe(true);
   });
   it("is nothing that only waits for its turn", () => {
-    expect(stoppedOf(ROW, [why({ reason: "device_busy" }), why({ asleep: [] }), why({ reason: null })])).toEqual([]);
+    expect(stoppedOf(ROW, [why({ reason: "busy" }), why({ asleep: [] }), why({ reason: null })])).toEqual([]);
   });
   it("goes by its id where it has no name", () => {
     expect(stoppedOf({ id: "c-1", name: "" }, [why({ reason: "missing_grant" })])[0]?.name).toBe("c-1");

@@ -1,12 +1,22 @@
 /**
  * What waits for a person beside questions: devices that ask their owners or ask to join, tasks that lack a grant or a
- * secret, phones that sleep. Devices are live from the fleet's stream; tasks are read every few seconds.
+ * secret, phones that sleep. Devices are live from the fleet's stream; tasks are read when they change.
  */
+
 import { create } from "zustand";
-import type { AttentionWhy, ConstellationRow, OpenAgain, WhyDocument } from "../link/endpoints.ts";
 import { ASLEEP, deviceShown, devices, openEnrollments } from "../model/fleet.ts";
 import type { StreamModel } from "../model/stream.ts";
-import type { Device, DeviceAsks, Enrollment, PendingAsk, Schedule } from "../model/types.ts";
+import type {
+  AttentionRow,
+  ConstellationRow,
+  Device,
+  DeviceAsks,
+  Enrollment,
+  PageAddress,
+  PendingAsk,
+  Schedule,
+  WhyRow,
+} from "../model/types.ts";
 import { FINAL } from "../model/words.ts";
 import { useFleet } from "./context.ts";
 import type { Workspace } from "./workspace.ts";
@@ -27,7 +37,7 @@ export interface Stopped {
   todo: string;
   line: string;
   asleep: string[];
-  open: OpenAgain | null;
+  open: PageAddress | null;
 }
 
 interface Store {
@@ -105,8 +115,8 @@ export function lineOf(actions: readonly string[]): string {
  */
 export function stoppedOf(
   row: Pick<ConstellationRow, "id" | "name">,
-  items: readonly WhyDocument[],
-  attention: readonly AttentionWhy[] = [],
+  items: readonly WhyRow[],
+  attention: readonly AttentionRow[] = [],
 ): Stopped[] {
   const found: Stopped[] = [];
   const add = (task: string, sentence: string, more: Partial<Stopped>) =>

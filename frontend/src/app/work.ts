@@ -53,7 +53,7 @@ function gather(models: ReadonlyMap<string, StreamModel>, sort: Sort): Map<strin
 /** The running constellations that the page follows; another map whenever one of them has changed. */
 function useRunning(): ReadonlyMap<string, StreamModel> {
   const workspace = useWorkspace();
-  const list = useResource("work", (signal) => workspace.hub.constellations({}, signal), 4000);
+  const list = useResource("work", (signal) => workspace.hub.constellations({}, signal), ["constellations"]);
   const ids = (list.value?.items ?? [])
     .filter((row) => !FINAL.has(row.state))
     .slice(0, FOLLOWED_MAX)

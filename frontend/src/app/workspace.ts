@@ -2,11 +2,14 @@
  * The page's one object that holds the link and the streams. Streams are counted: the first to look subscribes,
  * the last to leave lets go a little later, so that going back and forth costs no snapshot.
  */
-import { Hub, type SessionDocument } from "../link/endpoints.ts";
+
+import { Hub } from "../link/endpoints.ts";
 import { LiveLink, type Sink, type Socket } from "../link/live.ts";
 import { Rest } from "../link/rest.ts";
 import { StreamModel } from "../model/stream.ts";
+import type { SessionRow } from "../model/types.ts";
 import { setProgram } from "../ui/typed.ts";
+import { Changes } from "./changes.ts";
 import { type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
 
 export const FLEET = "fleet";
@@ -21,8 +24,10 @@ interface Held {
 export class Workspace {
   readonly hub: Hub;
   readonly live: LiveLink;
+  readonly changes = new Changes();
   readonly fleet: StreamModel;
-  session: SessionDocument | null = null;
+  session: SessionRow | null = null;
+  private linked = false;
   private readonly held = new Map<string, Held>();
   /** From before a reload without the hub, as long as nobody has looked at them again. */
   private readonly known = new Map<string, KeptStream>();
@@ -31,10 +36,19 @@ export class Workspace {
     const rest = new Rest({ onSignedOut });
     this.hub = new Hub(rest);
     this.live = new LiveLink({ ticket: () => this.ticket(), open: () => openSocket() });
+    this.live.onStatus(this.followLink);
     this.fleet = this.acquire(FLEET);
   }
 
-  begin(session: SessionDocument): void {
+  /** Lists that changed while the link was away are read again once it is back. */
+  private readonly followLink = (): void => {
+    const { state } = this.live.status;
+    const linked = state === "live" || state === "catching_up";
+    if (linked && !this.linked) this.changes.sayAll();
+    this.linked = linked;
+  };
+
+  begin(session: SessionRow): void {
     this.take(session);
     this.live.start();
     addEventListener("pagehide", this.save);
@@ -58,10 +72,10 @@ export class Workspace {
     removeEventListener("pagehide", this.save);
   }
 
-  private take(session: SessionDocument): void {
+  private take(session: SessionRow): void {
     this.session = session;
     setProgram(session.program);
-    this.hub.rest.csrf = session.csrf;
+    this.hub.rest.csrf = session.csrf ?? "";
   }
 
   private async ticket(): Promise<string> {
@@ -103,7 +117,8 @@ export class Workspace {
       // A stream is taken while a page is being drawn, and asking for it changes what another part shows.
       const taken = held;
       queueMicrotask(() => {
-        if (this.held.get(stream) === taken) this.live.subscribe(stream, sinkOf(model));
+        if (this.held.get(stream) === taken)
+          this.live.subscribe(stream, sinkOf(model, stream === FLEET ? this.changes : null));
       });
     }
     if (held.linger) clearTimeout(held.linger);
@@ -124,12 +139,15 @@ export class Workspace {
   }
 }
 
-function sinkOf(model: StreamModel): Sink {
+function sinkOf(model: StreamModel, changes: Changes | null): Sink {
   return {
     afterSeq: () => (model.ready ? model.seq : -1),
     snapshot: (frame) => model.snapshotSteps(frame),
     events: (events) => model.readEvents(events),
-    beside: (items) => model.readBeside(items),
+    beside: (items) => {
+      model.readBeside(items);
+      changes?.take(items);
+    },
     missing: (reason) => model.readMissing(reason),
   };
 }

@@ -1,7 +1,8 @@
 /**
  * The REST client: same origin, session cookie, CSRF header, problem+json as one kind of error.
- * Knows no endpoint; those are in `endpoints`. A lost network is the same kind of error, code `hub_unreachable`.
+ * Paths, parameters, bodies and answers are those of the generated contract; it lists no call, `endpoints` does. A lost network is the same kind of error, code `hub_unreachable`.
  */
+import type { ApiPaths } from "../model/types.ts";
 
 export interface FaultDocument {
   code: string;
@@ -40,6 +41,54 @@ export class Problem extends Error {
 
 export type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
 
+export const BASE = "/api/v1";
+type Verb = "get" | "post" | "put" | "patch" | "delete";
+/** Paths of the API that answer to a verb, as the contract writes them: `/devices/{device}`. */
+export type PathOf<V extends Verb> = {
+  [K in keyof ApiPaths]: ApiPaths[K] extends Record<V, { responses: object }>
+    ? K extends `${typeof BASE}${infer P}`
+      ? P
+      : never
+    : never;
+}[keyof ApiPaths];
+type Operation<V extends Verb, P extends string> = P extends PathOf<V> ? ApiPaths[`${typeof BASE}${P}`][V] : never;
+type InPath<O> = O extends { parameters: { path: infer X } } ? { path: X } : { path?: never };
+type InQuery<O> = O extends { parameters: { query: infer X } }
+  ? { query: X }
+  : O extends { parameters: { query?: infer X } }
+    ? { query?: X }
+    : { query?: never };
+type InBody<O> = O extends { requestBody: { content: { "application/json": infer X } } }
+  ? { body: X }
+  : O extends { requestBody?: infer R }
+    ? NonNullable<R> extends { content: { "application/json": infer X } }
+      ? { body?: X }
+      : { body?: never }
+    : { body?: never };
+/** Parameters and body of a call. A query value that is undefined, null or empty is left out. */
+export type Given<V extends Verb, P extends string> = InPath<Operation<V, P>> &
+  InQuery<Operation<V, P>> &
+  InBody<Operation<V, P>> & { signal?: AbortSignal };
+type Arguments<V extends Verb, P extends string> =
+  Record<never, never> extends Given<V, P> ? [given?: Given<V, P>] : [given: Given<V, P>];
+type Good<R> = R extends { 200: infer A } | { 201: infer A } | { 202: infer A } ? A : never;
+/** The answer of a call; null for one without content. */
+export type AnswerOf<V extends Verb, P extends string> =
+  Operation<V, P> extends { responses: infer R }
+    ? Good<R> extends { content: { "application/json": infer A } }
+      ? A
+      : null
+    : never;
+/** The body that a call takes. */
+export type BodyOf<V extends Verb, P extends string> = NonNullable<InBody<Operation<V, P>>["body"]>;
+
+interface AnyGiven {
+  path?: Record<string, string | number>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
 export interface RestOptions {
   fetch?: Fetch;
   base?: string;
@@ -55,44 +104,44 @@ export class Rest {
 
   constructor(options: RestOptions = {}) {
     this.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
-    this.base = options.base ?? "/api/v1";
+    this.base = options.base ?? BASE;
     this.onSignedOut = options.onSignedOut ?? (() => {});
   }
 
-  get<T>(path: string, signal?: AbortSignal): Promise<T> {
-    return this.send<T>("GET", path, undefined, signal);
+  get<P extends PathOf<"get">>(path: P, ...given: Arguments<"get", P>) {
+    return this.send<AnswerOf<"get", P>>("GET", path, given[0]);
   }
 
-  post<T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> {
-    return this.send<T>("POST", path, body, signal);
+  post<P extends PathOf<"post">>(path: P, ...given: Arguments<"post", P>) {
+    return this.send<AnswerOf<"post", P>>("POST", path, { body: {}, ...given[0] });
   }
 
-  /** A POST that creates: carries a fresh idempotency key, so that a repeat after a lost answer creates nothing. */
-  create<T>(path: string, body: unknown, key: string = crypto.randomUUID()): Promise<T> {
-    return this.send<T>("POST", path, body, undefined, { "Idempotency-Key": key });
+  /** A POST that creates: carries an idempotency key, so that a repeat after a lost answer creates nothing. */
+  create<P extends PathOf<"post">>(path: P, given: Given<"post", P>, key: string = crypto.randomUUID()) {
+    return this.send<AnswerOf<"post", P>>("POST", path, { body: {}, ...given }, { "Idempotency-Key": key });
   }
 
-  put<T>(path: string, body: unknown): Promise<T> {
-    return this.send<T>("PUT", path, body);
+  put<P extends PathOf<"put">>(path: P, ...given: Arguments<"put", P>) {
+    return this.send<AnswerOf<"put", P>>("PUT", path, given[0]);
   }
 
-  patch<T>(path: string, body: unknown): Promise<T> {
-    return this.send<T>("PATCH", path, body);
+  patch<P extends PathOf<"patch">>(path: P, ...given: Arguments<"patch", P>) {
+    return this.send<AnswerOf<"patch", P>>("PATCH", path, given[0]);
   }
 
-  delete<T>(path: string): Promise<T> {
-    return this.send<T>("DELETE", path);
+  delete<P extends PathOf<"delete">>(path: P, ...given: Arguments<"delete", P>) {
+    return this.send<AnswerOf<"delete", P>>("DELETE", path, given[0]);
   }
 
   /** The bytes or text of a resource, for logs and artifacts. */
-  async text(path: string, signal?: AbortSignal): Promise<string> {
-    const response = await this.raw("GET", path, undefined, signal);
+  async text<P extends PathOf<"get">>(path: P, ...given: Arguments<"get", P>): Promise<string> {
+    const response = await this.raw("GET", path, given[0]);
     return response.text();
   }
 
   /** The first `most` bytes of a resource as text, cut between two characters, and whether that is all of it. */
-  async start(path: string, most: number, signal?: AbortSignal): Promise<{ text: string; whole: boolean }> {
-    const response = await this.raw("GET", path, undefined, signal, { Range: `bytes=0-${most - 1}` });
+  async start<P extends PathOf<"get">>(path: P, most: number, ...given: Arguments<"get", P>) {
+    const response = await this.raw("GET", path, given[0], { Range: `bytes=0-${most - 1}` });
     const raw = await response.arrayBuffer();
     const size = Number(response.headers.get("Content-Range")?.split("/")[1] ?? raw.byteLength);
     const whole = raw.byteLength >= size;
@@ -103,11 +152,10 @@ export class Rest {
   private async send<T>(
     method: string,
     path: string,
-    body?: unknown,
-    signal?: AbortSignal,
+    given: AnyGiven = {},
     headers: Record<string, string> = {},
   ): Promise<T> {
-    const response = await this.raw(method, path, body, signal, headers);
+    const response = await this.raw(method, path, given, headers);
     const text = await response.text();
     return (text ? JSON.parse(text) : null) as T;
   }
@@ -115,16 +163,16 @@ export class Rest {
   private async raw(
     method: string,
     path: string,
-    body?: unknown,
-    signal?: AbortSignal,
+    given: AnyGiven = {},
     headers: Record<string, string> = {},
   ): Promise<Response> {
+    const { body, signal } = given;
     const all: Record<string, string> = { Accept: "application/json", ...headers };
     if (body !== undefined) all["Content-Type"] = "application/json";
     if (method !== "GET" && this.csrf) all["X-Starloom-CSRF"] = this.csrf;
     let response: Response;
     try {
-      response = await this.fetch(this.base + path, {
+      response = await this.fetch(this.base + addressOf(path, given), {
         method,
         headers: all,
         credentials: "same-origin",
@@ -145,6 +193,17 @@ export class Rest {
     if (response.status === 401) this.onSignedOut();
     throw problem;
   }
+}
+
+/** A path of the contract with its parameters filled in and its query behind it. */
+export function addressOf(path: string, given: AnyGiven): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(given.path?.[name])));
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(given.query ?? {}))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== null && one !== "") query.append(name, String(one));
+  const text = query.toString();
+  return text ? `${filled}?${text}` : filled;
 }
 
 async function documentOf(response: Response): Promise<Record<string, unknown>> {

@@ -1,28 +1,7 @@
-/** The endpoints of secrets. A value goes one way: no answer ever holds one. The hub's OpenAPI is the authority. */
-import type { Rest } from "./rest.ts";
-
-export interface SecretRow {
-  name: string;
-  version: number;
-  created_at: string;
-  set_at: string;
-  set_by: string;
-  last_used_at: string | null;
-  /** Who may receive it; an empty list means any. */
-  devices: { id: string; name: string }[];
-  recipes: string[];
-  tools: string[];
-}
-
-/** What is not named stays as it was. */
-export interface NewValue {
-  value: string;
-  devices?: string[];
-}
+/** The calls of secrets. A value goes one way: no answer ever holds one. Their types are those of the contract. */
+import type { BodyOf, Rest } from "./rest.ts";
 
 export const SECRET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/;
-
-const at = encodeURIComponent;
 
 export class Secrets {
   readonly rest: Rest;
@@ -31,7 +10,9 @@ export class Secrets {
     this.rest = rest;
   }
 
-  list = (signal?: AbortSignal) => this.rest.get<{ items: SecretRow[] }>("/secrets", signal);
-  set = (name: string, body: NewValue) => this.rest.put<SecretRow>(`/secrets/${at(name)}`, body);
-  remove = (name: string) => this.rest.delete<null>(`/secrets/${at(name)}`);
+  list = (signal?: AbortSignal) => this.rest.get("/secrets", { signal });
+  /** A field that is left out stays as it was. */
+  set = (name: string, body: BodyOf<"put", "/secrets/{name}">) =>
+    this.rest.put("/secrets/{name}", { path: { name }, body });
+  remove = (name: string) => this.rest.delete("/secrets/{name}", { path: { name } });
 }

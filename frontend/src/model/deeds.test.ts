@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Deed } from "../link/history.ts";
 import { deedText } from "./deeds.ts";
+import type { ActivityRow } from "./types.ts";
 
-const deed = (more: Partial<Deed>): Deed => ({
+const deed = (more: Partial<ActivityRow>): ActivityRow => ({
   pos: 1,
   stream: "c-1",
   seq: 1,
@@ -11,11 +11,12 @@ const deed = (more: Partial<Deed>): Deed => ({
   kind: "task_succeeded",
   category: "work",
   about: "tell",
+  about_name: "",
   note: "",
   ...more,
 });
 const names = (id: string) => (id === "d-1" ? "wolke7" : id);
-const said = (more: Partial<Deed>) => deedText(deed(more), names).text;
+const said = (more: Partial<ActivityRow>) => deedText(deed(more), names).text;
 
 describe("a deed in words", () => {
   it("names the task in its sentence", () => {
@@ -40,5 +41,8 @@ describe("a deed in words", () => {
       "set the secret db-key",
     );
     expect(said({ kind: "token_added", category: "access", about: "t-1", by: "person:ann" })).toBe("made a token");
+    expect(
+      said({ kind: "token_added", category: "access", about: "t-1", about_name: "bo (viewer)", by: "person:ann" }),
+    ).toBe("made a token: bo (viewer)");
   });
 });

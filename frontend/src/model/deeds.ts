@@ -1,9 +1,9 @@
 /** A deed of the record in words: what was done to what. Pure. */
+
 import { KINDS, type KindRow } from "../generated/protocol.ts";
-import type { Deed } from "../link/history.ts";
 import type { FeedLine } from "./feed.ts";
 import { presentation } from "./presentation.ts";
-import type { Tone } from "./types.ts";
+import type { ActivityRow, Tone } from "./types.ts";
 
 interface DeedText {
   glyph: FeedLine["glyph"];
@@ -11,19 +11,23 @@ interface DeedText {
   text: string;
 }
 
-export function deedText(deed: Deed, nameOf: (device: string) => string): DeedText {
-  const about = deed.about?.startsWith("d-") ? nameOf(deed.about) : (deed.about ?? "");
+export function deedText(deed: ActivityRow, nameOf: (device: string) => string): DeedText {
+  // A device by the name that the page knows; the holder of a token or link as the hub tells it.
+  const about = deed.about.startsWith("d-") ? nameOf(deed.about) : deed.about_name || deed.about;
   const row = (KINDS as Partial<Record<string, KindRow>>)[deed.kind];
   const told = row?.words ?? deed.kind.replaceAll("_", " ");
   // Ids of sessions, tokens and constellations say nothing to a person; what is about them stands in the note.
-  const named = about && !/^[cs]-/.test(about) && (deed.category !== "access" || deed.kind.startsWith("secret_"));
+  const named =
+    about &&
+    !/^[cs]-/.test(about) &&
+    (deed.category !== "access" || deed.about_name || deed.kind.startsWith("secret_"));
   const bare = told.replace(/ (?:(?:of|for|at|during|about|with) )?%/, "");
   const own = deed.by === `device:${deed.about}`;
   const text = !named ? bare : told.includes("%") ? told.replace("%", () => about) : own ? told : `${told}: ${about}`;
   return { ...mark(deed), text };
 }
 
-function mark(deed: Deed): Omit<DeedText, "text"> {
+function mark(deed: ActivityRow): Omit<DeedText, "text"> {
   if (deed.category === "refused" || deed.kind === "denied") return { glyph: "cross", tone: "vermilion" };
   if (deed.category === "approvals") return { glyph: "hand", tone: "violet" };
   if (deed.category === "lab") return { glyph: "bolt", tone: "amber" };

@@ -1,8 +1,23 @@
 import { describe, expect, it } from "vitest";
-import type { RecipeRow } from "../link/endpoints.ts";
 import { hasWords, sections, tryOf } from "./gallery.ts";
+import type { RecipeRow } from "./types.ts";
 
-const row = (more: Partial<RecipeRow>): RecipeRow => ({ name: "a", title: "A title", built_in: true, ...more });
+const row = (more: Partial<RecipeRow>): RecipeRow => ({
+  name: "a",
+  title: "A title",
+  version: 1,
+  phrases: [],
+  params: {},
+  asks_for: {},
+  effects: [],
+  built_in: true,
+  clock: false,
+  purpose: null,
+  demo: null,
+  sentence: { words: "", parts: [], lacks: [], ungranted: [] },
+  shape: { columns: 0, rows: 0, tasks: [], links: [] },
+  ...more,
+});
 
 describe("sections", () => {
   it("puts one's own first, then the purposes in their order, then what has none", () => {

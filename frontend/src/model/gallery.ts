@@ -1,5 +1,5 @@
 /** The gallery of recipes: its sections in their order, and what keeps a recipe from being tried. Pure. */
-import type { RecipeRow } from "../link/endpoints.ts";
+import type { RecipeRow } from "./types.ts";
 import { PURPOSE_WORDS, type Purpose } from "./types.ts";
 
 const TITLES: Record<Purpose, { title: string; says: string }> = {

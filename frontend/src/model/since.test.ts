@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ConstellationRow } from "../link/endpoints.ts";
 import type { DeviceView } from "./fleet.ts";
 import { changesSince, isNothing, worthShowing } from "./since.ts";
+import type { ConstellationRow } from "./types.ts";
 
 const LEFT = Date.parse("2026-11-25T10:00:00Z");
 const row = (id: string, created: string, ended: string | null, state = "succeeded") =>

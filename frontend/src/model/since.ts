@@ -1,7 +1,8 @@
 /** What became different while a person was away: ends of constellations, devices that came or went. Pure. */
-import type { ConstellationRow } from "../link/endpoints.ts";
+
 import { createdMs, endedMs } from "../link/endpoints.ts";
 import type { DeviceView } from "./fleet.ts";
+import type { ConstellationRow } from "./types.ts";
 
 export interface Since {
   ended: ConstellationRow[];

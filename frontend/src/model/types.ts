@@ -1,4 +1,52 @@
-/** The names of the protocol as the page uses them. The only door to `generated/`: nothing else imports it. */
+/** The names of the protocol and of the API as the page uses them. The only door to `generated/`: nothing else imports it. */
+export type {
+  ActivityRow,
+  AttentionRow,
+  BlameLine,
+  BlameRow,
+  BreakableDevice,
+  BriefText,
+  ChainCheck,
+  ConstellationRow,
+  Created,
+  FaultMeeting,
+  FaultWhole,
+  GrantLine,
+  LanRow,
+  ModelState,
+  NamedQuestionRow,
+  NewEnrollment,
+  NewFault,
+  PageAddress,
+  PastedPlan,
+  paths as ApiPaths,
+  QrCode,
+  RecipeCandidate,
+  RecipeLine,
+  RecipeParam,
+  RecipeRow,
+  RecipeSentence,
+  RecipeShape,
+  RecipeVersionRow,
+  RecipeWhole,
+  RefusedRow,
+  RequestPreview,
+  RunRow,
+  ScenarioRow,
+  SchedulePreview,
+  ScheduleRow,
+  SecretNeed,
+  SecretRow,
+  SentencePart,
+  SessionRow,
+  SetModel,
+  StoryRow,
+  TaskPreviewRow,
+  TokenRow,
+  Understood,
+  WhyAll,
+  WhyRow,
+} from "../generated/api.ts";
 export type {
   Answer,
   AnswerItem,
@@ -49,6 +97,7 @@ export type {
   TaskState,
   Tick,
   Tone,
+  Topic,
   Version,
   Vital,
   Vitals,
@@ -65,7 +114,11 @@ export {
   WAITS,
 } from "../generated/protocol.ts";
 
+import type { RunRow } from "../generated/api.ts";
 import type { Event as GeneratedEvent } from "../generated/protocol.ts";
+
+/** The state of a run of a scenario. */
+export type RunState = RunRow["state"];
 
 /** An entity as it stands on the wire; which record it is follows from its key. */
 export type Entity = { readonly [field: string]: unknown };

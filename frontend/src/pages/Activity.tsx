@@ -1,13 +1,15 @@
 /** Who did what, when and why: every deed of people, devices and the engine, filtered; and whether the record is whole. */
+
 import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { msOf } from "../link/endpoints.ts";
-import { type Deed, history, type Verified } from "../link/history.ts";
+import { history } from "../link/history.ts";
 import { deedText } from "../model/deeds.ts";
 import type { StreamModel } from "../model/stream.ts";
+import type { ActivityRow, ChainCheck } from "../model/types.ts";
 import { age, author } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
@@ -36,11 +38,11 @@ export function ActivityPage() {
   const [subject, setSubject] = useState<(typeof SUBJECTS)[number][0]>("");
   const [person, setPerson] = useState("");
   const [device, setDevice] = useState("");
-  const [more, setMore] = useState<{ deeds: Deed[]; next: string | null } | null>(null);
+  const [more, setMore] = useState<{ deeds: ActivityRow[]; next: string | null } | null>(null);
   const owner = workspace.session?.role === "owner";
-  const query = { q: words, kind: subject, person, device };
+  const query = { q: words, kind: subject || undefined, person, device };
   const key = owner ? JSON.stringify(query) : null;
-  const first = useResource(key, (signal) => history.activity(rest, query, signal), 10_000);
+  const first = useResource(key, (signal) => history.activity(rest, query, signal), ["activity"], 5000);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at its first page again.
   useEffect(() => setMore(null), [key]);
   const deeds = [...(first.value?.items ?? []), ...(more?.deeds ?? [])];
@@ -109,7 +111,7 @@ export function ActivityPage() {
 }
 
 interface DeedProps {
-  deed: Deed;
+  deed: ActivityRow;
   fleet: StreamModel;
   now: number;
   onPerson: (name: string) => void;
@@ -123,7 +125,11 @@ function DeedLine({ deed, fleet, now, onPerson }: DeedProps) {
   const inside = deed.stream.startsWith("c-");
   return (
     <li>
-      <time className="small dim num nowrap" dateTime={deed.at} title={new Date(at).toLocaleString("en-GB")}>
+      <time
+        className="small dim num nowrap"
+        dateTime={deed.at ?? undefined}
+        title={new Date(at).toLocaleString("en-GB")}
+      >
         {age(at, now)}
       </time>
       <Glyph name={glyph} tone={tone} />
@@ -150,8 +156,8 @@ function DeedLine({ deed, fleet, now, onPerson }: DeedProps) {
 }
 
 /** Walks the chain of the whole record on request. */
-function Whole({ check }: { check: () => Promise<Verified> }) {
-  const [found, setFound] = useState<Verified | null>(null);
+function Whole({ check }: { check: () => Promise<ChainCheck> }) {
+  const [found, setFound] = useState<ChainCheck | null>(null);
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
   const run = async () => {

@@ -171,15 +171,15 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 
   useEffect(() => {
     if (!playing) return;
-    const timer = setInterval(() => {
-      const at = Number(new URLSearchParams(location.search).get("v") ?? 0);
+    const at = shownVersion ?? 0;
+    const timer = setTimeout(() => {
       if (at >= lastVersion) {
         setPlaying(false);
         to({ set: { v: null } }, true);
       } else to({ set: { v: String(at + 1) } }, true);
     }, PLAY_MS);
-    return () => clearInterval(timer);
-  }, [playing, lastVersion, to]);
+    return () => clearTimeout(timer);
+  }, [playing, shownVersion, lastVersion, to]);
 
   if (!constellation) return <MissingConstellation id={id} />;
   const present = past ? allViews(model, fleet) : views;

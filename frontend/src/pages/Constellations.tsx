@@ -1,9 +1,10 @@
 /** All constellations, newest first, searched by the hub. */
+
 import { useEffect, useState } from "react";
 import { useNow, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
-import type { ConstellationRow } from "../link/endpoints.ts";
+import type { ConstellationRow } from "../model/types.ts";
 import { constellationShown } from "../model/words.ts";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
 import { Choose, SearchField } from "../ui/Search.tsx";
@@ -28,7 +29,9 @@ export function ConstellationsPage() {
   const [state, setState] = useState<(typeof STATES)[number]>("");
   const [more, setMore] = useState<{ rows: ConstellationRow[]; next: string | null }>({ rows: [], next: null });
   const key = `${state}/${words}`;
-  const first = useResource(key, (signal) => hub.constellations({ q: words, state }, signal), 5000);
+  const first = useResource(key, (signal) => hub.constellations({ q: words, state: state || undefined }, signal), [
+    "constellations",
+  ]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another search begins at its first page again.
   useEffect(() => setMore({ rows: [], next: null }), [key]);
   const rows = [...(first.value?.items ?? []), ...more.rows];
@@ -63,7 +66,7 @@ export function ConstellationsPage() {
           <Button
             asks
             onClick={async () => {
-              const page = await hub.constellations({ q: words, state, cursor: next });
+              const page = await hub.constellations({ q: words, state: state || undefined, cursor: next });
               setMore((held) => ({ rows: [...held.rows, ...page.items], next: page.next ?? null }));
             }}
           >

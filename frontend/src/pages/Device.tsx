@@ -150,7 +150,12 @@ function Today({ view, now }: { view: DeviceView; now: number }) {
   const { hub } = useWorkspace();
   const { id } = view;
   const parts = workParts(useWorkToday([id]).get(id));
-  const list = useResource(`last of ${id}`, (signal) => hub.constellations({ device: id }, signal), 5000);
+  const list = useResource(
+    `last of ${id}`,
+    (signal) => hub.constellations({ device: id }, signal),
+    ["constellations", "tasks"],
+    2000,
+  );
   const last = (list.value?.items ?? []).slice(0, LAST_MAX);
   const since = midnight(now);
   useEffect(() => {

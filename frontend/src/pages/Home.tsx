@@ -1,4 +1,5 @@
 /** Home answers three questions without a scroll: what needs me, what happens now, is the fleet fine. */
+
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useFleet, useNow, useStream, useWorkspace } from "../app/context.ts";
@@ -9,10 +10,11 @@ import { useVisitBefore } from "../app/visit.ts";
 import { useVitals } from "../app/vitals.ts";
 import { useWaiting } from "../app/waiting.ts";
 import { useWork } from "../app/work.ts";
-import { type ConstellationRow, createdMs, endedMs } from "../link/endpoints.ts";
+import { createdMs, endedMs } from "../link/endpoints.ts";
 import { type DeviceView, deviceShown, devices } from "../model/fleet.ts";
 import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
 import { headShown, sentenceNow } from "../model/soFar.ts";
+import type { ConstellationRow } from "../model/types.ts";
 import { linesOf } from "../model/vitals.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL, plural } from "../model/words.ts";
 import { Notices } from "../panels/Notices.tsx";
@@ -38,7 +40,7 @@ export function HomePage() {
   const now = useNow(1000);
   const needs = useNeeds();
   const waiting = useWaiting();
-  const list = useResource("home", (signal) => hub.constellations({}, signal), 3000);
+  const list = useResource("home", (signal) => hub.constellations({}, signal), ["constellations"]);
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));

@@ -1,21 +1,21 @@
 /** The lab: what is broken on purpose now and lately, and scenarios that run in installations of their own. */
+
 import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
-import { Lab, type RunRow, type RunState, type ScenarioRow } from "../link/lab.ts";
+import { Lab } from "../link/lab.ts";
 import { devices, nameOfDevice } from "../model/fleet.ts";
 import { breakingTitle, breakWords, faultShown, faults } from "../model/lab.ts";
-import type { Glyph, LabFault, Tone } from "../model/types.ts";
+import type { Glyph, LabFault, RunRow, RunState, ScenarioRow, Tone } from "../model/types.ts";
 import { age, author, plural } from "../model/words.ts";
 import { BreakButton, BreakSheet, useLab } from "../panels/BreakSomething.tsx";
 import { Begun, Story } from "../panels/Story.tsx";
 import { Button, Empty, ProblemNote, StatePill } from "../ui/parts.tsx";
 import { typed } from "../ui/typed.ts";
 
-const READ_MS = 700;
 const LATELY = 8;
 
 const RUN: Record<RunState, { word: string; glyph: Glyph; tone: Tone }> = {
@@ -112,7 +112,7 @@ function Scenarios() {
   const search = new URLSearchParams(useSearch());
   const [shown, run] = (search.get("run") ?? "").split(":");
   const api = new Lab(hub.rest);
-  const list = useResource("scenarios", (signal) => api.scenarios(signal), 5000);
+  const list = useResource("scenarios", (signal) => api.scenarios(signal), ["scenarios"]);
   const items = list.value?.items ?? [];
   const busy = items.find((row) => row.latest && goesOn(row.latest.state));
   const open = (scenario: string, id: string) => go(`/lab?run=${encodeURIComponent(scenario)}:${id}`);
@@ -197,7 +197,7 @@ function RunStory({ scenario, title, run, onEnded }: RunStoryProps) {
       }
       return row;
     },
-    ended ? 0 : READ_MS,
+    ended ? [] : ["scenarios"],
   );
   if (told.problem && !told.value) return <ProblemNote problem={told.problem} />;
   const row = told.value;

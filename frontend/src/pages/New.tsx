@@ -2,16 +2,17 @@
  * New request: words become a preview as one types; what was understood can be changed; a plan is built in rows.
  * Launch sends the hash of what was shown, so that nothing else can run.
  */
+
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useFleet, useWorkspace } from "../app/context.ts";
 import { useNeeds } from "../app/needs.ts";
+import { usePreview } from "../app/preview.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
-import { useSettled } from "../app/settled.ts";
-import type { Candidate, Preview, Submission } from "../link/endpoints.ts";
+import type { Submission } from "../link/endpoints.ts";
 import { Problem } from "../link/rest.ts";
-import type { Priority } from "../model/types.ts";
+import type { Priority, RecipeCandidate, RequestPreview } from "../model/types.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
 import { PrioritySelect } from "../panels/PriorityChoice.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
@@ -23,8 +24,6 @@ import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
 type Way = "describe" | "build" | "recipe";
 const BuildFrom = lazy(() => import("../rows/BuildFrom.tsx"));
 const Assistant = lazy(async () => ({ default: (await import("../panels/Assistant.tsx")).Assistant }));
-const TYPING_MS = 220;
-const REFRESH_MS = 3000;
 /** The Inbox has all of them. */
 const ASKED_MOST = 3;
 
@@ -49,14 +48,8 @@ export function NewPage() {
     if (way === "build") return null;
     return words.trim() ? { request: words.trim() } : null;
   }, [recipe, way, words]);
-  const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
-  const preview = useResource<Preview>(
-    stamp,
-    (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
-    REFRESH_MS,
-  );
+  const { preview, stamp, settled } = usePreview(asked);
   const shown = preview.value;
-  const settled = stamp === (asked ? JSON.stringify(asked) : null);
   const understood = shown?.understood;
   const exact = understood?.candidates[0];
   const grants = shown ? grantsOf(shown) : [];
@@ -102,7 +95,7 @@ export function NewPage() {
     setRefused(null);
   }, [stamp, priority]);
 
-  const adopt = (candidate: Candidate, params: Record<string, unknown>) =>
+  const adopt = (candidate: RecipeCandidate, params: Record<string, unknown>) =>
     setRecipe({ name: candidate.recipe, params });
   const say = (text: string) => {
     setWords(text);
@@ -248,7 +241,7 @@ function AskedBack() {
 }
 
 function UnderstoodLine(props: {
-  preview: Preview | null;
+  preview: RequestPreview | null;
   recipe: { name: string; params: Record<string, unknown> } | null;
   loading: boolean;
   words: string;
@@ -309,10 +302,10 @@ function UnderstoodLine(props: {
 }
 
 function Meanings(props: {
-  outcome: "near" | "none" | "exact";
-  candidates: Candidate[];
+  outcome: string;
+  candidates: RecipeCandidate[];
   examples: string[];
-  onAdopt: (candidate: Candidate, params: Record<string, unknown>) => void;
+  onAdopt: (candidate: RecipeCandidate, params: Record<string, unknown>) => void;
   onBuild: () => void;
   onSay: (words: string) => void;
 }) {
@@ -362,7 +355,7 @@ function CandidateForm({
   candidate,
   onAdopt,
 }: {
-  candidate: Candidate;
+  candidate: RecipeCandidate;
   onAdopt: (params: Record<string, unknown>) => void;
 }) {
   const [params, setParams] = useState<Record<string, unknown>>(candidate.params ?? {});

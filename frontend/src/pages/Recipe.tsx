@@ -1,15 +1,16 @@
 /** One recipe: the words for it, its values as a form with the preview, run, change, export, versions. */
+
 import { useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useWorkspace } from "../app/context.ts";
+import { usePreview } from "../app/preview.ts";
 import { asProblem, useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
-import { useSettled } from "../app/settled.ts";
-import type { Preview, RecipeDocument, RecipeVersionRow, Submission } from "../link/endpoints.ts";
+import type { Submission } from "../link/endpoints.ts";
 import { msOf } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
-import type { Priority } from "../model/types.ts";
+import type { Priority, RecipeVersionRow, RecipeWhole } from "../model/types.ts";
 import { author } from "../model/words.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
 import { PrioritySelect } from "../panels/PriorityChoice.tsx";
@@ -17,9 +18,6 @@ import { RecipeFacts } from "../panels/RecipeCard.tsx";
 import { Slots } from "../panels/Slots.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
-
-const TYPING_MS = 250;
-const REFRESH_MS = 3000;
 
 export function RecipePage({ name }: { name: string }) {
   const { hub } = useWorkspace();
@@ -44,7 +42,7 @@ export function RecipePage({ name }: { name: string }) {
   );
 }
 
-function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
+function Shown({ recipe, old }: { recipe: RecipeWhole; old: boolean }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const fleet = useFleet();
@@ -59,13 +57,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
   );
   const missing = Object.entries(recipe.params ?? {}).filter(([key, param]) => !param.optional && !(key in params));
   const asked: Submission = { recipe: recipe.name, params };
-  const text = missing.length || old ? null : JSON.stringify(asked);
-  const stamp = useSettled(text, TYPING_MS);
-  const preview = useResource<Preview>(
-    stamp,
-    (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
-    REFRESH_MS,
-  );
+  const { preview, stamp, settled } = usePreview(missing.length || old ? null : asked);
   const shown = stamp && !preview.problem ? preview.value : null;
   const grants = shown ? grantsOf(shown) : [];
   const [priority, setPriority] = useState<Priority | null>(null);
@@ -81,7 +73,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
       ? `Fill in ${missing.map(([one, param]) => param.title ?? one).join(", ")} first.`
       : preview.problem
         ? "It cannot run as it is; the faults say why."
-        : stamp !== text || !shown
+        : !settled || !shown
           ? "The preview is being made."
           : null;
   const run = async () => {
@@ -198,7 +190,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
   );
 }
 
-function Versions({ recipe }: { recipe: RecipeDocument }) {
+function Versions({ recipe }: { recipe: RecipeWhole }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const [, go] = useLocation();

@@ -1,13 +1,14 @@
 /** What runs on a clock: when it fires next, how it went, what it has to tell; add, change, pause, run, remove. */
+
 import { useEffect, useState } from "react";
 import { Link, useSearch } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
-import { type Runs, type ScheduleAction, type ScheduleRow, Schedules } from "../link/schedules.ts";
+import { type Runs, type ScheduleAction, Schedules } from "../link/schedules.ts";
 import { firingTime } from "../model/clock.ts";
-import type { Schedule } from "../model/types.ts";
+import type { Schedule, ScheduleRow } from "../model/types.ts";
 import { author, constellationShown } from "../model/words.ts";
 import { NextFirings } from "../panels/ClockForm.tsx";
 import { newTerms, ScheduleDialog, termsOf } from "../panels/ScheduleDialog.tsx";

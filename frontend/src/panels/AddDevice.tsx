@@ -1,12 +1,13 @@
 /** Adding a device in visible steps: bring it here, compare words, see what it can do, try it. Nothing is typed here. */
+
 import { useEffect, useRef, useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { asProblem } from "../app/resource.ts";
-import { type EnrollmentDocument, msOf } from "../link/endpoints.ts";
+import { msOf } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
 import { devices } from "../model/fleet.ts";
-import type { Device, Enrollment, Offer } from "../model/types.ts";
+import type { Device, Enrollment, NewEnrollment, Offer } from "../model/types.ts";
 import { clock, plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, ProblemNote } from "../ui/parts.tsx";
@@ -26,7 +27,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
   const fleet = useFleet();
   const now = useNow(1000);
   const { report } = useDoing();
-  const [made, setMade] = useState<EnrollmentDocument | null>(null);
+  const [made, setMade] = useState<NewEnrollment | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [turn, setTurn] = useState(0);
   const [way, setWay] = useState<Way>(first);

@@ -2,13 +2,15 @@
  * Ask your own assistant: a text to give to any chat, and the plan that comes back from it. Faults become a text to
  * paste back; a plan without any is shown with what it would do, and starts only by *Launch*.
  */
+
 import { useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useFleet, useWorkspace } from "../app/context.ts";
 import { asProblem, useResource } from "../app/resource.ts";
 import { useSettled } from "../app/settled.ts";
-import { type Answered, type BriefDocument, Briefs, replyOf } from "../link/brief.ts";
+import { Briefs, replyOf } from "../link/brief.ts";
 import type { Problem } from "../link/rest.ts";
+import type { BriefText, PastedPlan } from "../model/types.ts";
 import { Button, Labelled, ProblemNote } from "../ui/parts.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "./PreviewCard.tsx";
 
@@ -38,9 +40,9 @@ function Steps({ words }: { words: string }) {
   const briefs = new Briefs(hub.rest);
   const [answer, setAnswer] = useState("");
   const asked = useSettled(words, PASTED_MS);
-  const made = useResource<BriefDocument>(asked, (signal) => briefs.brief(asked ?? "", signal));
+  const made = useResource<BriefText>(asked, (signal) => briefs.brief(asked ?? "", signal));
   const given = useSettled(answer.trim() || null, PASTED_MS);
-  const back = useResource<Answered>(given, (signal) => briefs.answered(given ?? "", signal));
+  const back = useResource<PastedPlan>(given, (signal) => briefs.answered(given ?? "", signal));
   const reply = back.problem && given ? replyOf(back.problem) : "";
   const read = given !== null && given === answer.trim() && !back.problem ? back.value : null;
   const verdict = useRef<HTMLDivElement>(null);
@@ -128,7 +130,7 @@ function Passage(props: { label: string; text: string; button: string; note: str
   );
 }
 
-function Ready({ found }: { found: Answered }) {
+function Ready({ found }: { found: PastedPlan }) {
   const { hub } = useWorkspace();
   const fleet = useFleet();
   const [, go] = useLocation();

@@ -1,8 +1,10 @@
 /** Who put a task and its dependencies where they are: the versions, their authors and reasons. */
+
 import { useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { msOf } from "../link/endpoints.ts";
-import { type BlameLine, history } from "../link/history.ts";
+import { history } from "../link/history.ts";
+import type { BlameLine } from "../model/types.ts";
 import { author, timeOfDay } from "../model/words.ts";
 import { ProblemNote } from "../ui/parts.tsx";
 

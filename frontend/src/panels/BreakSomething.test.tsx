@@ -3,30 +3,11 @@ import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import axe from "axe-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type LiveClient, MockHub, type MockOptions } from "../../dev/mockHub.ts";
+import { MockHub, type MockOptions } from "../../dev/mockHub.ts";
 import type { MockLab } from "../../dev/mockLab.ts";
+import { MockSocket } from "../../dev/mockSocket.ts";
 import { CONSTELLATION } from "../../dev/scenario.ts";
 import { App } from "../app/App.tsx";
-
-class MockSocket implements LiveClient {
-  static hub: MockHub;
-  onopen: ((event: Event) => void) | null = null;
-  onmessage: ((event: MessageEvent) => void) | null = null;
-  onclose: ((event: CloseEvent) => void) | null = null;
-
-  constructor() {
-    MockSocket.hub.open(this);
-    queueMicrotask(() => this.onopen?.(new Event("open")));
-  }
-  send(text: string): void {
-    const frame = JSON.parse(text) as { t: string };
-    if (["ticket", "subscribe", "unsubscribe", "ping"].includes(frame.t)) MockSocket.hub.hear(this, text);
-    else this.onmessage?.(new MessageEvent("message", { data: text }));
-  }
-  close(): void {
-    MockSocket.hub.close(this);
-  }
-}
 
 function open(path: string, options: MockOptions = { lab: true }): { hub: MockHub; lab: MockLab } {
   const hub = new MockHub(options);

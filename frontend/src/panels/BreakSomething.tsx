@@ -1,14 +1,15 @@
 /** Breaking a simulated device on purpose: what, for how long, how it stands, healing it, and what became of the work. */
+
 import { useState } from "react";
 import { Link } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { asProblem, useResource } from "../app/resource.ts";
-import { type BreakableRow, Lab, type MetRow } from "../link/lab.ts";
+import { Lab } from "../link/lab.ts";
 import type { Problem } from "../link/rest.ts";
 import { nameOfDevice } from "../model/fleet.ts";
 import { BREAKINGS, breakingTitle, faultShown, lasts } from "../model/lab.ts";
-import type { LabFault } from "../model/types.ts";
+import type { BreakableDevice, FaultMeeting, LabFault } from "../model/types.ts";
 import { constellationShown } from "../model/words.ts";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
@@ -16,7 +17,6 @@ import { Begun, Story } from "./Story.tsx";
 
 const SECONDS = ["2", "5", "15", "60"] as const;
 type Seconds = (typeof SECONDS)[number];
-const READ_MS = 1000;
 
 /** Whether this page may break things at all: the hub has a lab, and an owner looks. */
 export function useLab(): boolean {
@@ -191,7 +191,7 @@ function Choosing({ devices, onAsked, onClose }: ChoosingProps) {
   );
 }
 
-const can = (row: BreakableRow | undefined): string[] =>
+const can = (row: BreakableDevice | undefined): string[] =>
   Object.entries(row?.can ?? {}).flatMap(([target, kinds]) => (kinds ?? []).map((kind) => `${target} ${kind}`));
 
 interface LastingProps {
@@ -216,7 +216,7 @@ function Lasting({ fault: id, onAgain, onClose }: LastingProps) {
       setSettled((row.state === "over" || row.state === "failed") && row.report.every((one) => one.ended));
       return row;
     },
-    settled ? 0 : READ_MS,
+    settled ? [] : ["tasks", "constellations", "devices"],
   );
   const met = told.value?.report ?? [];
   return (
@@ -258,7 +258,7 @@ function Lasting({ fault: id, onAgain, onClose }: LastingProps) {
   );
 }
 
-function Met({ met }: { met: MetRow }) {
+function Met({ met }: { met: FaultMeeting }) {
   return (
     <section className="stack met" aria-label={`What became of ${met.name}`}>
       <div className="row wrap">

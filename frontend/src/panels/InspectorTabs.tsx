@@ -26,8 +26,8 @@ interface WhyProps {
 export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
   const { hub } = useWorkspace();
   const stamp = `${constellation}/${view.id}/${view.record?.state}/${view.record?.reason}/${view.record?.attempt}`;
-  // Devices come and go without an event of this constellation, so the answer is asked for again.
-  const why = useResource(stamp, (signal) => hub.why(constellation, view.id, signal), 5_000);
+  // Devices come and go, and other work takes their slots, without an event of this constellation.
+  const why = useResource(stamp, (signal) => hub.why(constellation, view.id, signal), ["tasks", "devices"], 2000);
   const waits = gatesOf(model, view.id);
   return (
     <div className="stack">
@@ -169,7 +169,7 @@ export function LogTab({ constellation, model, view }: { constellation: string; 
           </p>
         )
       )}
-      {(log.value?.lost.length ?? 0) > 0 && (
+      {(log.value?.lost?.length ?? 0) > 0 && (
         <p className="small dim">Part of the output was too much to keep; the gap is in the middle.</p>
       )}
     </div>

@@ -1,10 +1,11 @@
 /** The ways to bring a device here: a line for its terminal, a line for one's own with ssh, a phone's camera. */
+
 import { useEffect, useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useWorkspace } from "../app/context.ts";
 import { asProblem } from "../app/resource.ts";
-import type { EnrollmentDocument, LanDocument, RefusedRow } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
+import type { LanRow, NewEnrollment, RefusedRow } from "../model/types.ts";
 import { Button, CopyLine, ProblemNote, Tabs } from "../ui/parts.tsx";
 import { QrCode } from "../ui/QrCode.tsx";
 
@@ -19,7 +20,7 @@ type Where = keyof typeof WHERES;
 export const wayOf = (text: string | null): Way => (text !== null && text in WAYS ? (text as Way) : "line");
 
 interface JoinWaysProps {
-  made: EnrollmentDocument | null;
+  made: NewEnrollment | null;
   way: Way;
   onWay: (way: Way) => void;
   /** Another code is wanted, with the ways that there are now. */
@@ -50,7 +51,7 @@ function OneOf<T extends string>({ label, words, value, onChange }: OneOfProps<T
   return <Tabs<T> look="seg" label={label} value={value} onChange={onChange} choices={choices} />;
 }
 
-function ByLine({ made, onRenew }: { made: EnrollmentDocument; onRenew: () => void }) {
+function ByLine({ made, onRenew }: { made: NewEnrollment; onRenew: () => void }) {
   const [shell, setShell] = useState<Shell>(() => (navigator.userAgent.includes("Windows") ? "windows" : "unix"));
   const [where, setWhere] = useState<Where>("lan");
   const lines = made.lan && where === "lan" ? made.lan : made;
@@ -92,7 +93,7 @@ function BySsh({ line }: { line: string }) {
   );
 }
 
-function ByPhone({ made, onRenew }: { made: EnrollmentDocument; onRenew: () => void }) {
+function ByPhone({ made, onRenew }: { made: NewEnrollment; onRenew: () => void }) {
   const { phone } = made;
   if (!phone.url || !phone.qr)
     return (
@@ -153,7 +154,7 @@ function Allow({ text, onRenew }: { text: string; onRenew: () => void }) {
 export function LanLine() {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
-  const [lan, setLan] = useState<LanDocument | null>(null);
+  const [lan, setLan] = useState<LanRow | null>(null);
   useEffect(() => {
     const gone = new AbortController();
     hub.lan(gone.signal).then(setLan, () => setLan(null));
@@ -182,7 +183,7 @@ export function LanLine() {
 
 /** Which devices were refused with this code, and why: the same words that their screens show. */
 export function useRefused(id: string | undefined, waiting: boolean): RefusedRow[] {
-  const { hub } = useWorkspace();
+  const { hub, changes } = useWorkspace();
   const [refused, setRefused] = useState<RefusedRow[]>([]);
   useEffect(() => {
     if (!id || !waiting) return;
@@ -190,14 +191,15 @@ export function useRefused(id: string | undefined, waiting: boolean): RefusedRow
     const look = () =>
       hub.enrollment(id, gone.signal).then(
         (found) => setRefused(found.refused),
-        () => undefined, // asked again in two seconds; that the hub is away is shown by the page's own sign
+        () => undefined, // read again when the link is back; the page's own sign shows that the hub is away
       );
-    const timer = setInterval(look, 2000);
+    void look();
+    const end = changes.on(["refusals"], () => void look());
     return () => {
       gone.abort();
-      clearInterval(timer);
+      end();
     };
-  }, [hub, id, waiting]);
+  }, [hub, changes, id, waiting]);
   return refused;
 }
 

@@ -1,9 +1,10 @@
 /** The owner's model in Settings: what is set, a test, today's use, and exactly what would leave this machine. */
+
 import { useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
-import type { ModelDocument } from "../link/endpoints.ts";
+import type { ModelState } from "../model/types.ts";
 import { Button, ProblemNote } from "../ui/parts.tsx";
 import { ModelForm, SHARED } from "./ModelForm.tsx";
 
@@ -95,11 +96,11 @@ export function ModelCard() {
 }
 
 /** Every host that a call may go to, each once. */
-export function hostsOf({ host = "", others = [] }: Pick<ModelDocument, "host" | "others">): string {
+export function hostsOf({ host = "", others = [] }: Pick<ModelState, "host" | "others">): string {
   return [...new Set([host, ...others.map((other) => other.host)])].join(", ");
 }
 
-function used({ budget, given, key, share, spent_today: spent }: ModelDocument): string {
+function used({ budget, given, key, share, spent_today: spent }: ModelState): string {
   const money = budget?.dollars_per_day === null ? "" : ` of ${budget?.dollars_per_day}`;
   const dollars = spent.dollars || money ? `, ${spent.dollars.toFixed(2)}${money} dollars` : "";
   const tokens = `${spent.tokens} of ${budget?.tokens_per_day} tokens`;
@@ -107,7 +108,7 @@ function used({ budget, given, key, share, spent_today: spent }: ModelDocument):
   return `${key ? "With" : "Without"} a key. Today: ${spent.calls} calls, ${tokens}${dollars}. ${SHARED[share ?? "cards"]}.${whose}`;
 }
 
-function missing({ fault }: ModelDocument): string {
+function missing({ fault }: ModelState): string {
   if (fault) return `${fault.reason}. ${fault.hint}`;
   return "Recipes, rows and plans need none. With one, words that no recipe fits become a plan too.";
 }

@@ -1,9 +1,9 @@
 /** Setting the model: address, name, key and budget, tried before it is kept. The key is sent once and never read back. */
+
 import { useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useWorkspace } from "../app/context.ts";
-import type { ModelDocument, WantedModel } from "../link/endpoints.ts";
-import type { Sharing } from "../model/types.ts";
+import type { ModelState, SetModel, Sharing } from "../model/types.ts";
 import { Button, Labelled } from "../ui/parts.tsx";
 
 const WIRES = [
@@ -19,14 +19,14 @@ export const SHARED: Readonly<Record<Sharing, string>> = {
 };
 
 interface ModelFormProps {
-  found: ModelDocument;
+  found: ModelState;
   onDone: () => void;
 }
 
 interface Draft {
   url: string;
   model: string;
-  wire: WantedModel["wire"];
+  wire: SetModel["wire"];
   key: string;
   dollars: string;
   tokens: string;
@@ -39,7 +39,7 @@ function numberOf(text: string): number | null {
 }
 
 /** What is sent: an untouched key field keeps the key of an unchanged address. */
-export function wantedOf(draft: Draft): WantedModel {
+export function wantedOf(draft: Draft): SetModel {
   const tokens = numberOf(draft.tokens);
   return {
     url: draft.url.trim(),
@@ -61,7 +61,7 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
     wire: "",
     key: "",
     dollars: found.budget?.dollars_per_day?.toString() ?? "",
-    tokens: found.url ? (found.budget?.tokens_per_day.toString() ?? "") : "",
+    tokens: found.url ? (found.budget?.tokens_per_day?.toString() ?? "") : "",
     share: found.share ?? "cards",
   });
   const [busy, setBusy] = useState<"" | "try" | "save">("");

@@ -1,7 +1,8 @@
 /** The plan that would run: each task with its device, why that one, what it may do, and what it lacks. */
-import type { MissingGrant, Preview, PreviewTask } from "../link/endpoints.ts";
+
 import { devices } from "../model/fleet.ts";
 import type { StreamModel } from "../model/stream.ts";
+import type { GrantLine, RequestPreview, TaskPreviewRow } from "../model/types.ts";
 import { plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { CopyLine } from "../ui/parts.tsx";
@@ -11,14 +12,14 @@ import { SecretLines } from "./SecretLines.tsx";
 const SHOWN_MOST = 40;
 
 /** Every missing grant once, wherever the preview names it. */
-export function grantsOf(preview: Preview): MissingGrant[] {
-  const found = new Map<string, MissingGrant>();
+export function grantsOf(preview: RequestPreview): GrantLine[] {
+  const found = new Map<string, GrantLine>();
   const all = [...(preview.missing_grants ?? []), ...preview.tasks.flatMap((task) => task.missing)];
   for (const grant of all) found.set(`${grant.device}\n${grant.line}`, grant);
   return [...found.values()];
 }
 
-export function PreviewCard({ preview, fleet }: { preview: Preview; fleet: StreamModel }) {
+export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet: StreamModel }) {
   const groups = preview.tasks.filter((task) => task.each);
   const tag = (device: string | null | undefined): string => {
     if (!device) return "";
@@ -62,7 +63,7 @@ export function PreviewCard({ preview, fleet }: { preview: Preview; fleet: Strea
 const takenWords = ({ from, output }: { from: string; output: string }): string =>
   output ? `${output.slice(1).replaceAll("/", " ").replaceAll("_", " ")} of ${from}` : `all of ${from}`;
 
-function PreviewRow({ task, tag }: { task: PreviewTask; tag: string }) {
+function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
   const lacks = task.missing.length > 0;
   const others = task.alternatives
     .map((one) => `${one.device}: ${one.why || (one.fits ? "fits" : "does not fit")}`)
@@ -113,7 +114,7 @@ function PreviewRow({ task, tag }: { task: PreviewTask; tag: string }) {
 }
 
 /** Cost and effects of a plan, in a line beside the button that starts it. */
-export function Facts({ preview }: { preview: Preview }) {
+export function Facts({ preview }: { preview: RequestPreview }) {
   const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
   const risky = effects.filter((effect) => effect === "change" || effect === "destroy" || effect === "control");
   return (
@@ -138,7 +139,7 @@ export function Facts({ preview }: { preview: Preview }) {
 }
 
 /** What is still to be granted, each with the line to type on its device. */
-export function GrantLines({ grants }: { grants: readonly MissingGrant[] }) {
+export function GrantLines({ grants }: { grants: readonly GrantLine[] }) {
   return grants.map((grant) => (
     <section key={`${grant.device}${grant.line}`} className="grant">
       <Glyph name="hand" tone="violet" />

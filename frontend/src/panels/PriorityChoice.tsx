@@ -12,7 +12,6 @@ import { Said } from "../ui/Said.tsx";
 
 const WORDS: Record<Priority, string> = { high: "High", low: "Low", normal: "Normal" };
 const MAY: ReadonlySet<string> = new Set(["owner", "operator"]);
-const EVERY_MS = 3000;
 
 interface ChoiceProps {
   value: Priority | null;
@@ -82,7 +81,7 @@ export function PriorityOf({ constellation }: { constellation: Head }) {
 /** What goes before a constellation that has ready tasks and none at work: *3 tasks go before it, of X*. */
 export function BehindLine({ constellation }: { constellation: string }) {
   const { hub } = useWorkspace();
-  const why = useResource(`behind/${constellation}`, (signal) => hub.whyAll(constellation, signal), EVERY_MS);
+  const why = useResource(`behind/${constellation}`, (signal) => hub.whyAll(constellation, signal), ["tasks"], 2000);
   const first = why.value?.items.find((item) => item.reason === "busy");
   if (!first) return null;
   return (

@@ -1,7 +1,8 @@
 /** A card of the gallery: a recipe's picture, its sentence for this fleet, what it lacks, and a try with demo devices. */
+
 import { Link } from "wouter";
-import type { RecipeRow, RecipeSentence } from "../link/endpoints.ts";
 import { tryOf } from "../model/gallery.ts";
+import type { RecipeRow, RecipeSentence } from "../model/types.ts";
 import { Icon } from "../ui/Icon.tsx";
 import { Said } from "../ui/Said.tsx";
 import { RecipePicture } from "./RecipePicture.tsx";

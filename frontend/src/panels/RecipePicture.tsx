@@ -1,5 +1,5 @@
 /** The picture of a recipe: its tasks as small boxes in the colour of their device. Drawn from its plan, never by hand. */
-import type { RecipeShape } from "../link/endpoints.ts";
+import type { RecipeShape } from "../model/types.ts";
 import { plural } from "../model/words.ts";
 
 const STEP_X = 30;

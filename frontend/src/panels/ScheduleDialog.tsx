@@ -3,13 +3,15 @@
  * What is saved carries the hash of the plan that was shown: that is the approval of every firing that reaches no
  * further.
  */
+
 import { type ReactNode, useState } from "react";
 import { useFleet, useWorkspace } from "../app/context.ts";
 import { asProblem, useResource } from "../app/resource.ts";
 import { useSettled } from "../app/settled.ts";
 import type { Problem } from "../link/rest.ts";
-import { type Runs, type SchedulePreview, type ScheduleRow, Schedules, type Terms } from "../link/schedules.ts";
+import { type Runs, Schedules, type Terms } from "../link/schedules.ts";
 import { cronOf, ownZone } from "../model/clock.ts";
+import type { SchedulePreview, ScheduleRow } from "../model/types.ts";
 import { plural } from "../model/words.ts";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote } from "../ui/parts.tsx";

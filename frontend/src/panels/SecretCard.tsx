@@ -1,10 +1,12 @@
 /** Secrets in Settings: what is known of each, setting, replacing and removing. A value is never shown. */
+
 import { useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useNow, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { msOf } from "../link/endpoints.ts";
-import { type SecretRow, Secrets } from "../link/secrets.ts";
+import { Secrets } from "../link/secrets.ts";
+import type { SecretRow } from "../model/types.ts";
 import { age } from "../model/words.ts";
 import { Button, ProblemNote } from "../ui/parts.tsx";
 import { SecretDialog } from "./SecretDialog.tsx";

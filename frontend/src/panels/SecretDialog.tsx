@@ -1,10 +1,12 @@
 /** Setting a secret, or replacing its value. What is typed is not shown, and is gone from the page once it is sent. */
+
 import { useRef, useState } from "react";
 import { useFleet, useWorkspace } from "../app/context.ts";
 import { asProblem } from "../app/resource.ts";
 import type { Problem } from "../link/rest.ts";
-import { SECRET_NAME, type SecretRow, Secrets } from "../link/secrets.ts";
+import { SECRET_NAME, Secrets } from "../link/secrets.ts";
 import { devices } from "../model/fleet.ts";
+import type { SecretRow } from "../model/types.ts";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote } from "../ui/parts.tsx";
 
@@ -13,7 +15,7 @@ interface SecretDialogProps {
   name?: string;
   replaced?: SecretRow;
   onClose: () => void;
-  onSet: (row: SecretRow) => void;
+  onSet: (row: Pick<SecretRow, "name" | "version">) => void;
 }
 
 export function SecretDialog({ name: fixed, replaced, onClose, onSet }: SecretDialogProps) {

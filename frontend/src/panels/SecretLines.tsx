@@ -1,12 +1,13 @@
 /** In a preview: which secret goes to which device, and for one that is not set the line to type or to set it here. */
+
 import { useState } from "react";
 import { useWorkspace } from "../app/context.ts";
-import type { PreviewSecret } from "../link/endpoints.ts";
+import type { SecretNeed } from "../model/types.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, CopyLine } from "../ui/parts.tsx";
 import { SecretDialog } from "./SecretDialog.tsx";
 
-export function SecretLines({ secrets }: { secrets: readonly PreviewSecret[] }) {
+export function SecretLines({ secrets }: { secrets: readonly SecretNeed[] }) {
   const { session } = useWorkspace();
   const [open, setOpen] = useState<string | null>(null);
   const [made, setMade] = useState<readonly string[]>([]);

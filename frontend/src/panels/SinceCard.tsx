@@ -1,8 +1,9 @@
 /** Home for someone who comes back: what changed since this browser showed Starloom to this person last. */
+
 import { Link } from "wouter";
-import type { ConstellationRow } from "../link/endpoints.ts";
 import type { DeviceView } from "../model/fleet.ts";
 import { changesSince, isNothing, worthShowing } from "../model/since.ts";
+import type { ConstellationRow } from "../model/types.ts";
 import { age, constellationShown, plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 

@@ -1,12 +1,16 @@
 /** The slots of a recipe, each editable in place: a device from the fleet, yes or no, a number, else text. */
+
 import { useId } from "react";
 import { useFleet } from "../app/context.ts";
-import type { ParamRow } from "../link/endpoints.ts";
 import { devices } from "../model/fleet.ts";
+import type { RecipeParam } from "../model/types.ts";
+
+/** A parameter as a recipe describes it, or as words left it open. */
+type SlotType = Pick<RecipeParam, "type" | "title"> & Partial<RecipeParam>;
 
 interface SlotsProps {
   params: Record<string, unknown>;
-  types?: Record<string, ParamRow>;
+  types?: Record<string, SlotType>;
   onChange: (params: Record<string, unknown>) => void;
 }
 
@@ -51,7 +55,7 @@ const isDevice = (value: unknown): boolean =>
   value !== null && typeof value === "object" && ("name" in value || "id" in value);
 
 /** What an empty slot means: its default, or that anything will do; nothing where a value is needed. */
-function absentWord(row: ParamRow | undefined): string {
+function absentWord(row: SlotType | undefined): string {
   if (!row) return "";
   if (typeof row.default === "string" || typeof row.default === "number") return String(row.default);
   return row.optional ? "any" : "";

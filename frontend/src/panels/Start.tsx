@@ -1,11 +1,12 @@
 /** Home for someone new: a phone, a server, words to try; and for everyone what is next on the clock. */
+
 import { Link } from "wouter";
 import { useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
-import type { RecipeRow } from "../link/endpoints.ts";
 import { Schedules } from "../link/schedules.ts";
 import { firingTime } from "../model/clock.ts";
 import type { DeviceView } from "../model/fleet.ts";
+import type { RecipeRow } from "../model/types.ts";
 import { Icon } from "../ui/Icon.tsx";
 
 const PHRASES_MAX = 5;
@@ -54,7 +55,7 @@ export function StartCard({ fleet, recipes }: { fleet: readonly DeviceView[]; re
 
 export function NextOnTheClock() {
   const { hub } = useWorkspace();
-  const list = useResource("schedules", (signal) => new Schedules(hub.rest).list(signal), 30_000);
+  const list = useResource("schedules", (signal) => new Schedules(hub.rest).list(signal), ["schedules"]);
   const next = (list.value?.items ?? [])
     .flatMap((row) => (row.state === "active" && row.next[0] ? [{ row, at: row.next[0] }] : []))
     .sort((one, other) => Date.parse(one.at) - Date.parse(other.at))

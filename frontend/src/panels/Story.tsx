@@ -1,10 +1,11 @@
 /** What happened, in order: faults stand out, then what the engine did, and how often work was begun. */
-import type { StoryLine } from "../link/lab.ts";
+
 import { begunLines } from "../model/lab.ts";
+import type { StoryRow } from "../model/types.ts";
 
-const MARK: Record<StoryLine["kind"], string> = { fault: "Fault:", healed: "Over:", engine: "", note: "" };
+const MARK: Record<StoryRow["kind"], string> = { fault: "Fault:", healed: "Over:", engine: "", note: "" };
 
-export function Story({ lines, label }: { lines: readonly StoryLine[]; label: string }) {
+export function Story({ lines, label }: { lines: readonly StoryRow[]; label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by itself, so the keyboard must reach it.
     <ol className="story" aria-label={label} tabIndex={0}>

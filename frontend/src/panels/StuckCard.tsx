@@ -9,7 +9,6 @@ import { Glyph } from "../ui/Glyph.tsx";
 import { StoppedItem } from "./WaitingCard.tsx";
 
 const TASKS_MAX = 5;
-const EVERY_MS = 5000;
 
 interface Props {
   constellation: Head;
@@ -21,7 +20,7 @@ export function StuckCard({ constellation, views, onSelect }: Props) {
   const { hub } = useWorkspace();
   const attention = constellation.attention ?? [];
   const key = attention.length ? `stuck/${constellation.id}/${attention.join()}` : null;
-  const why = useResource(key, (signal) => hub.whyAll(constellation.id, signal), EVERY_MS);
+  const why = useResource(key, (signal) => hub.whyAll(constellation.id, signal), ["tasks", "devices"], 2000);
   const found = why.value ? stoppedOf(constellation, why.value.items, why.value.attention) : [];
   const told = views.filter((view) => view.record?.reason === "owner_asked" && view.attempt?.detail);
   return (

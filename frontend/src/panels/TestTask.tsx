@@ -1,11 +1,11 @@
 /** The first task of a new device: looks at itself for a second, and shows what came of it. Runs once, by itself. */
+
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { useWorkspace } from "../app/context.ts";
 import { asProblem } from "../app/resource.ts";
-import type { WaitedFor } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
-import type { Device, Offer } from "../model/types.ts";
+import type { Created, Device, Offer } from "../model/types.ts";
 import { bytes } from "../model/words.ts";
 import { ProblemNote } from "../ui/parts.tsx";
 
@@ -35,7 +35,7 @@ interface TestTaskProps {
 
 export function TestTask({ device, trial, onDone }: TestTaskProps) {
   const { hub } = useWorkspace();
-  const [ended, setEnded] = useState<WaitedFor | null>(null);
+  const [ended, setEnded] = useState<Created | null>(null);
   const [log, setLog] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
   const begun = useRef("");

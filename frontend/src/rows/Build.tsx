@@ -2,14 +2,13 @@
  * A plan built in rows: draft, preview as one types, trying rows, launch, save as recipe. Loaded on need.
  * Launch sends the hash of what was shown, so that nothing else can run.
  */
+import { usePreview } from "../app/preview.ts";
 import "../styles/rows.css";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { useFleet, useWorkspace } from "../app/context.ts";
 import { useKeys } from "../app/keys.ts";
-import { useResource } from "../app/resource.ts";
-import { useSettled } from "../app/settled.ts";
-import type { Preview, Submission } from "../link/endpoints.ts";
+import type { Submission } from "../link/endpoints.ts";
 import { Problem } from "../link/rest.ts";
 import {
   type Draft,
@@ -38,9 +37,6 @@ import { SaveRecipe } from "./SaveRecipe.tsx";
 import { useDraft } from "./useDraft.ts";
 import { useTrials } from "./useTrials.ts";
 
-const TYPING_MS = 250;
-const REFRESH_MS = 3000;
-
 interface BuildProps {
   /** A document to begin with, instead of the draft of last time. */
   document?: Fields;
@@ -68,14 +64,7 @@ export function Build({ document }: BuildProps) {
     () => ({ plan: named(draft.plan, tools), ...(Object.keys(params).length ? { params: values } : {}) }),
     [draft.plan, tools, params, values],
   );
-  const text = empty ? null : JSON.stringify(asked);
-  const stamp = useSettled(text, TYPING_MS);
-  const preview = useResource<Preview>(
-    stamp,
-    (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
-    REFRESH_MS,
-  );
-  const settled = stamp === text;
+  const { preview, stamp, settled } = usePreview(empty ? null : asked);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
   useEffect(() => {
     setKey(crypto.randomUUID());

@@ -16,7 +16,8 @@ export default function BuildFrom({ recipe, from }: { recipe: string | null; fro
     if (recipe) {
       const found = await hub.recipe(recipe, signal);
       // What is made of a built-in recipe is another one, and needs a name of its own.
-      return found.built_in === false ? found.document : { ...found.document, name: "", version: 1 };
+      const document = found.document as Fields;
+      return found.built_in ? { ...document, name: "", version: 1 } : document;
     }
     return firstPlan(from ?? "", await hub.events(from ?? "", 0, signal));
   });

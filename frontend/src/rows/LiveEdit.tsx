@@ -2,6 +2,7 @@
  * Editing a plan while it runs: a draft over the running one, in the same rows. Rows that have started stand fast.
  * Apply is one edit of the version that was seen; if that is no longer the newest, what changed is shown first.
  */
+import type { RequestPreview } from "../model/types.ts";
 import "../styles/rows.css";
 import { useCallback, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
@@ -11,7 +12,6 @@ import { useKeys } from "../app/keys.ts";
 import { asProblem, useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useSettled } from "../app/settled.ts";
-import type { Preview } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
 import { type Changes, changesOf, delta, rebased } from "../model/rows/changes.ts";
 import { draftOf } from "../model/rows/document.ts";
@@ -76,7 +76,9 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const changes = useMemo(() => changesOf(base.plan, drafting.draft.plan), [base.plan, drafting.draft.plan]);
   // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
   const stamp = useSettled(changes.operations.length ? JSON.stringify(drafting.draft.plan) : null, TYPING_MS);
-  const preview = useResource<Preview>(stamp, (signal) => hub.preview({ plan: JSON.parse(stamp ?? "{}") }, signal));
+  const preview = useResource<RequestPreview>(stamp, (signal) =>
+    hub.preview({ plan: JSON.parse(stamp ?? "{}") }, signal),
+  );
   const own = rowsOf(drafting.draft.plan).flatMap((row) => {
     const tool = tools.get(row.what);
     return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];

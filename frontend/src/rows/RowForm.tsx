@@ -1,6 +1,6 @@
 /** Everything about one row, opened below its line: fields, where, when, how often, what is shown in the answer. */
+
 import { useState } from "react";
-import type { PreviewTask } from "../link/endpoints.ts";
 import {
   type Draft,
   type Fields,
@@ -31,6 +31,7 @@ import { branches } from "../model/rows/sample.ts";
 import { type Field, type Form, labelOf } from "../model/rows/schema.ts";
 import { AGAIN, type ToolView } from "../model/rows/tools.ts";
 import { withWhere } from "../model/rows/where.ts";
+import type { TaskPreviewRow } from "../model/types.ts";
 import { Button } from "../ui/parts.tsx";
 import { plain } from "../ui/Said.tsx";
 import { FieldControl } from "./FieldControl.tsx";
@@ -50,7 +51,7 @@ export interface RowFormProps {
   tool: ToolView | undefined;
   earlier: readonly Earlier[];
   faults: readonly RowFault[];
-  preview: PreviewTask | undefined;
+  preview: TaskPreviewRow | undefined;
   locked: string | null;
   /** The row is part of a running plan, whose judges stay. */
   running: boolean;

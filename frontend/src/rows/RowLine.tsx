@@ -1,6 +1,6 @@
 /** One row as a line: what, where, with which values, and how it stands. */
+
 import { useState } from "react";
-import type { PreviewTask } from "../link/endpoints.ts";
 import { type Fields, isFields, type Json, nodeOf } from "../model/rows/document.ts";
 import type { RowFault } from "../model/rows/faults.ts";
 import { pointerWords, type Row } from "../model/rows/row.ts";
@@ -8,6 +8,7 @@ import { outputWords, type Sample, shortWords } from "../model/rows/sample.ts";
 import { labelOf } from "../model/rows/schema.ts";
 import { able, againShort, type ToolView } from "../model/rows/tools.ts";
 import { fits, type Where, whereKey, whereWords } from "../model/rows/where.ts";
+import type { TaskPreviewRow } from "../model/types.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { plain } from "../ui/Said.tsx";
@@ -20,7 +21,7 @@ export interface RowLineProps {
   faults: readonly RowFault[];
   /** What came out when it was tried here. */
   sample: Sample | null;
-  preview: PreviewTask | undefined;
+  preview: TaskPreviewRow | undefined;
   locked: string | null;
   open: boolean;
   trying: boolean;

@@ -2,8 +2,8 @@
  * Rows, graph and text over one document. Keeps only what is looked at (the open row, the lens); the document, its
  * preview and the samples are given. Works the same for a new plan and for a draft over a running one.
  */
+
 import { useMemo, useState } from "react";
-import type { Preview, PreviewTask } from "../link/endpoints.ts";
 import { paramsOf } from "../model/rows/document.ts";
 import { added, copied, moved, patched, removed, withTool, withUse } from "../model/rows/edit.ts";
 import type { RowFault } from "../model/rows/faults.ts";
@@ -13,6 +13,7 @@ import { branches, type Sample, suitable } from "../model/rows/sample.ts";
 import { formOf } from "../model/rows/schema.ts";
 import type { ToolView } from "../model/rows/tools.ts";
 import { withWhere } from "../model/rows/where.ts";
+import type { RequestPreview, TaskPreviewRow } from "../model/types.ts";
 import { Button, Tabs } from "../ui/parts.tsx";
 import { Said } from "../ui/Said.tsx";
 import { PlanGraph } from "./PlanGraph.tsx";
@@ -27,7 +28,7 @@ type Lens = "rows" | "graph" | "text";
 export interface RowsEditorProps {
   drafting: Drafting;
   tools: ReadonlyMap<string, ToolView>;
-  preview: Preview | null;
+  preview: RequestPreview | null;
   faults: readonly RowFault[];
   samples: ReadonlyMap<string, Sample>;
   tried: ReadonlySet<string>;
@@ -63,7 +64,7 @@ export function RowsEditor(props: RowsEditorProps) {
     null,
   );
   const params = Object.entries(paramsOf(draft));
-  const previews = new Map<string, PreviewTask>(props.preview?.tasks.map((task) => [task.id, task]) ?? []);
+  const previews = new Map<string, TaskPreviewRow>(props.preview?.tasks.map((task) => [task.id, task]) ?? []);
   const titleOf = (row: Row) => tools.get(row.what)?.title ?? (row.kind === "person" ? "Ask a person" : row.what);
   const earlierOf = (row: Row): Earlier[] => {
     const later = after(rows, row.id);

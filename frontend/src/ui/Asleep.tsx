@@ -1,9 +1,9 @@
 /** *Asleep - open it*: where the page of a browser tab is opened, on the device itself, by its camera or by hand. */
-import type { OpenAgain } from "../link/endpoints.ts";
+import type { PageAddress } from "../model/types.ts";
 import { CopyLine } from "./parts.tsx";
 import { QrCode } from "./QrCode.tsx";
 
-export function Asleep({ names, again }: { names: readonly string[]; again: OpenAgain }) {
+export function Asleep({ names, again }: { names: readonly string[]; again: PageAddress }) {
   const who = names.join(", ") || "the device";
   return (
     <section className="stack" aria-label="Asleep - open it">

@@ -1,10 +1,11 @@
-"""Answers about constellations: rows, snapshots, answers, versions, and the state after a control."""
+"""Answers about constellations: rows, snapshots, answers, versions, and why a task does not move."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
 from starloom_protocol.api.approvals import QuestionRow
+from starloom_protocol.api.fleet import PageAddress
 from starloom_protocol.entities import Fault, Policy, TaskSpec
 from starloom_protocol.history_records import Origin
 from starloom_protocol.presentation import Glyph, Tone
@@ -270,3 +271,51 @@ Comparison = TypedDict(
     },
 )
 """The difference of two versions of a plan, and the versions between them."""
+
+
+class CandidateRow(TypedDict):
+    """A device that was considered for a task; `reason` is in words, `code` is null where it fits."""
+
+    device: str
+    name: str
+    fits: bool
+    code: Reason | None
+    reason: str
+
+
+class WhyRow(TypedDict):
+    """The explanation of a task, or of the whole constellation where `task` is null.
+
+    `fix` is the first of `actions`, which are controls or command lines. `asleep` names the browser tabs for which the
+    task waits, and `open` is the page that wakes them. The explanation of a constellation has no field of a task.
+    """
+
+    task: str | None
+    state: str
+    sentence: str
+    candidates: list[CandidateRow]
+    fix: str | None
+    reason: NotRequired[Reason | None]
+    word: NotRequired[str]
+    waits_for: NotRequired[list[str]]
+    actions: NotRequired[list[str]]
+    possible: NotRequired[list[str]]
+    warning: NotRequired[str]
+    asleep: NotRequired[list[str]]
+    open: NotRequired[PageAddress | None]
+
+
+class AttentionRow(TypedDict):
+    """A reason for which a constellation needs a person, as a sentence."""
+
+    reason: Attention
+    sentence: str
+
+
+class WhyAll(TypedDict):
+    """The explanations of a constellation; `more` counts the tasks that are left out."""
+
+    state: ConstellationState
+    attention: list[AttentionRow]
+    items: list[WhyRow]
+    more: int

@@ -78,7 +78,7 @@ class BlameRow(TypedDict):
     kind: Literal["task", "dependency"]
     id: str
     added: BlameLine | None
-    changed: list[BlameLine | None]
+    changed: list[BlameLine]
 
 
 class Uploaded(TypedDict):

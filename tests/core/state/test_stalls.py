@@ -8,7 +8,7 @@ from starloom.core.answer.why import shard_of
 from starloom.core.clock.expiry import due_moment
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
-from starloom.edge.routes.work.why import _explain
+from starloom.edge.routes.work.why import explain_all
 from starloom_protocol.entities import ForEach, encode_entity
 from starloom_protocol.vocabulary import Attention, TaskState
 from tests.builders import Driver, plan, task
@@ -56,7 +56,7 @@ def test_why_names_the_tasks_of_a_stall() -> None:
     driver.fire(due_moment(driver.now_ms))
     found = driver.shard.constellations["c1"]
     entities = {f"{kind}/{key}".rstrip("/"): encode_entity(record) for kind, key, record in found.records()}
-    told = _explain(shard_of({}, "c1", entities), "c1", None, {})
+    told = explain_all(shard_of({}, "c1", entities), "c1", {})
     assert told is not None
     assert ["a, b cannot start" in item["sentence"] for item in told["attention"] if item["reason"] == "stalled"] == [
         True
@@ -66,6 +66,6 @@ def test_why_names_the_tasks_of_a_stall() -> None:
 def test_why_names_a_group_that_waits_for_its_list() -> None:
     driver = Driver("one")
     found = driver.submit(plan(task("l"), task("g", for_each=ForEach(source="l", output="/l"))))
-    told = _explain(driver.shard, found.name, None, {})
+    told = explain_all(driver.shard, found.name, {})
     assert told is not None
     assert [item["task"] for item in told["items"]] == ["l", "g"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from starloom_agent import registry
 from starloom_agent.connection import Address
 from starloom_agent.home import AgentHome, Joined
 from starloom_agent.identity import load_or_make
@@ -19,7 +20,6 @@ from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
-from starloom_agent.toolkit import registry
 from starloom_protocol.frames import Alive, OfferFrame, ResultFrame
 from starloom_protocol.vocabulary import Code, Outcome, Profile
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease

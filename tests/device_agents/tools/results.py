@@ -7,7 +7,7 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator
 
-from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_protocol.values import parse
 

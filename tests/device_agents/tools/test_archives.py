@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files.packing import Limits, Taken, copy_out, members, safe_path
 from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device

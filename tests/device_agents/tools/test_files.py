@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.naming import portable_name
 from starloom_agent.tools import shift

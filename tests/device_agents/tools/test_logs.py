@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.durations import begin_of
-from starloom_agent.toolkit.files.beneath import Beneath
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools import logs
 from starloom_agent.tools.logs import shape_of

@@ -15,9 +15,9 @@ import pytest
 
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
-from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.registry import all_tools
+from starloom_agent.tool_pages import results
 from starloom_agent.toolkit.result_schemas import schema_of_result
-from starloom_agent.tools.__main__ import results
 from starloom_protocol.tool_results import SCHEMAS, built_in
 from starloom_protocol.tool_results import returned_by as known_of
 from starloom_protocol.values import canonical, parse, point

@@ -14,9 +14,9 @@ from starloom_agent.commands import CommandRule, word_of
 from starloom_agent.mcp import FILE, find_tools
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
+from starloom_agent.registry import all_tools
 from starloom_agent.sandbox.cage import Layer
 from starloom_agent.sandbox.levels import Sandbox
-from starloom_agent.toolkit.registry import all_tools
 from starloom_protocol.entities import Device, Offer
 from starloom_protocol.vocabulary import DeviceLink
 

@@ -16,7 +16,7 @@ from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
 from starloom.lab.nebula.suite import SMOKE
 from starloom.lab.nebula.task import Task, TaskInvalid, all_tasks, chosen, filled
 from starloom.lab.nebula.world_program import TOOLS
-from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.registry import all_tools
 from starloom_protocol.plan.check import check_plan
 from starloom_protocol.plan.document import read_document
 

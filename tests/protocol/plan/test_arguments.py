@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.toolkit.registry import all_tools
+from starloom_agent.registry import all_tools
 from starloom_protocol.plan import Signature, check_edit, check_plan
 from starloom_protocol.plan.arguments import Arguments, taken_by
 from starloom_protocol.values import canonical

@@ -1,1 +1,1 @@
-"""Commands about this machine: the hub's service, its examinations and its trials."""
+"""Commands about this machine: the hub's service, its examinations, its trials and its sample."""

@@ -23,7 +23,17 @@ from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
 from starloom.core.state.tasks.names import called
-from starloom_protocol.entities import Attempt, Device, Record, Secret, Selector, TaskSpec, decode_entity
+from starloom_protocol.entities import (
+    Attempt,
+    Device,
+    GroupRecord,
+    Record,
+    Secret,
+    Selector,
+    TaskRecord,
+    TaskSpec,
+    decode_entity,
+)
 from starloom_protocol.presentation import Presentation, presentation
 from starloom_protocol.task_controls import CONTROLS
 from starloom_protocol.vocabulary import (
@@ -52,7 +62,7 @@ class Why:
 
     task: str
     state: str
-    reason: str | None
+    reason: Reason | None
     shown: Presentation
     sentence: str
     candidates: list[Candidate] = field(default_factory=list)
@@ -91,94 +101,143 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
     spec = constellation.specs[task]
     group = constellation.groups.get(task)
     if group is not None:
-        children = len(constellation.children.get(task, ()))
-        tally = constellation.tally.get(task)
-        done = tally.succeeded if tally else 0
-        waits = _waits(constellation, task)
-        sentence = (
-            f"{task} is a group of {children}; {done} are done."
-            if children
-            else f"{task} is a group that waits for its list{_for(waits)}."
-        )
-        if group.review is not None:
-            sentence = f"{sentence[:-1]}; it {_reviewed(constellation, group.review)}."
-        return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
+        return _group(constellation, task, group)
     record = constellation.tasks[task]
     reason = _joined_reason(shard, constellation, spec)
     if queued is not None and reason is None and record.state is TaskState.READY:
         reason = Reason.BUSY
-    shown = presentation(record.state, reason, attempt=record.attempt, checked=record.checked)
-    candidates: list[Candidate] = []
-    waits = []
-    actions: list[str] = []
-    asleep: list[str] = []
     if record.state is TaskState.WAITING:
-        waits = _waits(constellation, task)
-        sentence = f"{task} waits{_for(waits)}."
-        if record.review is not None:
-            sentence = f"{task} {_reviewed(constellation, record.review)}."
-        if constellation.head.state is ConstellationState.PAUSED:
-            sentence, actions = f"{sentence[:-1]}, and the constellation is paused.", ["resume"]
+        said = _waiting(constellation, task)
     elif record.state is TaskState.READY:
-        candidates = [] if spec.person else candidates_of(shard, constellation, spec)
-        if queued is not None:
-            candidates = [_as_used(item, queued) for item in candidates]
-        sentence, actions = _ready(shard, constellation, spec, reason, candidates)
-        if queued is not None and reason is Reason.BUSY:
-            sentence += _place(queued)
-        if reason is Reason.DEVICE_AWAY:
-            asleep = [item.device for item in candidates if _sleeps(shard, item.device) and item.reason is reason]
-            actions = ["open", *actions] if asleep else actions
+        said = _ready(shard, constellation, spec, reason, queued)
     elif record.state in FINAL_TASK_STATES:
         sentence, actions = _ended(constellation, task)
+        said = _Said(sentence, actions=actions)
     else:
-        attempt = constellation.attempt(task, record.attempt)
-        device = shard.fleet.devices.get(attempt.device)
-        where = device.name if device else attempt.device
-        sentence = f"{task} is on {where} because {attempt.why}; attempt {record.attempt}."
-        candidates = candidates_of(shard, constellation, spec)
-        if record.state is TaskState.UNKNOWN:
-            sentence = (
-                f"{task} was started on {where} and may have happened; it is not run twice without your word. "
-                f"Look there, then mark it, or retry it with confirm."
-            )
-            looked = verification.sentence(constellation, task, where)
-            if looked:
-                sentence = f"{task} was started on {where} and may have happened; {looked} You can mark it, too."
-            actions = ["mark", "retry"]
-        elif _sleeps(shard, attempt.device):
-            sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
-            asleep, actions = [attempt.device], ["open"]
-        elif record.state is TaskState.CANCELLING and device is not None and _never_confirms(spec, attempt, device):
-            sentence = (
-                f"{task} was asked to stop on {where}, which is off; it counts as cancelled once {where} is back and "
-                f"confirms. If {where} does not come back, revoke it: then you decide whether {task} has happened."
-            )
-        elif record.absent_since_ms:
-            sentence = f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
-        elif device is not None and disk_room.is_full(device):
-            sentence = (
-                f"{task} is on {where}, which {disk_room.words(device)}: nothing begins there and no result leaves "
-                "until there is room. Free some space there; it then goes on without a restart."
-            )
-        elif record.reason is Reason.MOVING:
-            sentence = f"{task} is moved away from {where}, which drains, to another device once it has stopped there."
-        elif record.reason is Reason.OVERDUE:
-            most_s = spec.timeouts.start_to_close_s
-            sentence = f"{task} runs on {where} for longer than its {most_s} s; {where} was told to stop it."
-        elif record.state is TaskState.CANCELLING:
-            sentence = f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
-        second = hedging.of(constellation, task, record)
-        if second is not None:
-            beside = shard.fleet.devices.get(second.device)
-            name = beside.name if beside else second.device
-            sentence = f"{sentence} It takes long, so a second attempt runs on {name}; the first result counts."
-    sentence = sentence.replace(task, called(constellation, shard.fleet, task), 1)
+        said = _at_work(shard, constellation, spec)
     offered = controls.possible(constellation, task)
-    actions = [action for action in actions if action not in _CONTROLS or action in offered]
-    warning = absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else ""
-    made = (sentence, candidates, waits, actions, asleep, offered, warning)
-    return Why(task, str(record.state), reason, shown, *made)
+    actions = [action for action in said.actions if action not in _CONTROLS or action in offered]
+    return Why(
+        task=task,
+        state=str(record.state),
+        reason=reason,
+        shown=presentation(record.state, reason, attempt=record.attempt, checked=record.checked),
+        sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1),
+        candidates=said.candidates,
+        waits_for=said.waits_for,
+        actions=actions,
+        asleep=said.asleep,
+        possible=offered,
+        warning=absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The explanation of a task in one state, before its controls are known."""
+
+    sentence: str
+    candidates: list[Candidate] = field(default_factory=list)
+    waits_for: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
+    asleep: list[str] = field(default_factory=list)
+
+
+def _group(constellation: Constellation, task: str, group: GroupRecord) -> Why:
+    children = len(constellation.children.get(task, ()))
+    tally = constellation.tally.get(task)
+    done = tally.succeeded if tally else 0
+    waits = _waits(constellation, task)
+    sentence = (
+        f"{task} is a group of {children}; {done} are done."
+        if children
+        else f"{task} is a group that waits for its list{_for(waits)}."
+    )
+    if group.review is not None:
+        sentence = f"{sentence[:-1]}; it {_reviewed(constellation, group.review)}."
+    return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
+
+
+def _waiting(constellation: Constellation, task: str) -> _Said:
+    waits = _waits(constellation, task)
+    held = constellation.tasks[task].review
+    sentence = f"{task} waits{_for(waits)}." if held is None else f"{task} {_reviewed(constellation, held)}."
+    if constellation.head.state is ConstellationState.PAUSED:
+        return _Said(f"{sentence[:-1]}, and the constellation is paused.", [], waits, ["resume"])
+    return _Said(sentence, [], waits)
+
+
+def _ready(
+    shard: Shard, constellation: Constellation, spec: TaskSpec, reason: Reason | None, queued: Position | None
+) -> _Said:
+    candidates = [] if spec.person else candidates_of(shard, constellation, spec)
+    if queued is not None:
+        candidates = [_as_used(item, queued) for item in candidates]
+    sentence, actions = _held_back(shard, constellation, spec, reason, candidates)
+    if queued is not None and reason is Reason.BUSY:
+        sentence += _place(queued)
+    asleep: list[str] = []
+    if reason is Reason.DEVICE_AWAY:
+        asleep = [item.device for item in candidates if _sleeps(shard, item.device) and item.reason is reason]
+        actions = ["open", *actions] if asleep else actions
+    return _Said(sentence, candidates, [], actions, asleep)
+
+
+def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Said:
+    """Explain a task with an open attempt, and the second one beside it."""
+    task, record = spec.id, constellation.tasks[spec.id]
+    attempt = constellation.attempt(task, record.attempt)
+    device = shard.fleet.devices.get(attempt.device)
+    where = device.name if device else attempt.device
+    actions: list[str] = []
+    asleep: list[str] = []
+    if record.state is TaskState.UNKNOWN:
+        sentence, actions = _doubted(constellation, task, where), ["mark", "retry"]
+    elif _sleeps(shard, attempt.device):
+        sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
+        asleep, actions = [attempt.device], ["open"]
+    else:
+        sentence = _on_device(spec, record, attempt, device)
+    second = hedging.of(constellation, task, record)
+    if second is not None:
+        beside = shard.fleet.devices.get(second.device)
+        name = beside.name if beside else second.device
+        sentence = f"{sentence} It takes long, so a second attempt runs on {name}; the first result counts."
+    return _Said(sentence, candidates_of(shard, constellation, spec), [], actions, asleep)
+
+
+def _doubted(constellation: Constellation, task: str, where: str) -> str:
+    looked = verification.sentence(constellation, task, where)
+    if looked:
+        return f"{task} was started on {where} and may have happened; {looked} You can mark it, too."
+    return (
+        f"{task} was started on {where} and may have happened; it is not run twice without your word. "
+        f"Look there, then mark it, or retry it with confirm."
+    )
+
+
+def _on_device(spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Device | None) -> str:
+    task, where = spec.id, device.name if device else attempt.device
+    if record.state is TaskState.CANCELLING and device is not None and _never_confirms(spec, attempt, device):
+        return (
+            f"{task} was asked to stop on {where}, which is off; it counts as cancelled once {where} is back and "
+            f"confirms. If {where} does not come back, revoke it: then you decide whether {task} has happened."
+        )
+    if record.absent_since_ms:
+        return f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
+    if device is not None and disk_room.is_full(device):
+        return (
+            f"{task} is on {where}, which {disk_room.words(device)}: nothing begins there and no result leaves "
+            "until there is room. Free some space there; it then goes on without a restart."
+        )
+    if record.reason is Reason.MOVING:
+        return f"{task} is moved away from {where}, which drains, to another device once it has stopped there."
+    if record.reason is Reason.OVERDUE:
+        most_s = spec.timeouts.start_to_close_s
+        return f"{task} runs on {where} for longer than its {most_s} s; {where} was told to stop it."
+    if record.state is TaskState.CANCELLING:
+        return f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
+    return f"{task} is on {where} because {attempt.why}; attempt {record.attempt}."
 
 
 def _as_used(candidate: Candidate, queued: Position) -> Candidate:
@@ -260,7 +319,7 @@ def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) ->
     return sorted(found, key=lambda candidate: (not candidate.fits, shard.fleet.devices[candidate.device].name))
 
 
-def _ready(
+def _held_back(
     shard: Shard,
     constellation: Constellation,
     spec: TaskSpec,

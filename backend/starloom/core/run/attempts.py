@@ -357,12 +357,6 @@ def _finished(
     attempt: Attempt,
     frame: ResultFrame,
 ) -> None:
-    facts = dict(sorted(frame.facts.items())) if frame.facts else {}
-    if frame.artifact is not None or frame.facts_too_big:
-        for pointer in wants_of(constellation, spec):
-            if pointer not in facts:
-                facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
-        facts = dict(sorted(facts.items()))
     done = replace(
         attempt,
         artifact=frame.artifact,
@@ -372,37 +366,56 @@ def _finished(
         effect=frame.effect,
         end=_ENDED_OK,
         ended_ms=work.at_ms,
-        facts=facts,
+        facts=_facts(constellation, spec, frame),
         started_ms=attempt.started_ms or attempt.leased_ms,
         tail=frame.tail[-4096:],
         value=frame.value,
     )
-    key = f"{spec.id}/{record.attempt}"
-    unbrought = too_big(constellation, spec, frame)
-    if unbrought is not None:
-        failed = replace(done, end=AttemptEnd.ERROR, code=Code.FACT_TOO_BIG, detail=unbrought)
+    failed = _failed_by_its_result(work, constellation, spec, record, done, frame)
+    if failed is not None:
         recovery.broke(work, constellation, spec, record, failed)
         return
-    checked = frame.verified
-    if spec.checks:
-        work.quietly(constellation, "attempt", key, done)
-        missed = missed_check(constellation, spec)
-        if missed is not None:
-            failed = replace(done, end=AttemptEnd.ERROR, code=Code.CHECK_FAILED, detail=missed)
-            recovery.broke(work, constellation, spec, record, failed)
-            return
-        checked = True
     if record.hedge:
         hedging.close(work, constellation, spec.id, record)
     if work.shard.fleet.health:
         health.succeeded(work, attempt.device)
-    if spec.judge is not None:
-        if record.state is _CANCELLING:
-            # It is not done without a verdict, and it was to be stopped.
-            stopped(work, constellation, spec, record, done)
-        else:
-            judgement.ask(work, constellation, spec, record, done)
-        return
+    if spec.judge is None:
+        _succeeded(work, constellation, spec, record, done, checked=frame.verified or bool(spec.checks))
+    elif record.state is _CANCELLING:
+        # It is not done without a verdict, and it was to be stopped.
+        stopped(work, constellation, spec, record, done)
+    else:
+        judgement.ask(work, constellation, spec, record, done)
+
+
+def _facts(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> dict[str, str]:
+    """Return the facts of a result; `!POINTER` holds the size of a wanted one that was too large, or 0."""
+    facts = dict(frame.facts or {})
+    if frame.artifact is not None or frame.facts_too_big:
+        for pointer in wants_of(constellation, spec):
+            if pointer not in facts:
+                facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
+    return dict(sorted(facts.items()))
+
+
+def _failed_by_its_result(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, done: Attempt, frame: ResultFrame
+) -> Attempt | None:
+    """Return the attempt as failed if its result lacks a fact or misses a check; None if it holds."""
+    unbrought = too_big(constellation, spec, frame)
+    if unbrought is not None:
+        return replace(done, end=AttemptEnd.ERROR, code=Code.FACT_TOO_BIG, detail=unbrought)
+    if not spec.checks:
+        return None
+    # A check reads the value of the attempt from the state.
+    work.quietly(constellation, "attempt", f"{spec.id}/{record.attempt}", done)
+    missed = missed_check(constellation, spec)
+    return None if missed is None else replace(done, end=AttemptEnd.ERROR, code=Code.CHECK_FAILED, detail=missed)
+
+
+def _succeeded(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, done: Attempt, *, checked: bool
+) -> None:
     succeeded = replace(
         record,
         absent_since_ms=0,
@@ -414,6 +427,7 @@ def _finished(
         since_ms=work.at_ms,
         state=_SUCCEEDED,
     )
+    key = f"{spec.id}/{record.attempt}"
     change_task(work, constellation, spec.id, EventKind.TASK_SUCCEEDED, succeeded, ("attempt", key, done))
     work.rules_due.append((constellation.name, spec.id, "succeeded"))
     if spec.verifies is not None:

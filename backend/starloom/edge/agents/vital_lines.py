@@ -76,6 +76,8 @@ class VitalLines:
         self._devices_max = devices_max
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self.since_ms = 0
+        self.heard: list[Callable[[], None]] = []
+        """Called whenever a line has a new figure."""
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -143,3 +145,5 @@ class VitalLines:
         self.since_ms = self.since_ms or now_ms
         for vital, value in values:
             kept.points[_PLACES[vital] + slot % SLOTS] = value
+        for hear in self.heard:
+            hear()

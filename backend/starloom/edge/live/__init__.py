@@ -2,6 +2,7 @@
 
 endpoint              tickets, subscriptions, snapshots and events of one page
 fanout                each committed event to read models, waiting requests and live sockets
+changes               lists that have changed, said to pages
 views                 read models: the fleet, open questions, headlines
 entity_json           entities as JSON of the REST API
 plan_versions         the plan of a constellation at a version, and the difference of two

@@ -203,6 +203,7 @@ class LiveClient:
         self._overflowed = False
         self._progress: OrderedDict[tuple[str, str, int], bytes] = OrderedDict()
         self._lines: list[bytes] = []
+        self._changed: dict[str, bytes] = {}  # by topic, of which there are few
         self._wake = asyncio.Event()
         self._cut: Refused | None = None
         self._loads: dict[str, asyncio.Task[None]] = {}
@@ -346,6 +347,11 @@ class LiveClient:
 
     def take_beside(self, item: feed.Beside, raw: bytes) -> None:
         known = self._streams.get(item.stream)
+        if known is not None and item.kind == feed.CHANGED:
+            # Never left out, not even while the snapshot is read: nothing later would make up for it.
+            self._changed[item.about] = raw
+            self._wake.set()
+            return
         if known is None or known.loading:
             return
         if item.kind == "log":
@@ -400,10 +406,11 @@ class LiveClient:
                 await self._socket.write(message.decode())
             # Bounds count again from here: all that made them overflow is out.
             self._overflowed = False
-            beside = [*self._lines, *self._progress.values()]
+            beside = [*self._lines, *self._progress.values(), *self._changed.values()]
             if beside:
                 self._lines = []
                 self._progress.clear()
+                self._changed.clear()
                 await self._socket.write((b'{"t":"beside","items":[' + b",".join(beside) + b"]}").decode())
             await self._parts.drawn()
 

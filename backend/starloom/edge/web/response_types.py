@@ -27,15 +27,24 @@ class JsonReply(Response, Generic[Shape]):
 
 
 def response_type(endpoint: Callable[..., Any]) -> Any:
-    """Return the declared type of an endpoint's answer; None where it declares a plain `Response`."""
+    """Return the declared type of an endpoint's answer; None where it declares a plain `Response`.
+
+    `JsonReply[One] | JsonReply[Other]` is the union of both: the request decides between them.
+    """
     return _declared(getattr(endpoint, "__func__", endpoint))
+
+
+def shapes(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a declared answer: one, or each of several that a route answers by."""
+    return typing.get_args(kind) if typing.get_origin(kind) is Union else (kind,)
 
 
 @lru_cache(maxsize=1024)
 def _declared(function: Callable[..., Any]) -> Any:
     returned = typing.get_type_hints(function).get("return")
     ways = typing.get_args(returned) if typing.get_origin(returned) is Union else (returned,)
-    return next((typing.get_args(way)[0] for way in ways if typing.get_origin(way) is JsonReply), None)
+    found = tuple(typing.get_args(way)[0] for way in ways if typing.get_origin(way) is JsonReply)
+    return Union[found] if found else None  # noqa: UP007 -- the members are known when it runs only
 
 
 def described(kind: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,8 +57,8 @@ def described(kind: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _schema(kind: Any) -> dict[str, Any]:
-    (schema,), _ = msgspec.json.schema_components([kind], ref_template=_REFERENCE)
-    return schema
+    found, _ = msgspec.json.schema_components(shapes(kind), ref_template=_REFERENCE)
+    return found[0] if len(found) == 1 else {"anyOf": list(found)}
 
 
 def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
@@ -59,7 +68,7 @@ def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
         ValueError: the body of a request has the name of another type of an answer.
     """
     found = [response_type(route.endpoint) for route in routes if isinstance(route, APIRoute)]
-    kinds = [kind for kind in found if kind is not None]
+    kinds = [one for kind in found if kind is not None for one in shapes(kind)]
     _, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
     known = document.setdefault("components", {}).setdefault("schemas", {})
     twice = sorted(name for name in components if name in known and not _same(known[name], components[name]))

@@ -82,6 +82,10 @@ export const PROFILE_WORDS: readonly Profile[] = ["observe", "files", "work", "o
 export type Purpose = "backup" | "files" | "health" | "upkeep" | "build";
 export const PURPOSE_WORDS: readonly Purpose[] = ["backup", "files", "health", "upkeep", "build"];
 
+/** A list of the API that a page reads again once it has changed. */
+export type Topic = "activity" | "approvals" | "constellations" | "devices" | "recipes" | "refusals" | "scenarios" | "schedules" | "tasks" | "vitals";
+export const TOPIC_WORDS: readonly Topic[] = ["activity", "approvals", "constellations", "devices", "recipes", "refusals", "scenarios", "schedules", "tasks", "vitals"];
+
 /** The kind of a token's holder. An assistant asks for work and decides nothing: its words come from a model. */
 export type PrincipalKind = "person" | "program" | "assistant";
 export const PRINCIPAL_KIND_WORDS: readonly PrincipalKind[] = ["person", "program", "assistant"];

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_protocol.wording import quoted
 
 LOOKED_AT_MOST: Final = 500

@@ -24,8 +24,8 @@ from typing import IO, Protocol
 
 import msgspec
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.beneath import Beneath
 from starloom_agent.toolkit.files.walking import Found
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code

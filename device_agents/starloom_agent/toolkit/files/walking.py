@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.beneath import Beneath
 
 
 @dataclass(frozen=True)

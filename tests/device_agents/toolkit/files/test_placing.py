@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from starloom_agent.toolcall import _file_out
-from starloom_agent.toolkit.files import beneath
+from starloom_agent.toolkit import beneath
 from tests.device_agents.tools.conftest import Device
 from tests.waiting import PATIENCE_S
 
 # Both begin at a sign and go over the same target again and again; a shared half-written file makes one of them fail.
 WRITER = """
 import pathlib, sys
-from starloom_agent.toolkit.files.beneath import Beneath
+from starloom_agent.toolkit.beneath import Beneath
 folder, private, mine, rounds = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 files = Beneath(read=(), write=(folder,), private=private)
 data = bytes(range(256)) * 12288

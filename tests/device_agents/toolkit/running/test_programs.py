@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from starloom_agent.policy import Policy, decide
+from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_agent.toolkit.registry import all_tools
 from starloom_agent.toolkit.running.programs import run_program
 from starloom_agent.tools.person import TOOLS
 from starloom_agent.tools.wait import Until, until

@@ -12,6 +12,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from starloom.edge.live.entity_json import iso
 from starloom.lab.desk import Desk
 from starloom.lab.scenario_runs import ScenarioRuns
 from tests.arch.checkout import ROOT
@@ -43,7 +44,9 @@ print(json.dumps({"told": told}), flush=True)
 @pytest_asyncio.fixture
 async def lab(tmp_path: Path) -> AsyncIterator[World]:
     async with a_world(tmp_path, lab=True) as world:
-        runs = ScenarioRuns(ROOT / "recipes" / "scenarios", world.clock.now_ms, (sys.executable, "-c", _RUN))
+        runs = ScenarioRuns(
+            ROOT / "recipes" / "scenarios", lambda: iso(world.clock.now_ms()), (sys.executable, "-c", _RUN)
+        )
         object.__setattr__(world.hub, "lab", Desk(world.hub.reads, runs))
         yield world
         await runs.close()
@@ -297,14 +300,14 @@ async def test_unknown_scenarios_and_runs_are_not_found(lab: World) -> None:
 
 
 async def test_a_hub_that_ends_takes_its_run_with_it(tmp_path: Path) -> None:
-    runs = ScenarioRuns(ROOT / "recipes" / "scenarios", lambda: 1, (sys.executable, "-c", _RUN))
+    runs = ScenarioRuns(ROOT / "recipes" / "scenarios", lambda: "2026-11-26T07:00:00Z", (sys.executable, "-c", _RUN))
     made = await runs.start("cut-link", 5)
     await runs.close()
     assert runs.run("cut-link", made["id"])["state"] == "stopped"
 
 
 async def test_a_program_that_cannot_be_started_is_told(tmp_path: Path) -> None:
-    runs = ScenarioRuns(ROOT / "recipes" / "scenarios", lambda: 1, (str(tmp_path / "none"),))
+    runs = ScenarioRuns(ROOT / "recipes" / "scenarios", lambda: "2026-11-26T07:00:00Z", (str(tmp_path / "none"),))
     made = await runs.start("cut-link", None)
     stopped = await runs.stop("cut-link", made["id"])
     assert stopped["state"] == "failed"

@@ -25,7 +25,10 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.computing import LARGE_BYTES
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
-from starloom.planner.library import listed, recipe_of, shown
+from starloom.edge.web.response_types import JsonReply
+from starloom.planner.library import listed
+from starloom_protocol.api.lists import Items
+from starloom_protocol.api.recipes import RecipeLine, RecipeRow, RecipeVersionRow, RecipeWhole
 from starloom_protocol.entities import RecipeVersion
 from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
 from starloom_protocol.plan.lower import nodes
@@ -63,11 +66,13 @@ class Recipes:
         router.add_api_route(_R + "/{name}", self.remove, methods=["DELETE"], status_code=204)
         router.add_api_route(_R + "/{name}/versions", self.versions, methods=["GET"])
 
-    async def recipes(self) -> Response:
+    async def recipes(self) -> JsonReply[Items[RecipeRow]]:
         """List the recipes: built-in ones and those saved here."""
         return json_reply({"items": self._hub.planner.recipes(), "next": None})
 
-    async def recipe(self, name: str, version: Annotated[int | None, Query(ge=1, le=1_000_000)] = None) -> Response:
+    async def recipe(
+        self, name: str, version: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
+    ) -> JsonReply[RecipeWhole]:
         """Show a recipe with its document and its text as written; `version` names an older one that was saved."""
         if version is None:
             found = self._hub.planner.recipe(name)
@@ -75,17 +80,17 @@ class Recipes:
                 raise self._unknown(name)
             return json_reply(found)
         kept = self._hub.fleet.recipes.get(f"{name}/{version}")
-        recipe = recipe_of(kept.text, kept.number) if kept else None
-        if kept is None or recipe is None:
+        older = self._hub.planner.version(kept) if kept else None
+        if older is None:
             numbers = ", ".join(str(one.number) for one in self._versions(name)) or "none"
             raise Problem(Code.NOT_FOUND, f"version {version} of {name[:64]} is not kept here; kept are: {numbers}")
-        return json_reply(shown(recipe, kept.text, built_in=False))
+        return json_reply(older)
 
-    async def versions(self, name: str) -> Response:
+    async def versions(self, name: str) -> JsonReply[Items[RecipeVersionRow]]:
         """List the versions of a recipe that are kept, newest first; a built-in one has none here."""
         if not self._versions(name) and self._hub.planner.recipe(name) is None:
             raise self._unknown(name)
-        items = [
+        items: list[RecipeVersionRow] = [
             {
                 "version": version.number,
                 "title": version.title,
@@ -96,15 +101,15 @@ class Recipes:
         ]
         return json_reply({"items": items, "next": None})
 
-    async def check(self, request: Request, body: Checked) -> Response:
+    async def check(self, request: Request, body: Checked) -> JsonReply[RecipeLine]:
         """Check a recipe: list every fault, or show the recipe it would become; nothing is kept and nothing runs."""
         recipe, _ = await self._read(request, body.recipe)
         return json_reply(listed(recipe, built_in=False))
 
-    async def save(self, request: Request, body: Saved) -> Response:
+    async def save(self, request: Request, body: Saved) -> JsonReply[RecipeLine]:
         """Keep a recipe: a new one, or the version after `base_version`. Runs nothing."""
 
-        async def make() -> Response:
+        async def make() -> JsonReply[RecipeLine]:
             recipe, text = await self._read(request, body.recipe)
             caller, base = caller_of(request), body.base_version or 0
             if base == 0 and not self._versions(recipe.name) and self._hub.planner.recipe(recipe.name) is not None:
@@ -151,7 +156,7 @@ class Recipes:
         return sorted(kept, key=lambda version: version.number)
 
     def _unknown(self, name: str) -> Problem:
-        known = [str(item["name"]) for item in self._hub.planner.recipes()]
+        known = [item["name"] for item in self._hub.planner.recipes()]
         near = difflib.get_close_matches(name[:64], known, n=1)
         hint = f"Did you mean `{near[0]}`?" if near else ""
         return Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}", hint=hint)

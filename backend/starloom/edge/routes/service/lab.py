@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
@@ -25,7 +24,19 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.lab import BreakableDevice, FaultAfter, FaultRow, Faults, Noted, OrderRow, Orders
+from starloom_protocol.api.lab import (
+    BreakableDevice,
+    FaultAfter,
+    FaultRow,
+    Faults,
+    FaultWhole,
+    Noted,
+    OrderRow,
+    Orders,
+    RunRow,
+    ScenarioRow,
+)
+from starloom_protocol.api.lists import Items
 from starloom_protocol.entities import Device
 from starloom_protocol.feed import FLEET
 from starloom_protocol.lab_faults import BY_S, FAULT_MAX_S, OPEN_FAULT_STATES
@@ -144,7 +155,7 @@ class LabRoutes:
 
         return await self._repeats.once(request, make)
 
-    async def fault(self, fault: str) -> Response:
+    async def fault(self, fault: str) -> JsonReply[FaultWhole]:
         """Show one fault and the work that it affected: the events, and how often each task was begun."""
         found = self._find(fault)
         names = {device.id: device.name for device in self._hub.fleet.devices.values()}
@@ -250,50 +261,37 @@ class LabRoutes:
             raise Problem(Code.NOT_FOUND, "this hub has no lab", hint="Start it with `starloom up --lab`.")
         return self._hub.lab
 
-    async def scenarios(self) -> Response:
+    async def scenarios(self) -> JsonReply[Items[ScenarioRow]]:
         """List the scenarios that came with Starloom, each with its latest run."""
-        rows = await self._desk().scenarios()
-        for row in rows:
-            row["latest"] = None if row["latest"] is None else _timed(row["latest"])
-        return json_reply({"items": rows, "next": None})
+        return json_reply({"items": await self._desk().scenarios(), "next": None})
 
-    async def start(self, request: Request, scenario: str, body: NewRun | None = None) -> Response:
+    async def start(self, request: Request, scenario: str, body: NewRun | None = None) -> JsonReply[RunRow]:
         """Carry out a scenario in an installation of its own on the hub's machine; one runs at a time."""
 
-        async def make() -> Response:
+        async def make() -> JsonReply[RunRow]:
             try:
                 started = await self._desk().start(scenario, body.seed if body is not None else None)
             except RuntimeError as busy:
                 raise Problem(Code.SCENARIO_BUSY, str(busy)) from busy
             except KeyError as unknown:
                 raise _unknown(scenario) from unknown
-            return json_reply(_timed(started), 201)
+            return json_reply(started, 201)
 
         return await self._repeats.once(request, make)
 
-    async def run(self, scenario: str, run: str) -> Response:
+    async def run(self, scenario: str, run: str) -> JsonReply[RunRow]:
         """Show a run: its story as far as it has come, and its verdict once there is one."""
         try:
-            return json_reply(_timed(self._desk().run(scenario, run)))
+            return json_reply(self._desk().run(scenario, run))
         except KeyError as unknown:
             raise _unknown(scenario, run) from unknown
 
-    async def stop(self, scenario: str, run: str) -> Response:
+    async def stop(self, scenario: str, run: str) -> JsonReply[RunRow]:
         """End a run and everything that it started; one that has ended stays as it is."""
         try:
-            return json_reply(_timed(await self._desk().stop(scenario, run)))
+            return json_reply(await self._desk().stop(scenario, run))
         except KeyError as unknown:
             raise _unknown(scenario, run) from unknown
-
-
-def _timed(run: dict[str, Any]) -> dict[str, Any]:
-    """Return a run with its times as the API gives them: `began_at` for `began_ms`."""
-    return {
-        f"{name.removesuffix('_ms')}_at" if name.endswith("_ms") else name: entity_json.iso(value)
-        if name.endswith("_ms")
-        else value
-        for name, value in run.items()
-    }
 
 
 def _unknown(scenario: str, run: str = "") -> Problem:

@@ -185,21 +185,23 @@ def _blame(entities: dict[str, bytes], task: str | None) -> list[BlameRow]:
         {
             "kind": "task",
             "id": spec.id,
-            "added": _line(versions.get(added.get(spec.id, 1))),
+            "added": _made(versions.get(added.get(spec.id, 1))),
             "changed": [_line(versions[number]) for number in changed.get(spec.id, [])],
         }
         for spec in specs
     ]
     items.extend(
-        {"kind": "dependency", "id": key, "added": _line(versions.get(found.changed_in or 1)), "changed": []}
+        {"kind": "dependency", "id": key, "added": _made(versions.get(found.changed_in or 1)), "changed": []}
         for key, found in dependencies
     )
     return items
 
 
-def _line(version: Version | None) -> BlameLine | None:
-    if version is None:
-        return None
+def _made(version: Version | None) -> BlameLine | None:
+    return None if version is None else _line(version)
+
+
+def _line(version: Version) -> BlameLine:
     return {
         "version": version.number,
         "author": version.author,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.core.answer import story
@@ -21,7 +20,9 @@ from starloom.edge.routes.fleet.browser_agent import open_again
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
 from starloom.program import on_device
+from starloom_protocol.api.constellations import WhyAll, WhyRow
 from starloom_protocol.feed import FLEET
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
@@ -75,7 +76,9 @@ class WhyRoute:
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(V1 + "/constellations/{constellation}/why", self.why, methods=["GET"])
 
-    async def why(self, constellation: str, task_id: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+    async def why(
+        self, constellation: str, task_id: Annotated[str | None, Query(max_length=200)] = None
+    ) -> JsonReply[WhyAll] | JsonReply[WhyRow]:
         """Explain why a task, or each task that is not done, does not move."""
         _, entities = await self._constellations.entities(constellation)
         fleet = await self._hub.reads.entities(FLEET)
@@ -84,16 +87,24 @@ class WhyRoute:
         # The queues are those of the engine, which works in this thread alone.
         ready = [task_id] if task_id is not None else _ready(shard.constellations[constellation])
         queued = {name: self._hub.position(constellation, name) for name in ready}
-        found = await asyncio.to_thread(_explain, shard, constellation, task_id, queued)
-        if found is None:
+        if task_id is None:
+            every = await asyncio.to_thread(explain_all, shard, constellation, queued)
+            self._add_what_the_hub_knows(every["items"])
+            return json_reply(every)
+        if task_id not in shard.constellations[constellation].specs:
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
+        one = await asyncio.to_thread(_one, shard, constellation, task_id, queued.get(task_id))
+        self._add_what_the_hub_knows([one])
+        return json_reply(one)
+
+    def _add_what_the_hub_knows(self, items: list[WhyRow]) -> None:
+        """Add the reasons for which the hub itself cannot go on, and the page that wakes a tab."""
         waits = self._hub.ready()
-        for item in found.get("items", [found]):
+        for item in items:
             if waits and item["state"] in _OPEN:
                 item["sentence"] += f" The hub itself cannot go on now: {'; '.join(waits)}."
             if item.get("asleep"):
                 item["open"] = open_again(self._hub.settings.outside_url, self._hub.lan.state)
-        return json_reply(found)
 
 
 def _ready(constellation: Constellation) -> list[str]:
@@ -101,18 +112,19 @@ def _ready(constellation: Constellation) -> list[str]:
     return sorted(ready)[:QUEUED_MAX]
 
 
-def _explain(
-    shard: Shard, constellation: str, task: str | None, queued: Mapping[str, Position | None]
-) -> dict[str, Any] | None:
+def _one(shard: Shard, constellation: str, task: str, queued: Position | None = None) -> WhyRow:
+    return _item(shard, explain(shard, constellation, task, queued))
+
+
+def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position | None]) -> WhyAll:
+    """Return the explanation of each task that does not move, or of the whole constellation."""
     found = shard.constellations[constellation]
-    if task is not None:
-        return _item(shard, explain(shard, constellation, task, queued.get(task))) if task in found.specs else None
     head = found.head
     names = [name for name, record in found.tasks.items() if record.state not in FINAL_TASK_STATES]
     names += [name for name, record in found.groups.items() if record.state is GroupState.WAITING]
     # Ready and running tasks explain the rest; tasks that only wait for others come last.
     names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
-    items = [_item(shard, explain(shard, constellation, name, queued.get(name))) for name in names[:ITEMS_MAX]]
+    items = [_one(shard, constellation, name, queued.get(name)) for name in names[:ITEMS_MAX]]
     if not items:
         answer = found.tables["answer"].get("")
         sentence = answer.sentence if answer is not None else ""
@@ -120,7 +132,7 @@ def _explain(
         if head.fault is not None:
             sentence += f" {head.fault.reason}. {head.fault.hint}"
         items = [{"sentence": sentence, "task": None, "state": head.state, "candidates": [], "fix": None}]
-        items += [_item(shard, explain(shard, constellation, name)) for name in story.failed_first(found)[:FAILED_MOST]]
+        items += [_one(shard, constellation, name) for name in story.failed_first(found)[:FAILED_MOST]]
     return {
         "state": head.state,
         "attention": [{"reason": reason, "sentence": _attention(found, reason)} for reason in head.attention],
@@ -136,7 +148,7 @@ def _attention(constellation: Constellation, reason: Attention) -> str:
     return _ATTENTION[reason]
 
 
-def _item(shard: Shard, why: Why) -> dict[str, Any]:
+def _item(shard: Shard, why: Why) -> WhyRow:
     devices, offers = shard.fleet.devices, shard.fleet.offers
 
     def typed_on(device: str, text: str) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from starloom.cli.invocation import show_problem
+from starloom.cli.machine.demo_screen import DemoScreen
 from starloom.client.discovery import HubAddress, hub_option, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, unreachable
@@ -30,7 +31,6 @@ from starloom.host.agents import LocalAgent, OwnDevice, device_missing, join, un
 from starloom.host.sample_start import SampleStart
 from starloom.lab import sample_files
 from starloom.lab.demo_device import DemoDevice
-from starloom.lab.demo_screen import DemoScreen
 from starloom.lab.hosting import Host
 from starloom.lab.patient_calls import patiently
 from starloom.lab.proxy import FaultProxy

@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
+from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.interface import Tool
-from starloom_agent.toolkit.registry import all_tools
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_protocol.tool_results import fields_of
 from starloom_protocol.values import canonical
 
 _HEAD = """# Tools
 
-What a device can do. Made by `python -m starloom_agent.tools --table`; a test fails when it is stale.
+What a device can do. Made by `python -m starloom_agent.tool_pages --table`; a test fails when it is stale.
 
 A tool without a grant is allowed in every profile. *Effect* is what it may do to the world, *repeat* how often it may
 run: `pure` and `idempotent` tools are tried again automatically, `never` ones only by a person.
@@ -72,7 +72,7 @@ def results() -> str:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m starloom_agent.tools", description="The tools of this agent.")
+    parser = argparse.ArgumentParser(prog="python -m starloom_agent.tool_pages", description="The tools of this agent.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--table", action="store_true", help="write docs/tools.md to standard output")
     what.add_argument("--results", action="store_true", help="write the schemas of the results to standard output")

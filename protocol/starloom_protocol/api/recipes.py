@@ -1,0 +1,121 @@
+"""Answers about recipes: lines of the list, cards of the gallery, whole recipes and their versions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+from starloom_protocol.vocabulary import Effect, Purpose
+
+
+class RecipeParam(TypedDict):
+    """A parameter of a recipe as a form shows it; one with a default counts as optional."""
+
+    type: str
+    title: str
+    optional: bool
+    default: Any
+    needs: list[str]
+
+
+class RecipeHead(TypedDict):
+    """The head of a recipe, without its plan."""
+
+    name: str
+    title: str
+    version: int
+    phrases: list[str]
+    params: dict[str, RecipeParam]
+    asks_for: dict[str, list[str]]
+    effects: list[Effect]
+
+
+class RecipeLine(RecipeHead):
+    """A recipe's line. `clock`: all its values have defaults and it never asks, so that a schedule can run it."""
+
+    built_in: bool
+    clock: bool
+
+
+class SentencePart(TypedDict):
+    """A piece of a sentence: plain words, the name of a device, a value that a person may change, a missing device."""
+
+    kind: Literal["words", "device", "value", "missing"]
+    text: str
+
+
+class LackRow(TypedDict):
+    """A slot that no device fits, and the way to add one: the browser of a phone, or a line to type."""
+
+    slot: str
+    reason: str
+    way: Literal["phone", "line"]
+
+
+class RecipeSentence(TypedDict):
+    """A recipe's sentence on the devices of now; owners of the `ungranted` devices have not allowed what it needs."""
+
+    words: str
+    parts: list[SentencePart]
+    lacks: list[LackRow]
+    ungranted: list[str]
+
+
+class ShapeTask(TypedDict):
+    """A task of the drawing. `on` is its device parameter; `many`: it runs once for each of a list."""
+
+    column: int
+    row: int
+    tool: str
+    on: str | None
+    many: bool
+
+
+class RecipeShape(TypedDict):
+    """The tasks of a recipe as a small drawing; empty for a plan that is too large for a card."""
+
+    columns: int
+    rows: int
+    tasks: list[ShapeTask]
+    links: list[tuple[int, int]]
+
+
+class RecipeDemo(TypedDict):
+    """The trial of a recipe with the demo devices; `words` are empty while none is in reach."""
+
+    devices: list[str]
+    leaves: str
+    words: str
+
+
+class RecipeCard(TypedDict):
+    """The card of a recipe in the gallery, for the devices of now."""
+
+    demo: RecipeDemo | None
+    purpose: Purpose | None
+    sentence: RecipeSentence
+    shape: RecipeShape
+
+
+class RecipeRow(RecipeLine, RecipeCard):
+    """A recipe in the list, with its card."""
+
+
+class RecipeText(RecipeLine):
+    """A recipe's line with its document as data and its text as written."""
+
+    document: dict[str, Any]
+    plan: dict[str, Any]
+    text: str
+
+
+class RecipeWhole(RecipeText, RecipeCard):
+    """A recipe whole, with its card."""
+
+
+class RecipeVersionRow(TypedDict):
+    """A version of a saved recipe that is kept."""
+
+    version: int
+    title: str
+    author: str
+    saved_at: str | None

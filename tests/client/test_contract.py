@@ -1,0 +1,118 @@
+"""The calls of the command line, the host and the lab are calls of the contract: each path, its verb and its query.
+
+Read from the sources: a call is a method of the client with a path in quotes. A part of a path that is filled in
+stands for one parameter, or for each of the words that the contract has there. The fields of answers are not judged.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.arch.checkout import ROOT, files, named
+from tests.edge.contract import CONTRACT
+
+VERBS = {"get": "get", "pages": "get", "stream": "get", "post": "post", "create": "post", "put": "put"}
+VERBS |= {"patch": "patch", "delete": "delete"}
+OF_THE_CLIENT = {"wait_s", "within_s", "most", "params", "key", "body"}
+"""Arguments of the client's methods that name no parameter of the route; `wait_s` is one where the route has it."""
+FOLDERS = ("backend/starloom/cli", "backend/starloom/client", "backend/starloom/host", "backend/starloom/lab")
+FEWEST = 90
+
+
+@dataclass(frozen=True)
+class Call:
+    where: str
+    verb: str
+    path: str
+    query: tuple[str, ...]
+
+
+def text_of(node: ast.expr) -> str:
+    """Return a path with `{}` where a value is filled in; empty for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return ""
+
+
+def calls_in(source: str, where: str) -> Iterator[Call]:
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in VERBS
+            and node.args
+        ):
+            path = text_of(node.args[0]).partition("?")[0]
+            if path.startswith("/"):
+                query = tuple(one.arg for one in node.keywords if one.arg and one.arg not in OF_THE_CLIENT)
+                yield Call(f"{where}:{node.lineno}", VERBS[node.func.attr], path, query)
+
+
+def found() -> list[Call]:
+    paths: list[Path] = [path for folder in FOLDERS for path in files(".py", under=folder)]
+    return [call for path in paths for call in calls_in(path.read_text(encoding="utf-8"), named(path))]
+
+
+def operations(contract: dict[str, Any], call: Call) -> list[dict[str, Any]]:
+    """Return the operations that a call may reach."""
+    wanted = re.compile("/api/v1" + re.escape(call.path).replace(r"\{\}", r"[^/]+"))
+    taken = [ops for path, ops in contract["paths"].items() if wanted.fullmatch(path)]
+    if not taken:  # a word in the place of a parameter, such as `/asks/{ask}/approve` of `/{where}/{id}/deny`
+        taken = [
+            ops
+            for path, ops in contract["paths"].items()
+            if re.fullmatch(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)), "/api/v1" + call.path)
+        ]
+    return [ops[call.verb] for ops in taken if call.verb in ops]
+
+
+def faults(contract: dict[str, Any], calls: list[Call]) -> list[str]:
+    said = []
+    for call in calls:
+        reached = operations(contract, call)
+        if not reached:
+            said.append(f"{call.where}: there is no {call.verb.upper()} {call.path}")
+        known = {one["name"] for ops in reached for one in ops.get("parameters", ()) if one["in"] == "query"}
+        said += [f"{call.where}: {call.path} takes no {name}" for name in call.query if reached and name not in known]
+    return said
+
+
+@pytest.fixture(scope="module")
+def contract() -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(CONTRACT.read_text(encoding="utf-8"))
+    return read
+
+
+def test_every_call_is_one_of_the_contract(contract: dict[str, Any]) -> None:
+    calls = found()
+    assert len(calls) >= FEWEST, "the search finds fewer calls than there were: teach it the new form"
+    assert faults(contract, calls) == []
+
+
+def test_a_call_of_no_route_is_found(contract: dict[str, Any]) -> None:
+    source = """
+client.get("/devices", nothing=1)
+client.delete(f"/devices/{name}")
+client.post(f"/constellations/{name}/why")
+client.get(f"/constellations/{name}/why", task_id=task)
+"""
+    said = faults(contract, list(calls_in(source, "here")))
+    assert said == [
+        "here:2: /devices takes no nothing",
+        "here:3: there is no DELETE /devices/{}",
+        "here:4: there is no POST /constellations/{}/why",
+    ]
+
+
+def test_the_search_reads_this_checkout() -> None:
+    assert all((ROOT / call.where.partition(":")[0]).is_file() for call in found())
