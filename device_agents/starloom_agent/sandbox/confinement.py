@@ -29,6 +29,15 @@ _FILTER: Final[dict[str, bool]] = {"network": True, "metadata": True}
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
+def can_confine() -> bool:
+    """Whether `confine` would hold here."""
+    if not sys.platform.startswith("linux"):
+        return False
+    from starloom_agent.sandbox import landlock
+
+    return landlock.abi() >= landlock.ABI_REFER
+
+
 def confine(*, read: Iterable[str], write: Iterable[str]) -> bool:
     """Give up every file of this process but these and what Python needs; for good, also for what it starts.
 
@@ -38,12 +47,10 @@ def confine(*, read: Iterable[str], write: Iterable[str]) -> bool:
     Raises:
         OSError: where the kernel could and refuses.
     """
-    if not sys.platform.startswith("linux"):
+    if not can_confine():
         return False
     from starloom_agent.sandbox import kernel, landlock, seccomp  # these load libraries that only Linux has
 
-    if landlock.abi() < landlock.ABI_REFER:
-        return False
     kernel.no_new_privileges()
     landlock.restrict(read=[*_of_python(), *read], write=[*cages.DEVICES, *write], files_alone=True)
     if seccomp.is_known():
