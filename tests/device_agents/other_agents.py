@@ -21,7 +21,8 @@ from starloom_agent.policy import ANSWERS_HUB, CommandRule, Policy
 from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.toolkit import registry
-from starloom_protocol.frames import Dispatch, LogChunk
+from starloom_protocol.ask_records import OwnerAsk
+from starloom_protocol.frames import AsksFrame, Dispatch, LogChunk
 from starloom_protocol.vocabulary import Profile
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch
 
@@ -57,6 +58,16 @@ class OtherAgents:
     @property
     def logged(self) -> str:
         return "".join(chunk.text for chunk in self.hub.of(LogChunk))
+
+    async def asked(self, *, beside: str = "") -> OwnerAsk:
+        """Return an open question as the hub hears of it, another one than the one named."""
+
+        def found() -> OwnerAsk | None:
+            frames = self.hub.of(AsksFrame)
+            return next((ask for ask in frames[-1].open if ask.id != beside), None) if frames else None
+
+        ask: OwnerAsk = await self.hub.until(found)
+        return ask
 
     async def until_logged(self, words: str) -> None:
         """Wait until the output of the calls holds these words."""

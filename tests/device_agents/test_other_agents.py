@@ -28,17 +28,6 @@ def every_call(text: str) -> tuple[Always, ...]:
     return (Always(NAME, canonical({"text": text})),)
 
 
-async def asked(device: OtherAgents, number: int = 0) -> OwnerAsk:
-    """Return an open question as the hub hears of it."""
-
-    def found() -> OwnerAsk | None:
-        frames = device.hub.of(AsksFrame)
-        return frames[-1].open[number] if frames and len(frames[-1].open) > number else None
-
-    ask: OwnerAsk = await device.hub.until(found)
-    return ask
-
-
 async def answer(device: OtherAgents, ask: OwnerAsk, *, allow: bool) -> None:
     await device.hub.send(OwnerAnswer(action=ask.action, allow=allow, ask=ask.id, by="ann", reason="ask me first"))
 
@@ -48,7 +37,7 @@ async def test_work_is_handed_over_only_after_the_owner_agreed(tmp_path: Path) -
         order = await device.send("write it")
         result = await device.hub.result(order.at)
         assert (result.outcome, result.code) == (Outcome.REFUSED, Code.NEEDS_APPROVAL)
-        ask = await asked(device)
+        ask = await device.asked()
         assert (ask.tool, ask.args) == (NAME, '{"text":"write it"}')
         await answer(device, ask, allow=True)
         await device.hub.until(lambda: not device.hub.of(AsksFrame)[-1].open)
@@ -60,7 +49,7 @@ async def test_work_is_handed_over_only_after_the_owner_agreed(tmp_path: Path) -
 async def test_a_question_of_a_running_agent_is_answered_at_the_hub(tmp_path: Path) -> None:
     async with other_agents(tmp_path, "asks", always=every_call("go")) as device:
         await device.send("go")
-        ask = await asked(device)
+        ask = await device.asked()
         told = json.loads(ask.args)["permission"]
         assert (ask.task, ask.tool, told["kind"], told["title"]) == ("t", NAME, "edit", "Write asked.txt")
         assert not (device.folder / "asked.txt").exists()
@@ -74,7 +63,7 @@ async def test_a_question_of_a_running_agent_is_answered_at_the_hub(tmp_path: Pa
 async def test_a_question_of_a_running_agent_is_answered_on_the_device(tmp_path: Path) -> None:
     async with other_agents(tmp_path, "asks", always=every_call("go")) as device:
         await device.send("go")
-        ask = await asked(device)
+        ask = await device.asked()
         device.asks.answer(ask.id, "deny", "not today")
         await device.until_logged("chosen no")
         assert not (device.folder / "asked.txt").exists()
@@ -84,7 +73,7 @@ async def test_a_question_of_a_running_agent_is_answered_on_the_device(tmp_path:
 async def test_a_question_goes_with_its_call(tmp_path: Path) -> None:
     async with other_agents(tmp_path, "asks", always=every_call("go")) as device:
         order = await device.send("go")
-        await asked(device)
+        await device.asked()
         await device.hub.send(Cancel(at=order.at, reason="enough"))
         receipt = await device.hub.receipt(order.at)
         assert receipt.effect is EffectSeen.MAYBE
@@ -95,7 +84,7 @@ async def test_a_question_goes_with_its_call(tmp_path: Path) -> None:
 async def test_an_action_that_the_owner_allowed_for_good_does_not_ask(tmp_path: Path) -> None:
     async with other_agents(tmp_path, "asks", always=every_call("go")) as device:
         await device.send("go")
-        ask = await asked(device)
+        ask = await device.asked()
         assert main(["approve", ask.id, "--always", "--home", str(device.home.root)]) == 0
         await device.until_logged("chosen once")
         await device.send("go", at=lease("u"))

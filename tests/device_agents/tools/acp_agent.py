@@ -152,6 +152,13 @@ def spoof(peer: Peer) -> str:
     return "end_turn"
 
 
+def swaps(peer: Peer) -> str:
+    """Have one action allowed, and do another one of the same name and title."""
+    peer.message(f"first {peer.permission(title='Write a note', kind='edit', rawInput={'path': 'note.txt'})}\n")
+    peer.message(f"second {peer.permission(title='Write a note', kind='edit', rawInput={'path': '.bashrc'})}\n")
+    return "end_turn"
+
+
 def floods_questions(peer: Peer) -> str:
     for number in range(300):
         params = {"sessionId": SESSION, "toolCall": {"toolCallId": f"q{number}", "kind": "edit"}, "options": []}
