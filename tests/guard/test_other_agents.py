@@ -7,6 +7,7 @@ allows nothing more.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,15 @@ async def test_t101_it_reads_nothing_of_the_home_of_the_device(tmp_path: Path, n
         lines = await tried(device, str(target), "hands write")
         assert line_of(lines, "hands") == "message: hands PermissionError"
         assert target.read_bytes() == before
+
+
+@pytest.mark.skipif(not confinement.can_confine(), reason="this kernel confines no program (Landlock)")
+@pytest.mark.parametrize("name", ["environ", "maps", "root/etc/hostname", "cwd/pyproject.toml"])
+async def test_t101_it_looks_into_no_process_of_the_device(tmp_path: Path, name: str) -> None:
+    target = f"/proc/{os.getpid()}/{name}"
+    async with other_agents(tmp_path, "outside", **handed(target)) as device:
+        lines = await tried(device, target, "hands write")
+        assert line_of(lines, "hands") == "message: hands PermissionError"
 
 
 async def test_t101_a_program_without_a_rule_does_not_run(tmp_path: Path) -> None:

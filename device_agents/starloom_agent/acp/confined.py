@@ -1,4 +1,5 @@
-"""The first thing in the process of another agent: it gives up all files but those named, then becomes the program.
+"""The first thing in the process of another agent: it gives up all files but those named, and the rights of root, then
+becomes the program.
 
 Run by `launch` as a program of its own, without `site`. Standard library only. Where the device cannot confine it,
 nothing is started: exit code 125 and a line on stderr.
@@ -22,7 +23,13 @@ def main(argv: list[str]) -> int:
     """Confine this process to the folders of `argv[1]` (JSON) and execute the rest; returns only if that fails."""
     folders, program = json.loads(argv[1]), argv[2:]
     try:
-        held = confinement.confine(read=folders["read"], write=folders["write"])
+        held = confinement.can_confine()
+        if held:
+            from starloom_agent.sandbox import kernel  # it loads libraries that only Linux has
+
+            # With the rights of root it would see the memory of processes outside.
+            kernel.drop_capabilities()
+            held = confinement.confine(read=folders["read"], write=folders["write"])
     except OSError as error:
         held = False
         print(f"starloom: {error}", file=sys.stderr)

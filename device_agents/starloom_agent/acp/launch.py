@@ -23,6 +23,9 @@ _RUN: Final = (
     "sys.exit(confined.main(sys.argv))"
 )
 _TEMPORARY: Final = "tmp"
+# Programs such as Node and Bun end without it. The kernel shows a confined process no memory, environment, folder or
+# open file of a process outside; names and command lines it does show.
+_PROCESSES: Final = "/proc"
 
 
 def program_of(command: str) -> str | None:
@@ -54,7 +57,7 @@ def start(
     whole = [program, *argv[1:]]
     if confined:
         code = str(Path(__file__).resolve().parents[2])
-        beside = [program, str(Path(program).resolve().parent), *cage.interpreter(), *read]
+        beside = [program, str(Path(program).resolve().parent), *cage.interpreter(), _PROCESSES, *read]
         folders = json.dumps({"read": beside, "write": [str(own), *write]})
         whole = [sys.executable, "-I", "-S", "-c", _RUN, code, folders, *whole]
     try:

@@ -19,7 +19,6 @@ from starloom_agent.calls import Permit
 from starloom_agent.cli import main
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy, decide
-from starloom_agent.sandbox import confinement
 from starloom_agent.toolcall import find_tool
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_protocol.values import canonical, parse
@@ -27,7 +26,6 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.device_agents.tools.conftest import Device
 
 AGENT = Path(__file__).with_name("acp_agent.py")
-CONFINES = pytest.mark.skipif(not confinement.can_confine(), reason="this kernel confines no program (Landlock)")
 
 
 @dataclass
