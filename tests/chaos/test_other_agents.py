@@ -95,7 +95,11 @@ def result_of(stack: Stack, request: Accepted) -> dict[str, Any]:
 
 def test_a_plan_hands_work_over_and_gets_the_result(stack: Stack, settled: Settled, configure: Configure) -> None:
     folder = configure({"command": [sys.executable, str(AGENT), "asks"], "reads": [str(AGENT.parent)]})
-    request = stack.submit(work("hand-over", "write asked.txt"))
+    made = work("hand-over", "write asked.txt")
+    (warning,) = stack.client.post("/constellations/preview", {"plan": made})["warnings"]
+    assert "Hand work to the agent helper, in north; it may read, write, change." in warning
+    assert "an approval of this plan gives none" in warning
+    request = stack.submit(made)
     allow(stack, request, "write asked.txt")
     told = allow(stack, request, "permission")
     assert told["tool"] == "agent.helper"

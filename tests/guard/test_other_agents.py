@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from tests.device_agents.other_agents import NAME, OtherAgents, other_agents
 SECRET = "the key of this device"
 
 
-def handed(text: str) -> dict[str, object]:
+def handed(text: str) -> dict[str, Any]:
     return {"always": (Always(NAME, canonical({"text": text})),)}
 
 
