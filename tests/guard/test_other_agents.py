@@ -6,15 +6,17 @@ allows nothing more.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from starloom_agent.policy import Always
-from starloom_agent.sandbox import confinement
+from starloom_agent.sandbox import confinement, landlock
 from starloom_protocol.frames import Cancel, OwnerAnswer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Outcome
@@ -50,7 +52,7 @@ async def test_t101_no_door_leads_out_of_its_folder(tmp_path: Path) -> None:
     assert target.read_text() in (SECRET, "x")
 
 
-@pytest.mark.skipif(not confinement.can_confine(), reason="this kernel confines no program (Landlock)")
+@pytest.mark.skipif(not confinement.can_confine(foreign=True), reason="this kernel confines no program (Landlock)")
 async def test_t101_its_own_hands_reach_no_file_outside(tmp_path: Path) -> None:
     target = tmp_path / "secret.txt"
     target.write_text(SECRET)
@@ -61,7 +63,7 @@ async def test_t101_its_own_hands_reach_no_file_outside(tmp_path: Path) -> None:
     assert target.read_text() == SECRET
 
 
-@pytest.mark.skipif(not confinement.can_confine(), reason="this kernel confines no program (Landlock)")
+@pytest.mark.skipif(not confinement.can_confine(foreign=True), reason="this kernel confines no program (Landlock)")
 @pytest.mark.parametrize("name", ["device.key", "policy.toml", "agents.toml"])
 async def test_t101_it_reads_nothing_of_the_home_of_the_device(tmp_path: Path, name: str) -> None:
     target = tmp_path / "home" / name
@@ -72,13 +74,28 @@ async def test_t101_it_reads_nothing_of_the_home_of_the_device(tmp_path: Path, n
         assert target.read_bytes() == before
 
 
-@pytest.mark.skipif(not confinement.can_confine(), reason="this kernel confines no program (Landlock)")
+@pytest.mark.skipif(not confinement.can_confine(foreign=True), reason="this kernel confines no program (Landlock)")
 @pytest.mark.parametrize("name", ["environ", "maps", "root/etc/hostname", "cwd/pyproject.toml"])
 async def test_t101_it_looks_into_no_process_of_the_device(tmp_path: Path, name: str) -> None:
     target = f"/proc/{os.getpid()}/{name}"
     async with other_agents(tmp_path, "outside", **handed(target)) as device:
         lines = await tried(device, target, "hands write")
         assert line_of(lines, "hands") == "message: hands PermissionError"
+
+
+@pytest.mark.skipif(
+    not confinement.can_confine(foreign=True) or landlock.abi() < landlock.ABI_SCOPE,
+    reason="this kernel keeps no signals inside (Landlock, ABI 6)",
+)
+async def test_t101_no_service_or_process_outside_acts_for_it(tmp_path: Path) -> None:
+    # The path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory() as place:
+        path = f"{place}/bus"
+        server = await asyncio.start_unix_server(lambda _, writer: writer.write(b"at your service"), path)
+        async with server, other_agents(tmp_path, "escapes", **handed(path)) as device:
+            lines = await tried(device, path, "signal")
+            assert line_of(lines, "socket") == "message: socket EAFNOSUPPORT"
+            assert line_of(lines, "signal") == "message: signal PermissionError"
 
 
 async def test_t101_a_program_without_a_rule_does_not_run(tmp_path: Path) -> None:

@@ -533,12 +533,13 @@ THREATS = (
             _OTHERS + "test_t101_its_own_hands_reach_no_file_outside",
             _OTHERS + "test_t101_it_reads_nothing_of_the_home_of_the_device",
             _OTHERS + "test_t101_it_looks_into_no_process_of_the_device",
+            _OTHERS + "test_t101_no_service_or_process_outside_acts_for_it",
             _OTHERS + "test_t101_a_program_without_a_rule_does_not_run",
             _OTHERS + "test_t101_a_variable_makes_no_other_program_of_an_allowed_one",
             "tests/device_agents/tools/test_agent.py",
         ),
-        part="the network is open to it, so it may send what it may read; it sees command lines and may send signals; "
-        "with `confined = false` it has all rights of the account",
+        part="the network is open to it, so it may send what it may read; it sees command lines; before Linux 6.12 it "
+        "may send signals; with `confined = false` it has all rights of the account",
     ),
     Threat(
         "T102",

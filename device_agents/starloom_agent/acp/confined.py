@@ -23,13 +23,7 @@ def main(argv: list[str]) -> int:
     """Confine this process to the folders of `argv[1]` (JSON) and execute the rest; returns only if that fails."""
     folders, program = json.loads(argv[1]), argv[2:]
     try:
-        held = confinement.can_confine()
-        if held:
-            from starloom_agent.sandbox import kernel  # it loads libraries that only Linux has
-
-            # With the rights of root it would see the memory of processes outside.
-            kernel.drop_capabilities()
-            held = confinement.confine(read=folders["read"], write=folders["write"])
+        held = confinement.confine(read=folders["read"], write=folders["write"], foreign=True)
     except OSError as error:
         held = False
         print(f"starloom: {error}", file=sys.stderr)

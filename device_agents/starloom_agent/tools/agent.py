@@ -96,7 +96,7 @@ def why_not(told: ToldAgent) -> str | None:
     """Return why the agent cannot work here, or None."""
     if launch.program_of(told.argv[0]) is None:
         return f"there is no program {told.argv[0]} on this device; install it, or mend command in agents.toml"
-    if told.confined and not confinement.can_confine():
+    if told.confined and not confinement.can_confine(foreign=True):
         return (
             f"this device cannot confine {told.name} to its folders; with `confined = false` in agents.toml it runs "
             "with all rights of your account"

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -113,6 +115,22 @@ def outside(peer: Peer) -> str:
             peer.message(f"{name} {act()}\n")
         except OSError as error:
             peer.message(f"{name} {type(error).__name__}\n")
+    return "end_turn"
+
+
+def escapes(peer: Peer) -> str:
+    """Reach for a service behind a local socket, and for the process that started this one."""
+    try:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(peer.prompt)
+            peer.message(f"socket {line.recv(100).decode()}\n")
+    except OSError as error:
+        peer.message(f"socket {errno.errorcode[error.errno or 0]}\n")
+    try:
+        os.kill(os.getppid(), signal.SIGSTOP)
+        peer.message("signal sent\n")
+    except OSError as error:
+        peer.message(f"signal {type(error).__name__}\n")
     return "end_turn"
 
 
