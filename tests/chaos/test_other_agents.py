@@ -1,6 +1,7 @@
 """Work for an agent of others, from a plan to its answer: real hub, real agent of the device, real program behind it.
 
-One program is the tests' fake agent. The other is OpenCode as its registry hands it out, before the fake model server.
+One program is the tests' fake agent. The others are OpenCode and Qwen Code as their registry hands them out, before the
+fake model server.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.chaos
 DEVICE = "north"
 THIRD_PARTY = Path(__file__).parents[1] / "device_agents" / "third_party"
 OPENCODE = "node_modules/opencode-linux-x64/bin/opencode"
+QWEN = "node_modules/.bin/qwen"
 INSTALL_WITHIN_S = 600 * SLOWER
 Configure = Callable[[dict[str, Any]], Path]
 
@@ -96,8 +98,9 @@ def result_of(stack: Stack, request: Accepted) -> dict[str, Any]:
 def test_a_plan_hands_work_over_and_gets_the_result(stack: Stack, settled: Settled, configure: Configure) -> None:
     folder = configure({"command": [sys.executable, str(AGENT), "asks"], "reads": [str(AGENT.parent)]})
     made = work("hand-over", "write asked.txt")
-    (warning,) = stack.client.post("/constellations/preview", {"plan": made})["warnings"]
-    assert "Hand work to the agent helper, in north; it may read, write, change." in warning
+    warnings = stack.client.post("/constellations/preview", {"plan": made})["warnings"]
+    (warning,) = [text for text in warnings if text.startswith("hand: Hand work to the agent helper, in north")]
+    assert "it may read, write, change." in warning
     assert "an approval of this plan gives none" in warning
     request = stack.submit(made)
     allow(stack, request, "write asked.txt")
@@ -122,56 +125,69 @@ def test_a_cancel_at_the_hub_ends_the_other_agent(stack: Stack, settled: Settled
 
 
 @pytest.fixture(scope="session")
-def opencode() -> Path:
-    """Install the pinned OpenCode into a cache beside other caches of this account, once."""
+def third_party() -> Path:
+    """Install the pinned agents into a cache beside other caches of this account, once; return its folder."""
     lock = (THIRD_PARTY / "package-lock.json").read_bytes()
     cache = Path.home() / ".cache" / "starloom-tests" / f"third-party-{hashlib.sha256(lock).hexdigest()[:16]}"
-    program = cache / OPENCODE
-    if not program.exists():
+    if not (cache / OPENCODE).exists() or not (cache / QWEN).exists():
         cache.mkdir(parents=True, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
             shutil.copyfile(THIRD_PARTY / name, cache / name)
-        npm = shutil.which("npm", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-        assert npm, "npm is missing; type: .venv/bin/python scripts/environment.py --dev --page"
-        subprocess.run([npm, "ci", "--ignore-scripts"], cwd=cache, check=True, timeout=INSTALL_WITHIN_S)
-    return program
+        # Not `npm ci`: it wants a lock of every system's optional packages, and none of them is needed.
+        install = [node("npm"), "install", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund"]
+        subprocess.run(install, cwd=cache, check=True, timeout=INSTALL_WITHIN_S)
+    return cache
 
 
-@pytest.mark.proof(shown_by="tests/chaos/test_other_agents.py::test_a_plan_hands_work_over_and_gets_the_result")
-@pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="the pinned program is one for Linux on x86-64"
-)
-def test_opencode_does_work_that_its_owner_allows(
-    stack: Stack, settled: Settled, configure: Configure, opencode: Path, tmp_path: Path
-) -> None:
-    folder = stack.home / "folders" / DEVICE
+def node(program: str) -> str:
+    found = shutil.which(program, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert found, f"{program} is missing; type: .venv/bin/python scripts/environment.py --dev --page"
+    return found
+
+
+def writes(tool: str, path_name: str, path: Path) -> Callable[[dict[str, Any]], Say]:
+    """Return a model that writes one file by a tool of its agent, and says so."""
 
     def model(asked: dict[str, Any]) -> Say:
         if not asked.get("tools"):
             return Say(text="A note")
         if any(message["role"] == "tool" for message in asked["messages"]):
             return Say(text="The note is written.")
-        args = json.dumps({"filePath": str(folder / "note.txt"), "content": "hello\n"})
-        call = {"id": "c1", "type": "function", "function": {"name": "write", "arguments": args}}
+        args = json.dumps({path_name: str(path), "content": "hello\n"})
+        call = {"id": "c1", "type": "function", "function": {"name": tool, "arguments": args}}
         return Say(message=(("tool_calls", [call]),), stop="tool_calls")
 
-    with a_model(model, streams=True) as fake:
-        configure(opencode_entry(opencode, tmp_path / "opencode", fake.url))
-        request = stack.submit(work("opencode", "write a note"))
+    return model
+
+
+@pytest.mark.proof(shown_by="tests/chaos/test_other_agents.py::test_a_plan_hands_work_over_and_gets_the_result")
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="the pinned programs are for Linux on x86-64"
+)
+@pytest.mark.parametrize("name", ["opencode", "qwen"])
+def test_an_agent_of_a_registry_does_work_that_its_owner_allows(
+    stack: Stack, settled: Settled, configure: Configure, third_party: Path, tmp_path: Path, name: str
+) -> None:
+    note = stack.home / "folders" / DEVICE / f"{name}.txt"
+    tool, path_name, entry_of = KNOWN[name]
+    with a_model(writes(tool, path_name, note), streams=True) as fake:
+        state = tmp_path / name
+        state.mkdir()
+        configure(entry_of(third_party, state, fake.url))
+        request = stack.submit(work(name, "write a note"))
         allow(stack, request, "write a note")
         told = allow(stack, request, "permission")
-        assert "note.txt" in json.dumps(told["args"])
+        assert note.name in json.dumps(told["args"])
         assert stack.until_final(request) == "succeeded"
-    assert (folder / "note.txt").read_text() == "hello\n"
+    assert note.read_text() == "hello\n"
     shown = json.dumps(result_of(stack, request))
     assert "The note is written." in shown
     assert "end_turn" in shown
     settled()
 
 
-def opencode_entry(program: Path, state: Path, url: str) -> dict[str, Any]:
+def opencode_entry(installed: Path, state: Path, url: str) -> dict[str, Any]:
     """Return the entry of docs/agents.md for OpenCode, with the fake model as its only provider."""
-    state.mkdir()
     models = {"fake-1": {"name": "Fake 1", "tool_call": True, "limit": {"context": 32_000, "output": 4_000}}}
     options = {"baseURL": url, "apiKey": "none"}
     provider = {"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": options, "models": models}
@@ -186,4 +202,25 @@ def opencode_entry(program: Path, state: Path, url: str) -> dict[str, Any]:
         "OPENCODE_CONFIG": str(state / "opencode.json"), "OPENCODE_SERVER_PASSWORD": secrets.token_hex(16),
         "OPENCODE_PURE": "1", "npm_config_offline": "true", **{f"OPENCODE_DISABLE_{name}": "1" for name in off},
     }  # fmt: skip
-    return {"command": [str(program), "acp"], "state": [str(state)], "env": env}
+    return {"command": [str(installed / OPENCODE), "acp"], "state": [str(state)], "env": env}
+
+
+def qwen_entry(installed: Path, state: Path, url: str) -> dict[str, Any]:
+    """Return the entry of docs/agents.md for Qwen Code, with the fake model behind it."""
+    settings = {
+        "security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False}, "model": {"name": "fake-1"},
+        "general": {"enableAutoUpdate": False, "disableAutoUpdate": True, "disableUpdateNag": True},
+    }  # fmt: skip
+    (state / ".qwen").mkdir()
+    (state / ".qwen" / "settings.json").write_text(json.dumps(settings))
+    env = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": url, "OPENAI_MODEL": "fake-1"}
+    command = [node("node"), str(installed / QWEN), "--acp"]
+    return {"command": command, "reads": [str(installed)], "state": [str(state)], "env": env}
+
+
+KNOWN: dict[str, tuple[str, str, Callable[[Path, Path, str], dict[str, Any]]]] = {
+    "opencode": ("write", "filePath", opencode_entry),
+    "qwen": ("write_file", "file_path", qwen_entry),
+}
+"""The tool by which each writes a file, the name of its path, and the entry for the owner's file."""
