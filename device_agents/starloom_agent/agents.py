@@ -23,7 +23,7 @@ from starloom_agent.acp.wire import AcpFault, AcpWire
 from starloom_agent.policy import Policy, exposed_by
 from starloom_agent.toolkit.interface import NO_PERMITS, Tool, ToolContext
 from starloom_agent.toolkit.result_schemas import result_schema
-from starloom_agent.tools.agent import ToldAgent, WorkDone, tool_of, why_not
+from starloom_agent.tools.agent import ToldAgent, WorkDone, ground_of, tool_of, why_not
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import Effect
 from starloom_protocol.wording import quoted
@@ -121,18 +121,10 @@ def greeted(told: ToldAgent) -> str:
         own = Path(place)
         record = AcpRecord(lambda _: None, own / "transcript", _NO_SECRETS)
         try:
-            process = launch.start(
-                told.argv,
-                env={**({"HOME": told.state[0]} if told.state else {}), **told.env},
-                cwd=own,
-                own=own,
-                read=told.reads,
-                write=told.state,
-                confined=told.confined,
-            )
-            wire = AcpWire(process)
+            ground = ground_of(told, own, own)
+            wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=own))
             try:
-                return _words_of(_session(wire, own, record, told).greet())
+                return _words_of(_session(wire, ground, record, told).greet())
             finally:
                 wire.end()
         except AcpFault as fault:
@@ -141,10 +133,12 @@ def greeted(told: ToldAgent) -> str:
             record.close()
 
 
-def _session(wire: AcpWire, own: Path, record: AcpRecord, told: ToldAgent) -> AcpSession:
-    context = ToolContext(own, _Nowhere(), _Nowhere())
+def _session(wire: AcpWire, ground: launch.Ground, record: AcpRecord, told: ToldAgent) -> AcpSession:
+    context = ToolContext(ground.own, _Nowhere(), _Nowhere())
     bounds = Bounds(all_s=told.silent_s, silent_s=told.silent_s)
-    return AcpSession(wire, context, record, name=told.name, effects=told.effects, permits=NO_PERMITS, bounds=bounds)
+    return AcpSession(
+        wire, context, record, name=told.name, ground=ground, effects=told.effects, permits=NO_PERMITS, bounds=bounds
+    )
 
 
 def _words_of(said: Mapping[str, Any]) -> str:

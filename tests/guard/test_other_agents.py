@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.policy import Always
+from starloom_agent.policy import Always, CommandRule
 from starloom_agent.sandbox import confinement, landlock
 from starloom_protocol.frames import Cancel, OwnerAnswer
 from starloom_protocol.values import canonical
@@ -105,6 +105,17 @@ async def test_t101_a_program_without_a_rule_does_not_run(tmp_path: Path) -> Non
         lines = await tried(device, text, "refused")
         assert "no command rule of this device allows touch" in line_of(lines, "refused:")
         assert not made.exists()
+
+
+@pytest.mark.skipif(not confinement.can_confine(foreign=True), reason="this kernel confines no program (Landlock)")
+async def test_t101_an_allowed_program_reaches_no_file_outside_either(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text(SECRET)
+    text = json.dumps(["cat", str(tmp_path / "secret.txt")])
+    rule = CommandRule.of(["cat", {"word": ".*"}], effects=["read"], cwd=str(tmp_path / "folder"))
+    async with other_agents(tmp_path, "terminal", **handed(text), commands=(rule,)) as device:
+        lines = await tried(device, text, "1 ")
+        assert any("Permission denied" in line for line in lines)
+        assert SECRET not in device.logged
 
 
 async def test_t101_a_variable_makes_no_other_program_of_an_allowed_one(tmp_path: Path) -> None:

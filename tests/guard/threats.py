@@ -535,6 +535,7 @@ THREATS = (
             _OTHERS + "test_t101_it_looks_into_no_process_of_the_device",
             _OTHERS + "test_t101_no_service_or_process_outside_acts_for_it",
             _OTHERS + "test_t101_a_program_without_a_rule_does_not_run",
+            _OTHERS + "test_t101_an_allowed_program_reaches_no_file_outside_either",
             _OTHERS + "test_t101_a_variable_makes_no_other_program_of_an_allowed_one",
             "tests/device_agents/tools/test_agent.py",
         ),

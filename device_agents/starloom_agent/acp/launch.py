@@ -10,7 +10,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -28,46 +29,62 @@ _TEMPORARY: Final = "tmp"
 _PROCESSES: Final = "/proc"
 
 
-def program_of(command: str) -> str | None:
-    """Return the whole path of a program, or None where there is none."""
-    return shutil.which(str(Path(command).expanduser()))
+def program_of(command: str, cwd: Path | None = None) -> str | None:
+    """Return the whole path of a program, or None where there is none; one with a slash may lie below `cwd`."""
+    path = Path(command).expanduser()
+    return shutil.which(str(path if cwd is None or len(path.parts) == 1 else cwd / path))
 
 
-def start(
-    argv: list[str],
-    *,
-    env: Mapping[str, str],
-    cwd: Path,
-    own: Path,
-    read: Iterable[str] = (),
-    write: Iterable[str] = (),
-    confined: bool = True,
-) -> subprocess.Popen[bytes]:
-    """Start the program; `own` is a folder of this call that becomes its home where the owner names none.
+@dataclass(frozen=True)
+class Ground:
+    """The place of one session: `own` is a folder of this call, `home` the home of its programs, then further paths.
+
+    All programs of the session stand on it, the agent and those that it asks for: they may run what the agent wrote.
+    """
+
+    own: Path
+    home: Path
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    confined: bool = True
+
+    def argv(self, words: list[str], cwd: Path) -> list[str]:
+        """Return the whole command line of a program.
+
+        Raises:
+            AcpFault: there is no such program.
+        """
+        program = program_of(words[0], cwd)
+        if program is None:
+            raise AcpFault(f"there is no program {words[0]} on this device")
+        whole = [program, *words[1:]]
+        if not self.confined:
+            return whole
+        code = str(Path(__file__).resolve().parents[2])
+        beside = [program, str(Path(program).resolve().parent), *cage.interpreter(), _PROCESSES, *self.read]
+        folders = json.dumps({"read": beside, "write": [str(self.own), *self.write]})
+        return [sys.executable, "-I", "-S", "-c", _RUN, code, folders, *whole]
+
+    def variables(self, more: Mapping[str, str]) -> dict[str, str]:
+        temporary = self.own / _TEMPORARY
+        temporary.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return {**quiet_environment(), "HOME": str(self.home), "TMPDIR": str(temporary), **more}
+
+
+def start(words: list[str], ground: Ground, *, env: Mapping[str, str], cwd: Path) -> subprocess.Popen[bytes]:
+    """Start the program of an agent.
 
     Raises:
         AcpFault: it cannot be started.
     """
-    program = program_of(argv[0])
-    if program is None:
-        raise AcpFault(f"there is no program {argv[0]} on this device")
-    temporary = own / _TEMPORARY
-    temporary.mkdir(parents=True, exist_ok=True, mode=0o700)
-    variables = {**quiet_environment(), "HOME": str(own), "TMPDIR": str(temporary), **env}
-    whole = [program, *argv[1:]]
-    if confined:
-        code = str(Path(__file__).resolve().parents[2])
-        beside = [program, str(Path(program).resolve().parent), *cage.interpreter(), _PROCESSES, *read]
-        folders = json.dumps({"read": beside, "write": [str(own), *write]})
-        whole = [sys.executable, "-I", "-S", "-c", _RUN, code, folders, *whole]
     try:
         return subprocess.Popen(
-            whole,
+            ground.argv(words, cwd),
             cwd=cwd,
-            env=variables,
+            env=ground.variables(env),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
     except (OSError, ValueError) as error:
-        raise AcpFault(f"{program} could not be started: {error}") from error
+        raise AcpFault(f"{words[0]} could not be started: {error}") from error

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from starloom_agent.acp import files, permissions
+from starloom_agent.acp.launch import Ground
 from starloom_agent.acp.record import AcpRecord, one_line
 from starloom_agent.acp.terminals import Terminals
 from starloom_agent.acp.wire import AcpFault, AcpWire
@@ -75,6 +76,7 @@ class AcpSession:
         record: AcpRecord,
         *,
         name: str,
+        ground: Ground,
         effects: Collection[Effect],
         permits: PermissionPort,
         bounds: Bounds,
@@ -86,7 +88,7 @@ class AcpSession:
         self._effects = frozenset(effects)
         self._permits = permits
         self._bounds = bounds
-        self._terminals = Terminals(wire.watch, wire.unwatch)
+        self._terminals = Terminals(ground, wire.watch, wire.unwatch)
         self._number = 0
         self._turn = 0
         self._session = ""
@@ -144,7 +146,7 @@ class AcpSession:
                 self._heard_at = now
             if now - begun >= self._bounds.all_s:
                 self._cancel(number)
-                raise ToolFailed(Code.TIMED_OUT, f"its turn took longer than {self._bounds.all_s:g} s and was ended")
+                raise ToolFailed(Code.TIMED_OUT, f"the turn of {self._name} took longer than {self._bounds.all_s:g} s")
             if now - self._heard_at >= self._bounds.silent_s:
                 self._cancel(number)
                 raise AcpFault(f"it said nothing for {self._bounds.silent_s:g} s and was ended")

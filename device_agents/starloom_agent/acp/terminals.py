@@ -1,7 +1,7 @@
 """The terminals of another agent: programs by their argument list, each started only after this device allowed it.
 
-Owns their output and their end. The device's command rules decide whether one may run, not this module. The runner of
-the call ends whatever is left.
+Owns their output and their end. The device's command rules decide whether one may run, not this module; it stands on
+the same ground as the agent, because it may run files that the agent wrote. The runner ends whatever is left.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from starloom_agent.acp.launch import Ground
+from starloom_agent.acp.wire import AcpFault
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_agent.toolkit.running.programs import quiet_environment
 from starloom_protocol.vocabulary import Code
 
 TERMINALS_MOST: Final = 16
@@ -40,7 +41,8 @@ class _Terminal:
 class Terminals:
     """The terminals of one session. `watch` and `unwatch` take part in the session's wait."""
 
-    def __init__(self, watch: Callable[[int], None], unwatch: Callable[[int], None]) -> None:
+    def __init__(self, ground: Ground, watch: Callable[[int], None], unwatch: Callable[[int], None]) -> None:
+        self._ground = ground
         self._watch = watch
         self._unwatch = unwatch
         self._open: dict[str, _Terminal] = {}
@@ -70,14 +72,14 @@ class Terminals:
         limit = most_bytes if isinstance(most_bytes, int) and most_bytes > 0 else _OUTPUT_BYTES_MOST
         try:
             process = subprocess.Popen(
-                argv,
+                self._ground.argv(argv, cwd),
                 cwd=cwd,
-                env={**quiet_environment(), **env},
+                env=self._ground.variables(env),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
             )
-        except (OSError, ValueError) as error:
+        except (AcpFault, OSError, ValueError) as error:
             raise ToolFailed(Code.TOOL_FAILED, f"{argv[0]} could not be started: {error}", effect=False) from error
         self._made += 1
         name = f"terminal-{self._made}"

@@ -6,7 +6,7 @@ files that changed, the transcript. The program ends with the call. Its words ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, NotRequired
@@ -105,6 +105,17 @@ def why_not(told: ToldAgent) -> str | None:
     return f"{missing[0]} is not a folder; make it, or mend folders in agents.toml" if missing else None
 
 
+def ground_of(told: ToldAgent, own: Path, folder: Path, write: Iterable[str] = ()) -> launch.Ground:
+    """Return the ground of a session in a folder; without state of its own, the agent has an empty home."""
+    return launch.Ground(
+        own=own,
+        home=Path(told.state[0]) if told.state else own,
+        read=(*told.reads, str(folder)),
+        write=(*told.state, *write),
+        confined=told.confined,
+    )
+
+
 def _runner(told: ToldAgent) -> Callable[[ToolContext, Any], Any]:
     def run(context: ToolContext, args: Work) -> WorkDone:
         folder, inside = _place(context, told, args.folder)
@@ -139,21 +150,14 @@ def _runner(told: ToldAgent) -> Callable[[ToolContext, Any], Any]:
 
 def _turn(context: ToolContext, told: ToldAgent, args: Work, folder: Path, record: AcpRecord) -> tuple[Turn, int]:
     """Start the agent, have it do the work, and end it; return the end of its turn and what was refused to it."""
-    process = launch.start(
-        told.argv,
-        env={**({"HOME": told.state[0]} if told.state else {}), **told.env},
-        cwd=folder,
-        own=context.workdir,
-        read=[*told.reads, str(folder)],
-        write=[*told.state, *map(str, context.folders.write)],
-        confined=told.confined,
-    )
-    wire = AcpWire(process)
+    ground = ground_of(told, context.workdir, folder, map(str, context.folders.write))
+    wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=folder))
     session = AcpSession(
         wire,
         context,
         record,
         name=f"agent.{told.name}",
+        ground=ground,
         effects=told.effects,
         permits=context.permits,
         bounds=Bounds(all_s=args.timeout_s, silent_s=told.silent_s),
