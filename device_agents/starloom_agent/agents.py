@@ -122,11 +122,11 @@ def greeted(told: ToldAgent) -> str:
         record = AcpRecord(lambda _: None, own / "transcript", _NO_SECRETS)
         try:
             ground = ground_of(told, own, own)
-            wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=own))
+            wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=own, apart=True))
             try:
                 return _words_of(_session(wire, ground, record, told).greet())
             finally:
-                wire.end()
+                wire.end(apart=True)
         except AcpFault as fault:
             raise AgentsFault(f"{told.name}: {fault}") from fault
         finally:

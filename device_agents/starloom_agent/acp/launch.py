@@ -71,8 +71,10 @@ class Ground:
         return {**quiet_environment(), "HOME": str(self.home), "TMPDIR": str(temporary), **more}
 
 
-def start(words: list[str], ground: Ground, *, env: Mapping[str, str], cwd: Path) -> subprocess.Popen[bytes]:
-    """Start the program of an agent.
+def start(
+    words: list[str], ground: Ground, *, env: Mapping[str, str], cwd: Path, apart: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start the program of an agent; `apart`: in a process group of its own, for a caller without a runner.
 
     Raises:
         AcpFault: it cannot be started.
@@ -85,6 +87,7 @@ def start(words: list[str], ground: Ground, *, env: Mapping[str, str], cwd: Path
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            start_new_session=apart,
         )
     except (OSError, ValueError) as error:
         raise AcpFault(f"{words[0]} could not be started: {error}") from error

@@ -122,7 +122,9 @@ class Terminals:
             self._look(terminal)
 
     def end_all(self) -> None:
+        """End all programs; requests that wait for their ends get no answer any more."""
         for terminal in self._open.values():
+            terminal.waiting.clear()
             terminal.process.kill()
             self._close(terminal)
         self._open.clear()

@@ -6,8 +6,10 @@ Understands no method. Incoming messages are data of a stranger.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -81,8 +83,11 @@ class AcpWire:
                 self._write()
         return self._messages()
 
-    def end(self) -> None:
-        """Close its input, which tells it to end, and end it if it does not. The runner ends what else it started."""
+    def end(self, *, apart: bool = False) -> None:
+        """Close its input, which tells it to end, and end it if it does not.
+
+        The runner of a call ends what else it started; `apart`: its process group is ended here.
+        """
         self._selector.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -91,6 +96,9 @@ class AcpWire:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if apart:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()

@@ -148,6 +148,14 @@ def terminal(peer: Peer) -> str:
     return "end_turn"
 
 
+def crash_waiting(peer: Peer) -> str:
+    """Wait for the end of a program that does not end, and end first."""
+    made = peer.ask("terminal/create", command=sys.executable, args=["-c", "import signal; signal.pause()"])
+    params = {"sessionId": SESSION, "terminalId": made["result"]["terminalId"]}
+    peer.say({"id": "w", "method": "terminal/wait_for_exit", "params": params})
+    os._exit(3)
+
+
 def loader(peer: Peer) -> str:
     """Ask for a program with a variable that would make it another one."""
     env = [{"name": "LD_PRELOAD", "value": "/tmp/x.so"}]
@@ -280,6 +288,15 @@ TURNS: dict[str, Callable[[Peer], str]] = {
 }
 
 
+def leave_a_child(name: str) -> None:
+    """Start a program that stays; its number stands in a file of the home of this agent."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    Path(os.environ["HOME"], name).write_text(str(child))
+
+
 def main(mode: str) -> None:
     peer = Peer()
     while True:
@@ -289,6 +306,8 @@ def main(mode: str) -> None:
             if mode == "mute":
                 continue
             version = 2 if mode == "version" else 1
+            if mode == "leaves":
+                leave_a_child("child")
             about = {"name": "fake", "title": "Fake agent", "version": "0.1"}
             peer.say(
                 {"id": number, "result": {"protocolVersion": version, "agentInfo": about, "agentCapabilities": {}}}

@@ -18,12 +18,14 @@ from starloom_agent.agents import FILE, AgentsFault, find_agents, greeted, read_
 from starloom_agent.calls import Permit
 from starloom_agent.cli import main
 from starloom_agent.offers import make_offer
+from starloom_agent.platforms import processes
 from starloom_agent.policy import Policy, decide
 from starloom_agent.toolcall import find_tool
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.device_agents.tools.conftest import Device
+from tests.waiting import until
 
 AGENT = Path(__file__).with_name("acp_agent.py")
 
@@ -268,6 +270,20 @@ def test_an_agent_that_misbehaves_ends_in_a_plain_error(mode: str, words: str, d
         call(device, tool_for(device, home, mode))
     assert caught.value.code is Code.TOOL_FAILED
     assert f"the agent fake: {words}" in caught.value.detail
+
+
+def test_an_agent_that_ends_before_its_programs_ends_in_a_plain_error(device: Device, home: Path) -> None:
+    owner = Owner({"shell.run": [Permit(allowed=True)]})
+    with pytest.raises(ToolFailed, match="the agent fake: it ended with exit code 3 before the end of the turn"):
+        call(device, tool_for(device, home, "crash_waiting"), owner)
+
+
+def test_a_check_leaves_no_process_behind(device: Device, home: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    configured(home, f"[agents.fake]\n{entry(device, 'leaves', f'state = [{json.dumps(str(state))}]')}")
+    assert main(["agents", "check", "--home", str(home)]) == 0
+    until(lambda: processes.start_mark(int((state / "child").read_text())) is None, "the child is gone")
 
 
 def test_an_agent_that_says_too_much_is_ended(device: Device, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
