@@ -108,6 +108,10 @@ class Allowance:
         action = action_of(tool, args)
         return self._asks.settle(decision, ask_id(action, task), action, task, scrub(action.args, hide))
 
+    def withdraw(self, identity: str) -> None:
+        """Drop a question of a call that has ended."""
+        self._asks.withdraw(identity)
+
     def cage(self, tool: Tool) -> str:
         """Return the layer that a call of this tool runs in, as `ToolContext.cage` has it."""
         return cage_for(self.policy, tool, self.sandbox)

@@ -148,6 +148,10 @@ class Asks:
         self._write(answered)
         return answered
 
+    def withdraw(self, identity: str) -> None:
+        """Drop a question whose call has ended, answered or not."""
+        self._path(identity).unlink(missing_ok=True)
+
     def told(self) -> list[OwnerAsk]:
         """Return the open questions as they are reported to the hub."""
         now = self._clock()

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from starloom_agent.call_output import Output
-from starloom_agent.calls import Ended, Said, ToolLine, decode_tool_line
+from starloom_agent.calls import Asking, Ended, Permit, Said, ToolLine, decode_tool_line, encode
 
 _READ_BYTES: Final = 64 * 1024
 _LINE_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -27,10 +27,17 @@ _DRAIN_READS: Final = 64
 class CallStreams:
     """The output of a call, from its start until `drain`. `on_fault` gets the reason if a tool's line is invalid."""
 
-    def __init__(self, secrets: list[str], on_said: Callable[[Said], None], on_fault: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        secrets: list[str],
+        on_said: Callable[[Said], None],
+        on_fault: Callable[[str], None],
+        on_asked: Callable[[Asking], Permit],
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_said = on_said
         self._on_fault = on_fault
+        self._on_asked = on_asked
         self._held = bytearray()
         self._sending: asyncio.Task[None] | None = None
         self.output = Output(secrets)
@@ -49,7 +56,8 @@ class CallStreams:
         return [self._theirs.fileno(), *self._given]
 
     def open(self, spec: bytes) -> None:
-        """Send the spec and begin to read; the descriptors are with the runner by now."""
+        """Send the spec, one line, and begin to read; the descriptors are with the runner by now."""
+        spec += b"\n"
         self._close_given()
         self._loop.add_reader(self._tool, self._read_tool)
         for name, pipe in self._pipes.items():
@@ -62,13 +70,10 @@ class CallStreams:
             return  # it has ended already
         if sent < len(spec):
             self._sending = self._loop.create_task(self._send(spec[sent:]))
-        else:
-            self._tool.shutdown(socket.SHUT_WR)
 
     async def _send(self, rest: bytes) -> None:
         with contextlib.suppress(OSError):
             await self._loop.sock_sendall(self._tool, rest)
-            self._tool.shutdown(socket.SHUT_WR)
 
     def take_lines(self) -> None:
         """Take the lines that the tool's process has sent so far."""
@@ -86,6 +91,12 @@ class CallStreams:
         for said in self.output.finish():
             self._on_said(said)
         self.close()
+
+    def _permit(self, asked: Asking) -> None:
+        permit = self._on_asked(asked)
+        # A tool waits for each answer, so the socket is empty; one that does not read them is not waited for.
+        with contextlib.suppress(OSError):
+            self._tool.send(encode(permit) + b"\n")
 
     def close(self) -> None:
         if self._sending is not None:
@@ -161,6 +172,8 @@ class CallStreams:
             return
         if isinstance(line, Ended):
             self.ended = self.output.clean_end(line)
+        elif isinstance(line, Asking):
+            self._permit(line)
         elif line.stream:
             for part in self.output.take_text(line.stream, line.text):
                 self._on_said(part)

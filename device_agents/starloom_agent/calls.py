@@ -2,9 +2,9 @@
 
 Agent and runner share a socket: `Begin` (with the descriptors of the call) and `Order`s go in; `Ready` once, and for
 each call `Grouped`, at times `Left`, and `Over` come out. The tool's process shares another socket with the agent: it
-reads the `CallSpec` there and answers with any number of `Said` and one `Ended`. So no runner ever holds the arguments
-or the result of a call. Clock readings are those of `platforms.processes.awake_clock_s`, the same in all processes of
-one machine.
+reads the `CallSpec` there and answers with any number of `Said` and one `Ended`; each `Asking` gets a `Permit`. So no
+runner ever holds the arguments or the result of a call. Clock readings are those of
+`platforms.processes.awake_clock_s`, the same in all processes of one machine.
 """
 
 from __future__ import annotations
@@ -154,12 +154,28 @@ class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
     made_at: float = 0.0
 
 
+class Asking(Line, frozen=True, kw_only=True, tag_field="k", tag="asking"):
+    """A running call asks whether it may do something: a call of a tool, with its arguments (canonical text)."""
+
+    tool: str
+    args: str
+
+
+class Permit(Line, frozen=True, kw_only=True):
+    """The answer to an `Asking`. `open`: the owner has not answered yet, and the same question may be put again."""
+
+    allowed: bool = False
+    open: bool = False
+    reason: str = ""
+
+
 AgentLine = Begin | Order
 RunnerLine = Ready | Grouped | Left | Over
-ToolLine = Said | Ended
+ToolLine = Said | Ended | Asking
 
 encode = msgspec.json.Encoder().encode
 decode_spec = msgspec.json.Decoder(CallSpec).decode
 decode_agent_line = msgspec.json.Decoder(AgentLine).decode
 decode_runner_line = msgspec.json.Decoder(RunnerLine).decode
 decode_tool_line = msgspec.json.Decoder(ToolLine).decode
+decode_permit = msgspec.json.Decoder(Permit).decode

@@ -14,7 +14,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import starloom_agent
-from starloom_agent import answering, background, joining, leaving, mcp, registry, service, upgrading
+from starloom_agent import (
+    agents,
+    agents_command,
+    answering,
+    background,
+    joining,
+    leaving,
+    mcp,
+    registry,
+    service,
+    upgrading,
+)
 from starloom_agent.asks import CannotAnswer
 from starloom_agent.connection import Address
 from starloom_agent.dialling import BadRoute
@@ -60,13 +71,18 @@ def run(options: argparse.Namespace) -> int:
     joined = home.joined()
     with begun_with_room(home, say, takeover_s=options.takeover_s) as ledger:
         of_servers = mcp.find_tools(home.root, home.workspace, say)
+        of_agents = agents.find_agents(home.root, say)
         return asyncio.run(_serve(home, joined, Agent(
             home=home,
             address=_address(options, joined),
             identity=load_or_make(home.key),
             ledger=ledger,
-            tools=(*registry.all_tools(), *of_servers),
-            modules={**registry.module_of(), **{tool.name: mcp.MODULE for tool in of_servers}},
+            tools=(*registry.all_tools(), *of_servers, *of_agents),
+            modules={
+                **registry.module_of(),
+                **{tool.name: mcp.MODULE for tool in of_servers},
+                **{tool.name: agents.MODULE for tool in of_agents},
+            },
             settings=Settings(
                 slots=options.slots,
                 lab=options.lab,
@@ -270,6 +286,7 @@ def parser() -> argparse.ArgumentParser:
     _add_running(add)
     _add_granting(add)
     _add_answering(add)
+    _add_agents(add)
     _add_ending(add)
     return root
 
@@ -340,6 +357,13 @@ def _add_answering(add: Add) -> None:
     command.add_argument("--reason", default="", help="the reason, for the person who asked")
 
 
+def _add_agents(add: Add) -> None:
+    hint = "`ls` lists the agents of agents.toml, `check` starts each of them for a greeting"
+    command = add("agents", lambda given: agents_command.agents(AgentHome.at(given.home), given, show), hint)
+    command.add_argument("action", nargs="?", choices=("ls", "check"), default="ls")
+    command.add_argument("name", nargs="?", help="only this agent")
+
+
 def _add_ending(add: Add) -> None:
     command = add("upgrade", upgrade, "install the agent that the hub hands out, and go back if it does not work")
     command.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
@@ -367,6 +391,7 @@ def _slots(text: str) -> int:
 
 
 _FAULTS = (
+    agents.AgentsFault,
     CannotAnswer,
     CannotDo,
     NotJoined,

@@ -61,7 +61,7 @@ def _tell(home: AgentHome, say: Say) -> None:
 
 def _kept(home: AgentHome) -> list[Path]:
     """Return the agent's remaining files; a workspace with files in it belongs to the owner."""
-    names = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "mcp.toml", "asks", "venv")
+    names = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "mcp.toml", "agents.toml", "asks", "venv")
     found = [home.root / name for name in names]
     found += sorted(home.root.glob("venv-*"))
     if home.workspace.is_dir():

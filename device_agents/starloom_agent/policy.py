@@ -35,7 +35,8 @@ SERVICE_RESTART: Final = "service:restart"
 
 # The parts of the agent's home that no request may ever touch.
 PRIVATE: Final = (
-    "device.key", "hub.json", "ledger.sqlite", "policy.toml", "policy.key", "mcp.toml", "asks", "run", "work",
+    "device.key", "hub.json", "ledger.sqlite", "policy.toml", "policy.key", "mcp.toml", "agents.toml", "asks", "run",
+    "work",
 )  # fmt: skip
 
 PROFILE_WORDS: Final[dict[Profile, str]] = {

@@ -357,10 +357,10 @@ def _take(descriptors: list[int]) -> None:
 
 
 def _carry_out() -> int:
-    from starloom_agent.toolcall import LineOut, carry_out
+    from starloom_agent.toolcall import LineOut, LinePermits, carry_out
 
     text = bytearray()
-    while part := os.read(_TOOL_SOCKET, _READ_BYTES):
+    while not text.endswith(b"\n") and (part := os.read(_TOOL_SOCKET, _READ_BYTES)):
         text += part
     spec = decode_spec(bytes(text))
     os.environ.clear()
@@ -370,7 +370,7 @@ def _carry_out() -> int:
     os.chdir(spec.workdir)
     limits.apply()
     out = LineOut(_TOOL_SOCKET)
-    ended = carry_out(spec, out)
+    ended = carry_out(spec, out, LinePermits(out, _TOOL_SOCKET))
     # Output in the buffers was written before the end.
     sys.stdout.flush()
     sys.stderr.flush()

@@ -15,7 +15,20 @@ from typing import Final
 import msgspec
 
 from starloom_agent.call_streams import CallStreams
-from starloom_agent.calls import Begin, CallSpec, Ended, Grouped, Left, Order, Over, RunnerLine, Said, encode
+from starloom_agent.calls import (
+    Asking,
+    Begin,
+    CallSpec,
+    Ended,
+    Grouped,
+    Left,
+    Order,
+    Over,
+    Permit,
+    RunnerLine,
+    Said,
+    encode,
+)
 from starloom_agent.platforms import processes
 from starloom_agent.runners import RunnerGone, RunnerLink, Runners, environment
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
@@ -25,15 +38,25 @@ _BEHIND_S: Final = 10.0
 _TRIES: Final = 3
 
 
+def _nothing_asked(asked: Asking) -> Permit:
+    return Permit(reason=f"{asked.tool} cannot be asked about by this call")
+
+
 class RunningCall:
     """A call from `run` to its `Ended`. `stop` and `move_fence` may be called at any time."""
 
     def __init__(
-        self, spec: CallSpec, on_group: Callable[[Grouped], None], on_said: Callable[[Said], None], runners: Runners
+        self,
+        spec: CallSpec,
+        on_group: Callable[[Grouped], None],
+        on_said: Callable[[Said], None],
+        runners: Runners,
+        on_asked: Callable[[Asking], Permit] = _nothing_asked,
     ) -> None:
         self.spec = spec
         self._on_group = on_group
         self._on_said = on_said
+        self._on_asked = on_asked
         self._runners = runners
         self._link: RunnerLink | None = None
         self._streams: CallStreams | None = None
@@ -112,7 +135,8 @@ class RunningCall:
             RunnerGone: it was gone before it heard of the call.
         """
         self._over = asyncio.get_running_loop().create_future()
-        streams = self._streams = CallStreams(list(self.spec.secrets.values()), self._on_said, self._not_understood)
+        secrets = list(self.spec.secrets.values())
+        streams = self._streams = CallStreams(secrets, self._on_said, self._not_understood, self._on_asked)
         link.on_line = self._hear
         begin = Begin(
             start_to_close_s=self.spec.start_to_close_s,

@@ -19,6 +19,7 @@ import msgspec
 
 from starloom_agent import core, recovery
 from starloom_agent.allowance import Allowance
+from starloom_agent.call_questions import CallQuestions
 from starloom_agent.calls import Ended, Grouped
 from starloom_agent.chatter import Chatter
 from starloom_agent.conditions import Conditions, has_no_room
@@ -90,6 +91,7 @@ class _Call:
     tool: Tool | None
     durable: bool
     running: RunningCall | None = None
+    questions: CallQuestions | None = None
     ended: Ended | None = None
 
 
@@ -539,8 +541,14 @@ class Agent:
             lab=self._settings.lab,
         )
         self._chatter.begin(at)
+        note, written = self.ledger.decided, self.home.written
+        call.questions = CallQuestions(self.allowance, dispatch, tool, self._tools, note, written)
         call.running = RunningCall(
-            spec, lambda grouped: self._grouped(at, grouped), lambda said: self._chatter.said(at, said), self.runners
+            spec,
+            lambda grouped: self._grouped(at, grouped),
+            lambda said: self._chatter.said(at, said),
+            self.runners,
+            call.questions.answer,
         )
         task = asyncio.get_running_loop().create_task(self._carry_out(at, call.running, workdir))
         self._tasks.add(task)
@@ -561,7 +569,10 @@ class Agent:
     def _call_ended(self, at: LeaseRef, ended: Ended) -> None:
         self._chatter.end(at)
         self._leftovers.take(ended.detached)
-        self._calls[at].ended = ended
+        call = self._calls[at]
+        call.ended = ended
+        if call.questions is not None:
+            call.questions.end()
         how = ended.stopped or ended.outcome
         self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
         self._do(core.CallEnded(at, stopped=bool(ended.stopped)))

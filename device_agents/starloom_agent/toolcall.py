@@ -9,28 +9,41 @@ import errno
 import functools
 import importlib
 import os
+import select
 import threading
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
-from starloom_agent.calls import CallSpec, Ended, Said, encode
+from starloom_agent.calls import Asking, CallSpec, Ended, Permit, Said, decode_permit, encode
 from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement
 from starloom_agent.secret_args import filled_args
 from starloom_agent.toolkit.beneath import outermost
 from starloom_agent.toolkit.files.placing import place
-from starloom_agent.toolkit.interface import ArtifactPort, Folders, OutputPort, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import (
+    NO_PERMITS,
+    ArtifactPort,
+    Folders,
+    OutputPort,
+    PermissionPort,
+    Tool,
+    ToolContext,
+    ToolFailed,
+)
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
 _PROGRESS_EVERY_S = 0.1
 _UPLOAD_MARGIN_S = 1.0
+_ANSWER_WITHIN_S = 30.0
+_READ_BYTES = 64 * 1024
 _DETAIL_CHARS_MAX = 2_000
 
 
@@ -46,7 +59,7 @@ class LineOut:
         """Send the end of the call; it is the last line."""
         self.line(msgspec.structs.replace(ended, made_at=processes.awake_clock_s()))
 
-    def line(self, line: Said | Ended) -> None:
+    def line(self, line: Said | Ended | Asking) -> None:
         data = encode(line) + b"\n"
         with self._lock:
             view = memoryview(data)
@@ -63,6 +76,35 @@ class LineOut:
         self._progress_at = now
         thousandths = -1 if fraction is None else max(0, min(1000, round(fraction * 1000)))
         self.line(Said(done_bytes=max(0, done_bytes), fraction_1000=thousandths, note=note[:200]))
+
+
+class LinePermits:
+    """The questions of a running call: a line to the agent, and its answer on the same socket."""
+
+    def __init__(self, out: LineOut, descriptor: int) -> None:
+        self._out = out
+        self._descriptor = descriptor
+        self._held = bytearray()
+
+    def permit(self, tool: str, args: Mapping[str, Any]) -> Permit:
+        """Return the decision of the agent, which answers at once.
+
+        Raises:
+            ToolFailed: it does not.
+        """
+        self._out.line(Asking(tool=tool, args=canonical(args)))
+        deadline = time.monotonic() + _ANSWER_WITHIN_S
+        while b"\n" not in self._held:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0 or not select.select([self._descriptor], [], [], left_s)[0]:
+                raise ToolFailed(Code.TOOL_FAILED, "the agent of this device did not answer a question of this call")
+            data = os.read(self._descriptor, _READ_BYTES)
+            if not data:
+                raise ToolFailed(Code.TOOL_FAILED, "the agent of this device is gone")
+            self._held += data
+        line, _, rest = bytes(self._held).partition(b"\n")
+        self._held = bytearray(rest)
+        return decode_permit(line)
 
 
 class _Artifacts:
@@ -103,8 +145,8 @@ def find_tool(module: str, name: str, told: str = "") -> Tool:
     raise LookupError(f"{module} has no tool {name}")
 
 
-def carry_out(spec: CallSpec, out: LineOut) -> Ended:
-    """Run the call and return its end; an expected failure is an end as well."""
+def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS) -> Ended:
+    """Run the call and return its end; an expected failure is an end as well. `permits` answers its questions."""
     deadline = time.monotonic() + spec.start_to_close_s - _UPLOAD_MARGIN_S
     workdir = Path(spec.workdir)
     context = ToolContext(
@@ -120,6 +162,7 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         notes=Path(spec.notes) if spec.notes else None,
         lab=spec.lab,
         confine=lambda: _confine(spec),
+        permits=permits,
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False

@@ -22,6 +22,7 @@ _PLACES = "tests/guard/test_places.py::"
 _LOOKS = "tests/guard/test_looks.py::"
 _STREAMS = "tests/guard/test_hostile_streams.py::"
 _NAMED = "tests/guard/test_named_devices.py::"
+_OTHERS = "tests/guard/test_other_agents.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 
 
@@ -536,6 +537,43 @@ THREATS = (
             "tests/core/plan/test_review_hold.py::test_a_hold_has_a_least_and_a_most",
         ),
         part="a sentence without a figure or a name is held against nothing, as in every answer",
+    ),
+    Threat(
+        "T101",
+        "an agent of others on a device reaches files, programs or processes that its owner did not name",
+        "its files go through the door of our own tools, its programs through the command rules, and the kernel "
+        "confines its own hands to its folder, without the rights of root",
+        (
+            _OTHERS + "test_t101_no_door_leads_out_of_its_folder",
+            _OTHERS + "test_t101_its_own_hands_reach_no_file_outside",
+            _OTHERS + "test_t101_it_reads_nothing_of_the_home_of_the_device",
+            _OTHERS + "test_t101_it_looks_into_no_process_of_the_device",
+            _OTHERS + "test_t101_no_service_or_process_outside_acts_for_it",
+            _OTHERS + "test_t101_a_program_without_a_rule_does_not_run",
+            _OTHERS + "test_t101_an_allowed_program_reaches_no_file_outside_either",
+            _OTHERS + "test_t101_a_variable_makes_no_other_program_of_an_allowed_one",
+            "tests/device_agents/tools/test_agent.py",
+        ),
+        part="the network is open to it, so it may send what it may read; it sees command lines; before Linux 6.12 it "
+        "may send signals; with `confined = false` it has all rights of the account",
+    ),
+    Threat(
+        "T102",
+        "an agent of others gets a permission by a lie, a flood or an answer for another action, or outlives its call",
+        "each permission is a question of the device, bound to a hash of the action and answered once; no claim saves "
+        "one; messages, questions, time and silence are bounded, and the runner ends all that it started",
+        (
+            _OTHERS + "test_t102_a_claim_that_an_action_only_reads_saves_no_question",
+            _OTHERS + "test_t102_an_answer_for_one_action_allows_no_other",
+            _OTHERS + "test_t102_an_answer_that_nobody_was_asked_for_allows_nothing",
+            _OTHERS + "test_t102_questions_are_bounded",
+            _OTHERS + "test_t102_an_agent_that_floods_or_breaks_ends_in_words",
+            _OTHERS + "test_t102_an_agent_that_ignores_its_end_is_ended",
+            _OTHERS + "test_t102_a_babbling_agent_is_ended_by_a_cancel",
+            _OTHERS + "test_t102_nothing_is_done_for_it_after_its_turn",
+            "tests/device_agents/test_other_agents.py",
+        ),
+        part="an owner may be talked into a yes by the words of an agent; the input of the action stands beside them",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

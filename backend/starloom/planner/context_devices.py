@@ -116,7 +116,7 @@ class Devices:
 
 def _grants(device: DeviceSeen) -> list[str]:
     """Return the names of its grants; those of single MCP servers stand with the tools."""
-    return sorted(name for name in device.grants if GRANT.fullmatch(name) and not name.startswith("mcp:"))
+    return sorted(name for name in device.grants if GRANT.fullmatch(name) and not name.startswith(("agent:", "mcp:")))
 
 
 def _line(group: Alike, room: int) -> str:

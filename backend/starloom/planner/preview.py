@@ -21,6 +21,7 @@ from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetView
 from starloom.planner.granted_folders import folder_warnings
+from starloom.planner.other_agents import agent_warnings
 from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
 from starloom.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
@@ -170,20 +171,21 @@ def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str
         asks_approval=asks,
         warnings=(
             *_warnings(tasks, fleet),
-            *_about_folders(plan, tasks, placed),
+            *_about_devices(plan, tasks, placed),
             *_about_secrets(plan, tasks, placed, access),
         ),
         secrets=secret_flows(((spec, task.devices) for spec, task in zip(plan.specs, tasks, strict=True)), access),
     )
 
 
-def _about_folders(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet) -> Iterable[str]:
+def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet) -> Iterable[str]:
     for spec, task in zip(plan.specs, tasks, strict=True):
         chosen = [device for device in fleet.devices.values() if device.name in task.devices]
         offers = [offer for device in chosen if (offer := fleet.tools.get(device.id, {}).get(spec.tool or ""))]
         if offers:
             facts = ((device, fleet.offers[device.id].facts) for device in chosen)
             yield from folder_warnings(spec, offers[0], facts)
+            yield from agent_warnings(spec, offers[0], (device.name for device in chosen))
 
 
 def _about_secrets(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access) -> Iterable[str]:

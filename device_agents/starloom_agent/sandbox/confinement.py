@@ -29,25 +29,40 @@ _FILTER: Final[dict[str, bool]] = {"network": True, "metadata": True}
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-def confine(*, read: Iterable[str], write: Iterable[str]) -> bool:
+def can_confine(*, foreign: bool = False) -> bool:
+    """Whether `confine` would hold here; for a program that is not our own, only with the filter of system calls."""
+    if not sys.platform.startswith("linux"):
+        return False
+    from starloom_agent.sandbox import landlock, seccomp
+
+    return landlock.abi() >= landlock.ABI_REFER and (seccomp.is_known() or not foreign)
+
+
+def confine(*, read: Iterable[str], write: Iterable[str], foreign: bool = False) -> bool:
     """Give up every file of this process but these and what Python needs; for good, also for what it starts.
 
     Return False, with nothing given up, where the kernel cannot: no Landlock, or one that forbids every move between
     folders. On a processor without a filter, Landlock stands alone.
 
+    `foreign`: the process becomes a program that is not our own. It also loses the rights of root, local sockets (a
+    service behind one, such as the session bus, would act outside for it) and signals to processes outside.
+
     Raises:
         OSError: where the kernel could and refuses.
     """
-    if not sys.platform.startswith("linux"):
+    if not can_confine(foreign=foreign):
         return False
     from starloom_agent.sandbox import kernel, landlock, seccomp  # these load libraries that only Linux has
 
-    if landlock.abi() < landlock.ABI_REFER:
-        return False
+    if foreign:
+        # With the rights of root it would see the memory of processes outside.
+        kernel.drop_capabilities()
     kernel.no_new_privileges()
-    landlock.restrict(read=[*_of_python(), *read], write=[*cages.DEVICES, *write], files_alone=True)
+    landlock.restrict(
+        read=[*_of_python(), *read], write=[*cages.DEVICES, *write], files_alone=True, signals_inside=foreign
+    )
     if seccomp.is_known():
-        seccomp.restrict(**_FILTER)
+        seccomp.restrict(**_FILTER, local=not foreign)
     return True
 
 

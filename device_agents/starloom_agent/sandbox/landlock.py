@@ -38,10 +38,13 @@ def abi() -> int:
         return 0
 
 
-def restrict(*, read: Iterable[str], write: Iterable[str], files_alone: bool = False) -> int:
+def restrict(
+    *, read: Iterable[str], write: Iterable[str], files_alone: bool = False, signals_inside: bool = False
+) -> int:
     """Allow only reads below `read` and everything below `write`; return the ABI that was used.
 
-    Missing roots are left out. `no_new_privileges` must stand before. With `files_alone` TCP and signals stay free.
+    Missing roots are left out. `no_new_privileges` must stand before. With `files_alone` TCP and signals stay free;
+    `signals_inside` keeps signals among the processes that are restricted, where the kernel can (ABI 6).
 
     Raises:
         OSError: where the kernel has no Landlock, or refuses: nothing is restricted then.
@@ -55,6 +58,8 @@ def restrict(*, read: Iterable[str], write: Iterable[str], files_alone: bool = F
         attributes.append(_TCP_BIND_AND_CONNECT)
     if version >= ABI_SCOPE and not files_alone:
         attributes.append(_SCOPE_SOCKETS_AND_SIGNALS)
+    if version >= ABI_SCOPE and files_alone and signals_inside:
+        attributes += [0, _SCOPE_SOCKETS_AND_SIGNALS]
     packed = struct.pack(f"={len(attributes)}Q", *attributes)
     rules = kernel.syscall(kernel.LANDLOCK_CREATE_RULESET, packed, ctypes.c_size_t(len(packed)), ctypes.c_uint32(0))
     try:

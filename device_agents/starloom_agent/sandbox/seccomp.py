@@ -62,7 +62,7 @@ def is_known() -> bool:
     return os.uname().machine in ARCHITECTURES and sys.maxsize > 1 << 32
 
 
-def restrict(*, network: bool, metadata: bool, signals: bool = True, truncate: bool = True) -> None:
+def restrict(*, network: bool, metadata: bool, signals: bool = True, truncate: bool = True, local: bool = True) -> None:
     """Put the filter on this process and all that it starts; `no_new_privileges` must stand before.
 
     Args:
@@ -70,6 +70,7 @@ def restrict(*, network: bool, metadata: bool, signals: bool = True, truncate: b
         metadata: modes, owners, times and attributes of files may be changed (mounts protect those outside).
         signals: processes may be signalled (something else limits whom that reaches).
         truncate: files may be cut by name (something else limits which).
+        local: with `network`, sockets of the local family may be made; a service behind one may act outside.
 
     Raises:
         OSError: on another processor, or where the kernel has no filters.
@@ -77,20 +78,30 @@ def restrict(*, network: bool, metadata: bool, signals: bool = True, truncate: b
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
         raise OSError(f"there is no filter of system calls for {machine}")
-    packed = code_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate)
+    packed = code_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate, local=local)
     code = ctypes.create_string_buffer(packed)
     program = ctypes.create_string_buffer(struct.pack("@HP", len(packed) // _LINE_BYTES, ctypes.addressof(code)))
     kernel.prctl(kernel.PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(program))
 
 
 @functools.cache
-def code_of(machine: str, *, network: bool, metadata: bool, signals: bool = True, truncate: bool = True) -> bytes:
+def code_of(
+    machine: str,
+    *,
+    network: bool,
+    metadata: bool,
+    signals: bool = True,
+    truncate: bool = True,
+    local: bool = True,
+) -> bytes:
     """Return the filter as the kernel reads it; the arguments are those of `restrict`."""
-    lines = filter_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate)
+    lines = filter_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate, local=local)
     return b"".join(struct.pack(_LINE, *line) for line in lines)
 
 
-def filter_of(machine: str, *, network: bool, metadata: bool, signals: bool, truncate: bool) -> list[Instruction]:
+def filter_of(
+    machine: str, *, network: bool, metadata: bool, signals: bool, truncate: bool, local: bool = True
+) -> list[Instruction]:
     """Return the instructions of the filter, for one processor; the arguments are those of `restrict`."""
     known = numbers(machine)
     lines: list[Instruction] = [
@@ -118,7 +129,8 @@ def filter_of(machine: str, *, network: bool, metadata: bool, signals: bool, tru
         ("setpriority", _unless_one_of(1, (0,))),
     ]
     if network:
-        checks.append(("socket", _unless_one_of(0, (_UNIX, _INET, _INET6), errno.EAFNOSUPPORT)))
+        families = (_UNIX, _INET, _INET6) if local else (_INET, _INET6)
+        checks.append(("socket", _unless_one_of(0, families, errno.EAFNOSUPPORT)))
     if not signals:
         checks.append(("fcntl", _if_one_of(1, (_F_SETOWN, _F_SETOWN_EX))))
     for name, number in denied.items():

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 
-from starloom_agent.calls import Detached
+from starloom_agent.calls import Detached, Permit
 from starloom_agent.toolkit.beneath import Beneath, outermost
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.scrubbing import Scrubber
@@ -73,6 +73,22 @@ class OutputPort(Protocol):
     def log(self, text: str) -> None: ...
 
 
+class PermissionPort(Protocol):
+    """Where a running call asks the agent of this device, which owns the policy, whether it may do something more."""
+
+    def permit(self, tool: str, args: Mapping[str, Any]) -> Permit:
+        """Return the decision on a call of a tool with these arguments; one that is `open` is asked about again."""
+        ...
+
+
+class _NoPermits:
+    """Outside a process of its own nothing can be asked."""
+
+    def permit(self, tool: str, args: Mapping[str, Any]) -> Permit:
+        return Permit(reason=f"{tool} with {len(args)} arguments cannot be asked about here")
+
+
+NO_PERMITS: Final = _NoPermits()
 _PART_BYTES = 1 << 20
 
 
@@ -133,7 +149,8 @@ class ToolContext:
     programs of the request's own making, `none` where the owner allows to do without, empty where such a program may
     not run. `confine` gives up every file but the granted folders and `workdir`, for good; a tool that starts caged
     programs calls it when the last one has ended, because no cage can be made afterwards. `lab` is a device of the
-    demonstration. `detached` takes the programs that outlive a call that succeeds.
+    demonstration. `detached` takes the programs that outlive a call that succeeds. `permits`
+    answers the questions of a running call.
     """
 
     workdir: Path
@@ -149,6 +166,7 @@ class ToolContext:
     lab: bool = False
     detached: list[Detached] = field(default_factory=list)
     confine: Callable[[], None] = _stay_free
+    permits: PermissionPort = NO_PERMITS
 
     @functools.cached_property
     def files(self) -> Beneath:
@@ -291,6 +309,7 @@ class Tool:
     `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects. `schema` is the text of
     the JSON schema if it is not made from `args`; `told` is the data from which its module makes this tool in its
     process. The result has the type that `run` returns; only for a tool with `told` is `returns` the schema's text.
+    `asks_within` names the tools whose calls a running call may ask about; each is judged by the policy on its own.
     """
 
     name: str
@@ -313,6 +332,7 @@ class Tool:
     schema: str = ""
     returns: str = ""
     told: str = ""
+    asks_within: tuple[str, ...] = ()
 
     @property
     def asks_first(self) -> bool:

@@ -1,0 +1,112 @@
+"""The files of another agent: reads and writes in the folder of its session, through the door of this device's tools.
+
+The names of files come from a stranger. A path outside the folder, a link that leads out and an effect that the owner
+did not declare are refused, by the same code as for every tool. Also finds the files that changed, by their state
+on the disk and not by the claims of the agent.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.interface import ToolContext, ToolFailed
+from starloom_protocol.vocabulary import Code
+
+FILE_BYTES_MOST: Final = 1024 * 1024
+LOOKED_AT_MOST: Final = 50_000
+CHANGED_MOST: Final = 500
+_DEPTH_MOST: Final = 32
+_LEFT_OUT: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
+
+State = dict[str, tuple[int, int, int]]
+
+
+def read_text(context: ToolContext, params: Mapping[str, Any]) -> str:
+    """Return the text that `fs/read_text_file` asks for.
+
+    Raises:
+        ToolFailed: outside the folder, behind a link, no text, or too large.
+    """
+    path = context.resolve_read(_path_of(params))
+    with plain(path, "reading", effect=False), context.files.open(path) as file:
+        data = file.read(FILE_BYTES_MOST + 1)
+    if len(data) > FILE_BYTES_MOST:
+        raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{path} is larger than {FILE_BYTES_MOST} bytes", effect=False)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ToolFailed(Code.TOOL_FAILED, f"{path} holds no text", effect=False) from error
+    first, most = params.get("line"), params.get("limit")
+    if not isinstance(first, int) and not isinstance(most, int):
+        return text
+    begin = max(1, first) - 1 if isinstance(first, int) else 0
+    lines = text.splitlines(keepends=True)[begin:]
+    return "".join(lines[: max(0, most)] if isinstance(most, int) else lines)
+
+
+def write_text(context: ToolContext, params: Mapping[str, Any], number: int) -> None:
+    """Write the file that `fs/write_text_file` asks for; it appears whole or not at all.
+
+    Raises:
+        ToolFailed: outside the folder, behind a link, no text, or too large.
+    """
+    content = params.get("content")
+    if not isinstance(content, str):
+        raise ToolFailed(Code.BAD_ARGUMENTS, "content: a text is expected", effect=False)
+    data = content.encode("utf-8", "replace")
+    if len(data) > FILE_BYTES_MOST:
+        raise ToolFailed(Code.OUTPUT_TOO_BIG, f"more than {FILE_BYTES_MOST} bytes for one file", effect=False)
+    path = context.resolve_write(_path_of(params))
+    with plain(path, "writing", effect=False):
+        known = context.files.status(path)
+        if known is not None and not stat.S_ISREG(known.st_mode):
+            raise ToolFailed(Code.TOOL_FAILED, f"{path} is there and is no file", effect=False)
+        made = context.workdir / f"write-{number}"
+        with context.files.create(made) as file:
+            file.write(data)
+        context.files.place(made, path, mode=None if known is None else stat.S_IMODE(known.st_mode))
+
+
+def _path_of(params: Mapping[str, Any]) -> str:
+    path = params.get("path")
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise ToolFailed(Code.BAD_ARGUMENTS, "path: the whole path of a file is expected", effect=False)
+    return path
+
+
+def state_of(context: ToolContext, root: Path) -> tuple[State, bool]:
+    """Return size, time and number of each file below a folder, and whether all of them were looked at.
+
+    Folders that tools fill for themselves are left out: a repository's own data, packages, compiled files.
+    """
+    found: State = {}
+    pending = [(root, "", 0)]
+    complete = True
+    while pending:
+        folder, below, depth = pending.pop()
+        try:
+            with context.files.scan(folder) as entries:
+                for entry in entries:
+                    if len(found) >= LOOKED_AT_MOST:
+                        return found, False
+                    about = entry.stat(follow_symlinks=False)
+                    if not stat.S_ISDIR(about.st_mode):
+                        found[below + entry.name] = (about.st_size, about.st_mtime_ns, about.st_ino)
+                    elif depth >= _DEPTH_MOST:
+                        complete = False
+                    elif entry.name not in _LEFT_OUT:
+                        pending.append((folder / entry.name, f"{below}{entry.name}/", depth + 1))
+        except OSError:
+            # It went away, or this user may not look: the list says that it is not complete.
+            complete = False
+    return found, complete
+
+
+def changed_between(before: State, after: State) -> list[str]:
+    """Return the names of the files that are new, other or gone, in order."""
+    names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    return sorted("".join(sign if sign.isprintable() else "?" for sign in name) for name in names)

@@ -1,0 +1,222 @@
+"""Other people's agents that the owner of this device configured (`agents.toml`): read, checked, made into tools.
+
+The file belongs to the owner alone, like the policy; the hub never sees its commands or variables. An entry that is
+wrong is left out alone, and said. Nothing an agent says of itself widens what its entry allows.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from starloom_agent.acp import launch
+from starloom_agent.acp.record import AcpRecord, one_line
+from starloom_agent.acp.session import AcpSession, Bounds
+from starloom_agent.acp.wire import AcpFault, AcpWire
+from starloom_agent.policy import Policy, exposed_by
+from starloom_agent.toolkit.interface import NO_PERMITS, Tool, ToolContext
+from starloom_agent.toolkit.result_schemas import result_schema
+from starloom_agent.tools.agent import ToldAgent, WorkDone, ground_of, tool_of, why_not
+from starloom_protocol.scrubbing import Scrubber
+from starloom_protocol.vocabulary import Effect
+from starloom_protocol.wording import quoted
+
+FILE: Final = "agents.toml"
+MODULE: Final = "agent"
+AGENTS_MOST: Final = 16
+_BYTES_MOST: Final = 256 * 1024
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
+_TITLE_CHARS: Final = 200
+_NO_SECRETS: Final = Scrubber(())
+
+
+class AgentsFault(Exception):
+    """The file, or one entry of it, is wrong. Says where, and the way out."""
+
+
+class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One agent: its program, the folders in which it may work, and what it may do there at most.
+
+    `reads` are further paths that its program needs, `state` those in which it keeps its settings and its sign-in; the
+    first of them is its home. `confined` False gives it all rights of the owner's account.
+    """
+
+    command: list[str]
+    folders: list[str]
+    effects: list[Effect] = msgspec.field(default_factory=lambda: [Effect.READ, Effect.WRITE, Effect.CHANGE])
+    env: dict[str, str] = {}
+    reads: list[str] = []
+    state: list[str] = []
+    confined: bool = True
+    silent_s: float = 300.0
+
+
+def read_agents(home: Path) -> tuple[dict[str, ToldAgent], list[str]]:
+    """Return the agents of a home by name, and a sentence for each entry that is left out.
+
+    Raises:
+        AgentsFault: if the file as a whole cannot be used; without a file there are none.
+    """
+    path = home / FILE
+    try:
+        mode = path.stat().st_mode
+        with path.open("rb") as file:
+            data = file.read(_BYTES_MOST + 1)
+    except FileNotFoundError:
+        return {}, []
+    except OSError as error:
+        raise AgentsFault(f"{path} cannot be read: {error}") from error
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise AgentsFault(f"{path} may be written by others; type: chmod 600 {path}")
+    if len(data) > _BYTES_MOST:
+        raise AgentsFault(f"{path} is larger than {_BYTES_MOST} bytes")
+    try:
+        whole = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AgentsFault(f"{path} is not TOML: {error}") from error
+    entries = whole.get("agents", {})
+    if not isinstance(entries, dict) or set(whole) - {"agents"}:
+        raise AgentsFault(f"{path}: it has one table for each agent, [agents.NAME], and nothing else")
+    if len(entries) > AGENTS_MOST:
+        raise AgentsFault(f"{path}: {len(entries)} agents; at most {AGENTS_MOST} are taken")
+    found: dict[str, ToldAgent] = {}
+    faults: list[str] = []
+    for name, entry in entries.items():
+        try:
+            found[name] = _told(home, path, name, entry)
+        except AgentsFault as fault:
+            faults.append(str(fault))
+    return found, faults
+
+
+def find_agents(home: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
+    """Return a tool for each usable entry of a home; the others are said and left out. Starts no program."""
+    try:
+        found, faults = read_agents(home)
+    except AgentsFault as fault:
+        say(f"{fault}; no agent of others is offered")
+        return ()
+    for fault_words in faults:
+        say(f"{fault_words}; this agent is left out")
+    return tuple(tool_of(told) for told in found.values())
+
+
+def greeted(told: ToldAgent) -> str:
+    """Start an agent, exchange greetings and end it; return what it says of itself. It is given no work.
+
+    Raises:
+        AgentsFault: it cannot work here, or does not greet as the protocol wants.
+    """
+    reason = why_not(told)
+    if reason is not None:
+        raise AgentsFault(reason)
+    with tempfile.TemporaryDirectory(prefix="starloom-agent-") as place:
+        own = Path(place)
+        record = AcpRecord(lambda _: None, own / "transcript", _NO_SECRETS)
+        try:
+            ground = ground_of(told, own, own)
+            wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=own, apart=True))
+            try:
+                return _words_of(_session(wire, ground, record, told).greet())
+            finally:
+                wire.end(apart=True)
+        except AcpFault as fault:
+            raise AgentsFault(f"{told.name}: {fault}") from fault
+        finally:
+            record.close()
+
+
+def _session(wire: AcpWire, ground: launch.Ground, record: AcpRecord, told: ToldAgent) -> AcpSession:
+    context = ToolContext(ground.own, _Nowhere(), _Nowhere())
+    bounds = Bounds(all_s=told.silent_s, silent_s=told.silent_s)
+    return AcpSession(
+        wire, context, record, name=told.name, ground=ground, effects=told.effects, permits=NO_PERMITS, bounds=bounds
+    )
+
+
+def _words_of(said: Mapping[str, Any]) -> str:
+    about = said.get("agentInfo")
+    known = about if isinstance(about, dict) else {}
+    name = one_line(known.get("title") or known.get("name") or "an agent without a name", 60)
+    methods = said.get("authMethods")
+    signs_in = " (it may want to be signed in with its own program first)" if methods else ""
+    return f"{name} {one_line(known.get('version') or '', 30)}".strip() + signs_in
+
+
+def _told(home: Path, path: Path, name: str, plain: Any) -> ToldAgent:
+    where = f"{path}: agents.{name}"
+    if not _NAME.fullmatch(name):
+        raise AgentsFault(f"{path}: agents.{quoted(name)}: a name has 1 to 20 of a-z 0-9 _ and begins with a letter")
+    try:
+        entry = msgspec.convert(plain, AgentEntry)
+    except msgspec.ValidationError as error:
+        raise AgentsFault(f"{where}: {error}") from error
+    if not entry.command or not all(entry.command):
+        raise AgentsFault(f"{where}.command: a program and its arguments are expected")
+    if not entry.effects:
+        raise AgentsFault(f"{where}.effects: name at least one of {', '.join(Effect)}")
+    if not 1 <= entry.silent_s <= 86_400:
+        raise AgentsFault(f"{where}.silent_s: 1 to 86400 seconds are expected")
+    folders = _paths(where, "folders", entry.folders)
+    if not folders:
+        raise AgentsFault(f"{where}.folders: name a folder in which it may work")
+    reads, state = _paths(where, "reads", entry.reads), _paths(where, "state", entry.state)
+    exposed = exposed_by(Policy(read=(*folders, *reads, *state)), home.resolve())
+    if exposed:
+        raise AgentsFault(f"{where}: {exposed} would show it the key and the policy of this device; name another")
+    effects = [effect for effect in Effect if effect in entry.effects] if entry.confined else list(Effect)
+    return ToldAgent(
+        name=name,
+        title=_title(name, folders, effects, confined=entry.confined),
+        argv=entry.command,
+        env=entry.env,
+        folders=folders,
+        reads=reads,
+        state=state,
+        effects=effects,
+        confined=entry.confined,
+        silent_s=entry.silent_s,
+        returns=result_schema(WorkDone),
+    )
+
+
+def _paths(where: str, field: str, listed: list[str]) -> list[str]:
+    """Return the real paths of a list; a link counts as the place that it leads to now."""
+    found = []
+    for item in listed:
+        path = Path(item).expanduser()
+        if not path.is_absolute():
+            raise AgentsFault(f"{where}.{field}: {quoted(item)} is not a whole path")
+        found.append(str(path.resolve()))
+    return found
+
+
+def _title(name: str, folders: list[str], effects: list[Effect], *, confined: bool) -> str:
+    """Return in words what the agent may do; previews and questions show it."""
+    if not confined:
+        return f"Hand work to the agent {name}, which runs with all rights of this account"
+    named = ", ".join(Path(folder).name or folder for folder in folders)
+    return f"Hand work to the agent {name}, in {named}; it may {', '.join(effects)}"[:_TITLE_CHARS]
+
+
+class _Nowhere:
+    """The ports of a greeting, which has no files and no output."""
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        raise AgentsFault(f"a greeting has no artifacts ({sha256}, {into})")
+
+    def put(self, file: Any, *, name: str, media: str) -> Any:
+        raise AgentsFault(f"a greeting has no artifacts ({file}, {name}, {media})")
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
+        """A greeting has no progress."""
+
+    def log(self, text: str) -> None:
+        """A greeting has no log."""
