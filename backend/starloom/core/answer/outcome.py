@@ -10,7 +10,7 @@ from starloom.core.plan import review
 from starloom.core.run.checks import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
-from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.names import called, goal_answer
 from starloom.core.state.tasks.supersession import successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
@@ -188,6 +188,8 @@ def _leaves(constellation: Constellation) -> list[ResultSpec]:
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
     if result.source in constellation.specs:
         result = replace(result, source=successor(constellation, result.source))
+    if result.source in constellation.groups and constellation.specs[result.source].goal is not None:
+        result = replace(result, source=goal_answer(result.source))
     if result.source in constellation.groups:
         children = constellation.leaves(result.source)
         names = [called(constellation, fleet, child) for child in children[:1000]]

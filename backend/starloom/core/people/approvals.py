@@ -93,6 +93,8 @@ class _Effects:
             whole = frozenset(effect for offer in offers for effect in offer.effects)
             self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
         known = self._by_tool[tool]
+        if spec.goal is not None:
+            return effects_of_task(spec, self._offers)
         if known is not None and not adds(spec):
             return known
         return effects_of_task(spec, self._offers)
@@ -122,7 +124,8 @@ def judge(
     calls: list[Call] = []
     because = ""
     for spec in specs:
-        effects = known.of(spec) if spec.tool is not None and spec.key is None else frozenset()
+        works = spec.tool is not None or spec.goal is not None
+        effects = known.of(spec) if works and spec.key is None else frozenset()
         unseen = guided and spec.tool is not None and (bool(spec.secrets) or not known.is_offered(spec.tool))
         if not unseen and not _asks(effects, asked_in_words=asked_in_words):
             continue
@@ -158,6 +161,8 @@ def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
 
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
     """Return why a task is not a single call with arguments from the plan; empty if it is."""
+    if spec.goal is not None:
+        return f"{spec.id} is a goal, so nobody knows its calls yet"
     root = by_id.get(spec.family or spec.id, spec)
     each = root.for_each
     listed = spec.for_each is not None and (each is None or (each.devices is None and not each.times))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.plan.batch import started
+from starloom.core.plan.batches.batch import started
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
 from starloom.core.rights.edit_scope import wider_than_approved
@@ -77,7 +77,9 @@ def begin(work: Work, constellation: Constellation, task: str, event: str) -> No
     """
     if event not in _WANTED.get(constellation.head.policy.review, ()) or task not in constellation.tasks:
         return
-    if constellation.specs[task].look:
+    spec = constellation.specs[task]
+    if spec.look or (spec.group is not None and constellation.specs[spec.group].goal is not None):
+        # The model that looked by it, or whose step it is, sees its end itself.
         return
     _open(work, constellation, task, _like_failures(constellation, task) if event == "failed" else None)
 

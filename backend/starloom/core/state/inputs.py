@@ -139,6 +139,23 @@ class AnswerWorded(Input, frozen=True, kw_only=True, tag="answer_worded"):
     worker: str
 
 
+class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
+    """The turn of a model in a goal: `kind` is step, answer or give_up, or nothing, for the reason `fault`.
+
+    `value` is the canonical text of an answer; `note` says why, in words of the model.
+    """
+
+    calls: list[LookCall] = []
+    cites: list[Cite] = []
+    constellation: str
+    fault: Fault | None = None
+    job: str
+    kind: str
+    note: str = ""
+    value: str | None = None
+    worker: str
+
+
 class VerdictGiven(Input, frozen=True, kw_only=True, tag="verdict"):
     """The verdict of a judge on a result: `holds` is yes, no or unclear, or empty where no model gave one."""
 
@@ -578,6 +595,7 @@ AnyInput = (
     | ReviewProposed
     | ModelUsed
     | AnswerWorded
+    | GoalProposed
     | VerdictGiven
     | EditProposed
     | ControlRequested

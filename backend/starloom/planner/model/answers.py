@@ -22,6 +22,7 @@ class Stage(StrEnum):
     REVIEWING = "reviewing"
     ANSWERING = "answering"
     JUDGING = "judging"
+    WORKING = "working"
 
 
 TEXT: Final[Schema] = {"type": "string"}
@@ -185,6 +186,15 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
         holds={"type": "string", "enum": ["yes", "no", "unclear"]},
         because=TEXT,
         cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
+    ),
+    Stage.WORKING: _object(
+        ("kind",),
+        kind={"type": "string", "enum": ["step", "answer", "give_up"]},
+        calls=_list(_object(("tool",), device=TEXT, tool=TEXT, args=_ANY_OBJECT)),
+        note=TEXT,
+        value=_ANY_OBJECT,
+        cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
+        because=TEXT,
     ),
 }
 
