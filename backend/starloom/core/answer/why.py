@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Final
 
+from starloom.core.answer import goal_story
 from starloom.core.people import controls
 from starloom.core.placement import absent_devices, disk_room
 from starloom.core.placement.off_devices import is_off
@@ -30,12 +31,21 @@ from starloom_protocol.vocabulary import (
     ConstellationState,
     DeviceLink,
     GateState,
+    GroupState,
     Reason,
     TaskState,
 )
 
 TAB_OS: Final = "browser"
 _ASLEEP: Final = "is asleep - open it"
+_AS_TASK: Final = {
+    GroupState.WAITING: TaskState.WAITING,
+    GroupState.EXPANDED: TaskState.RUNNING,
+    GroupState.SUCCEEDED: TaskState.SUCCEEDED,
+    GroupState.FAILED: TaskState.FAILED,
+    GroupState.CANCELLED: TaskState.CANCELLED,
+    GroupState.SKIPPED: TaskState.SKIPPED,
+}
 _CONTROLS: Final = frozenset(action for offered in CONTROLS.values() for action in offered)
 
 
@@ -92,6 +102,11 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         tally = constellation.tally.get(task)
         done = tally.succeeded if tally else 0
         waits = _waits(constellation, task)
+        if spec.goal is not None:
+            told = goal_story.sentence(constellation, task, _for(waits))
+            possible = tuple(goal_story.actions(constellation, task))
+            shown = presentation(_AS_TASK[group.state])
+            return Why(task, str(group.state), group.reason, shown, told, [], waits, [], [], possible)
         sentence = (
             f"{task} is a group of {children}; {done} are done."
             if children

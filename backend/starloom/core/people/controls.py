@@ -22,6 +22,7 @@ from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.inputs import ControlRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import (
     Put,
@@ -191,8 +192,7 @@ def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
 
 def _of_a_model(constellation: Constellation, task: str) -> bool:
     """Tell whether a task is a look, or a step or the answer of a goal."""
-    spec = constellation.specs[task]
-    return bool(spec.look) or (spec.group is not None and constellation.specs[spec.group].goal is not None)
+    return bool(constellation.specs[task].look) or is_of_goal(constellation, task)
 
 
 def _not_possible(constellation: Constellation, task: str, why: str) -> Refusal:

@@ -210,7 +210,7 @@ class DraftClosed(Input, frozen=True, kw_only=True, tag="draft_closed"):
 
 
 class ControlRequested(Input, frozen=True, kw_only=True, tag="control"):
-    """`action`: pause resume cancel | (task) retry retry_from skip mark cancel hold release.
+    """`action`: pause resume cancel | (task) retry retry_from skip mark cancel hold release | (goal) hint.
 
     `value` and `state` belong to `mark`; `confirm` names work that a person lets run again.
     """

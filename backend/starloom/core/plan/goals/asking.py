@@ -34,7 +34,7 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
-from starloom_protocol.authors import MODEL
+from starloom_protocol.authors import MODEL, may_decide
 from starloom_protocol.edits import AddTask, EditOperation
 from starloom_protocol.entities import Choice, Goal, GoalTurn, Job, Question
 from starloom_protocol.events import EventKind
@@ -211,6 +211,9 @@ def hint(work: Work, constellation: Constellation, group: str, words: str) -> No
     Raises:
         Refusal: it has no words or too many, or the goal is not carried out now.
     """
+    if not may_decide(work.by):
+        # Its words reach the model as those of the person whose goal it is.
+        raise Refusal(fault(Code.FORBIDDEN, f"only a person gives a hint, not {work.by}"))
     said = words.strip()
     if not said or len(said) > HINT_CHARS_MOST:
         raise Refusal(fault(Code.BAD_REQUEST, f"a hint has 1 to {HINT_CHARS_MOST} characters", "reason"))

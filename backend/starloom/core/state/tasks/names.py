@@ -15,3 +15,9 @@ def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
 def goal_answer(goal: str) -> str:
     """Return the name of the child whose value is the answer of a goal."""
     return f"{goal}.answer"
+
+
+def is_of_goal(constellation: Constellation, task: str) -> bool:
+    """Tell whether a task is a step or the answer of a goal."""
+    group = constellation.specs[task].group
+    return group is not None and constellation.specs[group].goal is not None
