@@ -113,6 +113,11 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
         tolerance={"type": "number", "minimum": 0},
         apart=_YES,
     ),
+    "goal": TEXT,
+    "may": _object(tools=_list(TEXT), paths=_list(TEXT), hosts=_list(TEXT)),
+    "gives": _ANY_OBJECT,
+    "until": _list(_CHECK),
+    "budget": _object(steps=_COUNT, tokens=_COUNT, dollars={"type": "number", "minimum": 0}, within_s=_COUNT),
     "verify": _object(("tool", "expect"), tool=TEXT, args=_ANY_OBJECT, expect=_list(_CHECK)),
 }
 TASK: Final = _object(("id",), id=_ID, **_TASK_FIELDS)
