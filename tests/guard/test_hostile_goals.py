@@ -1,4 +1,4 @@
-"""A file that tells the model of a goal to leave its envelope, and a model that obeys it: no call leaves, none is hidden.
+"""A file that tells the model of a goal to leave its envelope, and a model that obeys: no call leaves, none is hidden.
 
 The real core behind the inbox of a real goal job, and a model on a socket that does whatever the file says.
 """

@@ -84,9 +84,10 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
 - `inputs` imply the dependency; do not write it again. A `person` task has no device. Never write a secret.
 - `undo` never runs by itself. What must be taken back when a later task fails is a task of its own, with a dependency
   `when: failure` on that task and the values of before as inputs. A plan starts at once; it has no times of day.
-- `goal: "what to find out"` in place of `tool`, with `gives: {cause: text, evidence: [text], confidence: number}` and
-  `may?: {tools, paths, hosts}` (absent: its device's tools that only read): a model makes step after step, and its
-  result has the fields of `gives`. Only where each call depends on the result of the last, as for the cause of a fault.
+- `goal: "what to find out"` in place of `tool`, with `gives: {cause: text, evidence: [text], confidence: number}`,
+  `may?: {tools, paths, hosts}` (absent: its device's tools that only read), `until?: [CHECK]`, `budget?: {steps: 20}`:
+  a model makes step after step, and its result has the fields of `gives`. Only where each call depends on the result
+  of the last, as for the cause of a fault.
 - Make a plan prove its work: `checks` on what must hold, `undo` where something is changed, `in_turn` where a fault on
   one device should spare the others.
 """
