@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from starloom.core.people.controls import activate, stop_all
 from starloom.core.rights.call_effects import ASKING, added_to, adds, effects_of_task, offers_in, specs_by_rules
 from starloom.core.rights.consent import beyond, consent_to, may_run_on
+from starloom.core.rights.envelope_words import envelope_words
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
@@ -40,6 +41,7 @@ ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
 ARGS_BYTES_MOST = 4096
 TOOLS_NAMED_MOST = 5
+GOALS_NAMED_MOST = 3
 _FIRST = "approve-plan"
 _STATE = ConstellationState
 
@@ -255,6 +257,10 @@ def _ask(
     work: Work, constellation: Constellation, verdict: Verdict, effects: list[Effect], *, action: str, note: str
 ) -> None:
     head = constellation.head
+    goals = [spec for spec in constellation.specs.values() if spec.goal is not None]
+    aims = "".join(
+        f" The goal {spec.id}: {envelope_words(spec, work.shard.fleet)}" for spec in goals[:GOALS_NAMED_MOST]
+    )
     question = Question(
         action=action,
         calls=verdict.calls,
@@ -264,7 +270,7 @@ def _ask(
         kind=KIND,
         once_because=verdict.once_because,
         opened_ms=work.at_ms,
-        text=f"Run {head.name}? It may {', '.join(effects) or 'do nothing to the world'}{_by(verdict)}.{note}",
+        text=f"Run {head.name}? It may {', '.join(effects) or 'do nothing to the world'}{_by(verdict)}.{aims}{note}",
         version=head.version,
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
