@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -15,6 +17,7 @@ from tests.chaos.conftest import Settled
 from tests.chaos.model_server import DEVICE, NOTE
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.test_models import SETTINGS, SWEEP_S, WITHIN_S, ModelServer, judge
+from tests.chaos.test_terminal import newest, starloom
 from tests.tiers import first_in_test
 from tests.waiting import until
 
@@ -90,6 +93,33 @@ def test_a_goal_is_reached_by_steps_on_a_real_agent(stack: Stack, model: ModelSe
     assert stack.until_final(request, WITHIN_S) == "succeeded", stack.describe(request)
     judge_steps(stack, model, request, name, Counter())
     assert len(model.calls.of(name)) == 3
+    settled()
+
+
+def test_the_command_line_runs_a_goal_and_gives_it_a_hint(
+    stack: Stack, model: ModelServer, settled: Settled, tmp_path: Path
+) -> None:
+    name = f"the note number {next(_numbers)}"
+    path = tmp_path / "why.json"
+    path.write_text(json.dumps(plan(name)))
+    previewed = starloom(stack, "submit", "-f", str(path), "--preview")
+    assert f"A model makes steps on {DEVICE}, by the tools of it that only read." in " ".join(previewed.stdout.split())
+    model.calls.hold("working")
+    try:
+        assert starloom(stack, "submit", "-f", str(path)).returncode == 0
+        until_called(model, name, 1)
+        hinted = starloom(stack, "hint", "read the note twice", "-t", "why")
+        assert (hinted.returncode, hinted.stdout.partition(":")[0]) == (
+            0,
+            f"hint of why of {newest(stack)['id']} accepted",
+        )
+    finally:
+        model.calls.let_go("working")
+    done = starloom(stack, "watch")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = starloom(stack, "show").stdout
+    for line in ("goal why: 2 of 4 steps, 360 tokens", "hint: read the note twice", "to see who wrote it", "fs.stat"):
+        assert line in shown, shown
     settled()
 
 
