@@ -77,6 +77,8 @@ export interface PreviewTask {
   missing: MissingGrant[];
   /** What it takes from which tasks. */
   takes?: { from: string; output: string }[];
+  /** The aim of a goal; `why` is then its envelope in words. */
+  goal?: string | null;
 }
 
 /** One secret that a plan names; `line` sets it where it is not set. */

@@ -15,6 +15,7 @@ export type {
   DeviceWork,
   Enrollment,
   Glyph,
+  GoalTurn,
   GroupRecord,
   Head,
   Health,

@@ -484,6 +484,43 @@ export interface VerifyCall {
   tool: string;
 }
 
+/** The aim of a goal and its envelope; the devices are those of the task's selector. */
+export interface Goal {
+  aim: string;
+  gives?: string;
+  hosts?: string[];
+  micros?: number;
+  paths?: string[];
+  steps?: number;
+  tokens?: number;
+  tools?: string[];
+  until?: Check[];
+  within_s?: number;
+}
+
+/** One turn of a goal's conversation. */
+export interface GoalTurn {
+  at_ms: number;
+  by?: string;
+  cites?: string[];
+  kind: string;
+  note?: string;
+  said?: string;
+  tasks?: string[];
+}
+
+/** The state of a goal that is carried out: its turns, and how far the ladder of its monitors has gone. */
+export interface GoalRun {
+  asked_ms?: number;
+  due_ms: number;
+  ends?: string;
+  level?: number;
+  more?: number;
+  since?: number;
+  stranger?: string;
+  turns?: GoalTurn[];
+}
+
 /** The health of a device; a device without recent faults has no such entity. */
 export interface Health {
   device: string;
