@@ -101,7 +101,7 @@ def skip(run: Invocation, task: TaskOption, identity: IdArgument = None, reason:
 
 def hint(
     run: Invocation,
-    words: Annotated[str, typer.Argument(help="What the goal's model should know for its next step.")],
+    words: Annotated[str, typer.Argument(help="Words for the next turn of the goal's model.")],
     task: TaskOption,
     identity: Annotated[str | None, typer.Option("--id", help="The constellation; absent: your newest.")] = None,
 ) -> None:
