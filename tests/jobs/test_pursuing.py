@@ -9,6 +9,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.jobs.claiming import Claim
+from starloom.jobs.judging import JudgeJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.pursuing import GoalJobs
 from starloom_protocol.plan import check_plan
@@ -155,3 +156,49 @@ async def test_a_hint_reaches_the_model_as_the_persons() -> None:
         assert "DATA hint of the person whose goal it is" in prompts(fake)
         assert "look at the disk" in prompts(fake)
     assert str(constellation.head.state) == "succeeded"
+
+
+YES = {"holds": "yes", "because": "The log says so.", "cites": [{"task": "why.1", "pointer": "/text"}]}
+NO = {"holds": "no", "because": "No result names the disk.", "cites": []}
+
+
+async def judged(hub: Hub, made: ModelJobs, job: str) -> None:
+    port: Any = hub
+    await Claim(port, worker="w", constellation="c1", job=job).take()
+    await JudgeJobs("w", made).carry_out(port, port, "c1", job)
+
+
+async def test_a_judge_sees_the_answer_as_a_claim_beside_its_evidence() -> None:
+    hub, constellation = hub_of(judge="Does the evidence show the cause?")
+    own = {**YES, "cites": [{"task": "why.answer", "pointer": "/cause"}]}
+    async with fake_model(step(read("a.log")), reached("why.1"), Say(tool=own), Say(tool=YES)) as fake:
+        made = models(fake, hub, **HEADS)
+        await turn(hub, made)
+        end_calls(hub, {"text": "df says 99 %"})
+        await turn(hub, made)
+        assert str(constellation.head.state) == "active"
+        await judged(hub, made, "judge-1")
+        first, second = (json.dumps(fake.asked[at]["messages"]) for at in (2, 3))
+    assert "the disk is full" in first
+    assert "df says 99 %" in first
+    assert "cannot be cited" in second
+    assert str(constellation.head.state) == "succeeded"
+    hub.driver.folded_equals_state()
+
+
+async def test_a_no_of_the_judge_goes_back_once_and_then_ends_the_goal() -> None:
+    hub, constellation = hub_of(judge="Does the evidence show the cause?")
+    script = [step(read("a.log")), reached("why.1"), Say(tool=NO), reached("why.1"), Say(tool=NO)]
+    async with fake_model(*script) as fake:
+        made = models(fake, hub, **HEADS)
+        await turn(hub, made)
+        end_calls(hub, {"text": "nothing"})
+        await turn(hub, made)
+        await judged(hub, made, "judge-1")
+        assert str(constellation.groups["why"].state) == "expanded"
+        await turn(hub, made)
+        assert "No result names the disk." in json.dumps(fake.asked[3]["messages"])
+        await judged(hub, made, "judge-2")
+    assert constellation.groups["why"].code is Code.CHECK_FAILED
+    assert str(constellation.head.state) == "partial"
+    hub.driver.folded_equals_state()
