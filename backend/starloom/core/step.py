@@ -162,6 +162,9 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             change_task(work, constellation, key, EventKind.TASK_WAITING, closed, by="engine")
     elif stands is _WAITING:
         spec = constellation.specs[key]
+        if spec.tool is None and spec.person is None:
+            # The answer of a goal whose new round has none yet.
+            return
         if spec.person is not None:
             if review.holds(record):
                 return

@@ -181,7 +181,7 @@ def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
     """Return the controls of a task that are accepted now."""
     record = constellation.tasks[task]
     found = CONTROLS[record.state]
-    if _of_a_model(constellation, task):
+    if _of_a_model(constellation, task) and record.state is not TaskState.UNKNOWN:
         # It is history of a planning, a review or a goal: it is never done again, and nobody else says what it found.
         return tuple(action for action in found if action in ("cancel", "skip"))
     if _is_closed(constellation):

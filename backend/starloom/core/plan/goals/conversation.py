@@ -16,10 +16,11 @@ from starloom.core.plan.groups import end_group
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Work, close_question, fault
 from starloom_protocol.entities import Goal, GoalRun, GoalTurn, Job
 from starloom_protocol.events import EventKind
-from starloom_protocol.vocabulary import FINAL_GROUP_STATES, FINAL_TASK_STATES, Code, GroupState, Reason
+from starloom_protocol.vocabulary import FINAL_GROUP_STATES, FINAL_TASK_STATES, Code, GroupState, Reason, TaskState
 
 KIND: Final = "goal"
 OVER: Final = "goal_over"
@@ -71,8 +72,10 @@ def is_open(constellation: Constellation, task: str) -> bool:
 
 def open_calls(constellation: Constellation, group: str) -> list[str]:
     """Return the calls of a goal that have not ended."""
-    children = constellation.children.get(group, {})
-    return [name for name in children if name in constellation.tasks and not _is_final(constellation, name)]
+    found = [name for name in constellation.children.get(group, {}) if is_open(constellation, name)]
+    # The answer of an earlier round waits for no device.
+    unmade = (goal_answer(group), TaskState.WAITING)
+    return [name for name in found if (name, constellation.tasks[name].state) != unmade]
 
 
 def _is_final(constellation: Constellation, task: str) -> bool:

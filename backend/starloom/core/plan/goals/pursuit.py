@@ -67,7 +67,8 @@ def reconsider(work: Work, constellation: Constellation, group: str) -> None:
     else:
         job = job_of(constellation, group)
         if job is None:
-            _begin(work, constellation, group, record)
+            # Another round, or a fork: its inputs may be made again first.
+            _reconsider_waiting(work, constellation, group)
         else:
             _go_on(work, constellation, group, job)
 
@@ -93,13 +94,26 @@ def _begin(work: Work, constellation: Constellation, group: str, record: GroupRe
     """Open the job of a round of a goal."""
     goal = goal_of(constellation, group) or Goal(aim="")
     number = 1 + sum(1 for job in constellation.jobs.values() if job.kind == KIND)
-    run = GoalRun(due_ms=work.at_ms + goal.within_s * 1000, stranger=_input_of_a_stranger(work, constellation, group))
+    turns = _earlier_steps(work, constellation, group) if record.round == 1 else []
+    stranger = _input_of_a_stranger(work, constellation, group)
+    for turn in turns:
+        stranger = stranger or _stranger_in(work.shard.fleet, constellation, turn.tasks)
+    run = GoalRun(due_ms=work.at_ms + goal.within_s * 1000, since=len(turns), stranger=stranger, turns=turns)
     job = Job(id=f"{KIND}-{number}", goal=run, kind=KIND, opened_ms=work.at_ms, tasks=[f"{group}/{record.round}"])
     begun = replace(record, state=GroupState.EXPANDED, since_ms=work.at_ms, until_ms=0)
     puts: list[Put] = [("job", job.id, job), ("group", group, begun)]
     work.emit(constellation, EventKind.GOAL_BEGAN, group, puts, note=goal.aim[:200], by=ENGINE)
     wake(work, constellation, job)
     work.order(timer(constellation, job))
+
+
+def _earlier_steps(work: Work, constellation: Constellation, group: str) -> list[GoalTurn]:
+    """Return the steps that a fork brought with it as turns, so that their results are used and not made again."""
+    children = constellation.children.get(group, {})
+    ended = [
+        name for name in children if name != goal_answer(group) and constellation.record(name).state == "succeeded"
+    ]
+    return [GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.STEP, note="made before", tasks=[one]) for one in ended]
 
 
 def _go_on(work: Work, constellation: Constellation, group: str, job: Job) -> None:

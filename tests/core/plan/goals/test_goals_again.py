@@ -1,0 +1,84 @@
+"""A goal in forks, in new rounds of its inputs, under undo and in doubt: nothing is stuck."""
+
+from __future__ import annotations
+
+from starloom.core.clock.timers import due_moments
+from starloom.core.state import inputs as i
+from starloom_protocol.vocabulary import Code
+from tests.core.people.test_forks import fork
+from tests.core.plan.goals.pursued import Pursued, call
+from tests.core.plan.goals.test_steps import WIDE
+
+INFO = {"id": "info", "tool": "t.pure", "device": {"name": "one"}}
+USE = {"id": "use", "tool": "t.pure", "inputs": {"cause": {"from": "why", "output": "/cause"}}}
+
+
+def reached(*tasks: dict[str, object], **goal: object) -> Pursued:
+    one = Pursued(*tasks, goal=goal)
+    one.end_calls()
+    one.step(call(number=1))
+    one.end_calls()
+    one.answer()
+    one.end_calls()
+    assert one.state() == "succeeded"
+    return one
+
+
+def test_a_new_round_of_an_input_lets_the_goal_wait_and_begin_again() -> None:
+    one = reached(INFO, USE, inputs={"seen": {"from": "info"}})
+    assert not one.control("retry_from", "info").faults
+    assert len([job for job in one.made.jobs.values() if job.kind == "goal"]) == 1, "it waits for its input"
+    assert one.end_calls() == ["info"]
+    one.answer(cites=("info",))
+    assert one.end_calls() == ["use"]
+    assert one.state() == "succeeded"
+    one.folded_equals_state()
+
+
+def test_a_fork_from_a_goal_has_a_conversation_of_its_own() -> None:
+    one = reached(USE)
+    assert not fork(one, task="why").faults
+    made = one.shard.constellations["c2"]
+    assert (str(made.groups["why"].state), str(made.tasks["use"].state)) == ("expanded", "waiting")
+    (job,) = [job for job in made.jobs.values() if job.kind == "goal"]
+    assert job.goal is not None
+    assert job.goal.turns == []
+
+
+def test_a_fork_of_a_goal_that_was_under_way_uses_the_results_of_its_steps() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1))
+    one.end_calls()
+    assert not fork(one).faults
+    (job,) = [job for job in one.shard.constellations["c2"].jobs.values() if job.kind == "goal"]
+    assert job.goal is not None
+    assert [turn.tasks for turn in job.goal.turns] == [["why.1"]]
+
+
+def test_a_fork_from_a_step_names_the_way_out() -> None:
+    one = reached(USE)
+    (fault,) = fork(one, task="why.1").faults
+    assert fault.hint == "Fork from why."
+
+
+def test_steps_name_no_way_back_so_an_undo_says_so() -> None:
+    one = reached(USE)
+    answer = one.do(i.UndoRequested(by="person:ann", constellation="c1", id=one.ident()))
+    assert answer.faults[0].code is Code.ILLEGAL_CONTROL
+    assert one.state() == "succeeded"
+
+
+def test_a_step_in_doubt_is_decided_by_a_person() -> None:
+    one = Pursued(goal=WIDE)
+    one.reply("allow")
+    one.step(call("svc.restart", name="web"))
+    one.reply("allow")
+    (work,) = one.take()
+    one.started(work)
+    one.expire(work.at)
+    for timer in [timer for timer in due_moments(one.shard) if timer.kind == "absence"]:
+        one.fire(timer)
+    assert one.states()["why.1"] in ("unknown", "failed")
+    if one.states()["why.1"] == "unknown":
+        assert not one.control("mark", "why.1", state="failed").faults
+    assert one.claim().value == {"claimed": True}
