@@ -42,6 +42,7 @@ class ModelRole(StrEnum):
     REVIEWER = "reviewer"
     WRITER = "writer"
     JUDGE = "judge"
+    WORKER = "worker"
     FALLBACK = "fallback"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
 from starloom_protocol.vocabulary import Code
@@ -9,11 +11,11 @@ from tests.core.people.test_forks import fork
 from tests.core.plan.goals.pursued import Pursued, call
 from tests.core.plan.goals.test_steps import WIDE
 
-INFO = {"id": "info", "tool": "t.pure", "device": {"name": "one"}}
-USE = {"id": "use", "tool": "t.pure", "inputs": {"cause": {"from": "why", "output": "/cause"}}}
+INFO: dict[str, Any] = {"id": "info", "tool": "t.pure", "device": {"name": "one"}}
+USE: dict[str, Any] = {"id": "use", "tool": "t.pure", "inputs": {"cause": {"from": "why", "output": "/cause"}}}
 
 
-def reached(*tasks: dict[str, object], **goal: object) -> Pursued:
+def reached(*tasks: dict[str, Any], **goal: Any) -> Pursued:
     one = Pursued(*tasks, goal=goal)
     one.end_calls()
     one.step(call(number=1))
