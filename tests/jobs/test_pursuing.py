@@ -202,13 +202,3 @@ async def test_a_no_of_the_judge_goes_back_once_and_then_ends_the_goal() -> None
     assert constellation.groups["why"].code is Code.CHECK_FAILED
     assert str(constellation.head.state) == "partial"
     hub.driver.folded_equals_state()
-
-
-async def test_a_worker_of_its_own_pursues_goals() -> None:
-    hub, constellation = hub_of()
-    async with fake_model(step(read("a.log"))) as worker, fake_model(reached()) as planner:
-        own = {"STARLOOM_LLM_WORKER_URL": worker.url, "STARLOOM_LLM_WORKER_MODEL": "small-1"}
-        await turn(hub, models(planner, hub, **HEADS, **own))
-        assert (len(worker.asked), len(planner.asked)) == (1, 0)
-    (call,) = constellation.tables["call"].values()
-    assert (call.stage, call.model) == ("working", "small-1")

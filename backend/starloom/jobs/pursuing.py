@@ -51,7 +51,7 @@ class GoalJobs:
         self, reads: ReadPort, inbox: InboxPort, entities: Mapping[str, bytes], fleet: Mapping[str, bytes], job: str
     ) -> Stepped | Reached | GaveUp | Fault:
         try:
-            owned = await asyncio.to_thread(self._models.owned, ModelRole.WORKER)
+            owned = await asyncio.to_thread(self._models.owned, ModelRole.PLANNER)
         except ModelFault as error:
             return error.fault
         if owned is None:

@@ -230,11 +230,11 @@ def test_the_key_of_the_page_goes_to_no_other_address(tmp_path: Path) -> None:
     keep(tmp_path, Kept(url="https://models.test/v1", model="page", key_file=Path(file).name))
     given = {
         f"STARLOOM_LLM_{role}_{name}": text
-        for role in ("REVIEWER", "WRITER", "JUDGE", "WORKER", "FALLBACK")
+        for role in ("REVIEWER", "WRITER", "JUDGE", "FALLBACK")
         for name, text in (("URL", "https://others.test/v1"), ("MODEL", "large"))
     }
     told = in_force(given, tmp_path)
-    assert [endpoint.key for role in OTHER_ROLES if (endpoint := endpoint_from(told, role)) is not None] == [""] * 5
+    assert [endpoint.key for role in OTHER_ROLES if (endpoint := endpoint_from(told, role)) is not None] == [""] * 4
 
 
 def test_content_of_files_goes_unasked_only_where_every_endpoint_is_on_this_machine() -> None:

@@ -44,7 +44,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One call. `say` is the whole answer; `{"gold": true}` stands for the plan of the task's folder."""
 
-    stage: Literal["planning", "reviewing", "answering", "judging"]
+    stage: Literal["planning", "reviewing", "answering", "judging", "working"]
     say: dict[str, Any]
     expects: list[str] = []
 

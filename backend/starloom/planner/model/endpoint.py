@@ -42,7 +42,6 @@ class ModelRole(StrEnum):
     REVIEWER = "reviewer"
     WRITER = "writer"
     JUDGE = "judge"
-    WORKER = "worker"
     FALLBACK = "fallback"
 
 
