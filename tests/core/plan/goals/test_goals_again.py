@@ -6,9 +6,13 @@ from typing import Any
 
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
+from starloom_protocol.entities import Cite
+from starloom_protocol.plan import check_plan
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
+from tests.builders import Driver
 from tests.core.people.test_forks import fork
-from tests.core.plan.goals.pursued import Pursued, call
+from tests.core.plan.goals.pursued import GOAL, OFFERS, VALUE, Pursued, call
 from tests.core.plan.goals.test_steps import WIDE
 
 INFO: dict[str, Any] = {"id": "info", "tool": "t.pure", "device": {"name": "one"}}
@@ -84,3 +88,30 @@ def test_a_step_in_doubt_is_decided_by_a_person() -> None:
     if one.states()["why.1"] == "unknown":
         assert not one.control("mark", "why.1", state="failed").faults
     assert one.claim().value == {"claimed": True}
+
+
+def test_a_goal_within_a_plan_gives_its_answer_alone() -> None:
+    one = Driver()
+    one.add_device("one", tools=OFFERS)
+    use = {"id": "use", "tool": "t.pure", "inputs": {"all": {"from": "outer"}}}
+    check = check_plan({"starloom": 1, "name": "Why", "tasks": [{"id": "outer", "plan": {"tasks": [GOAL]}}, use]})
+    assert check.plan is not None, check.faults
+    made = one.submit(check.plan)
+
+    def propose(kind: str, **fields: Any) -> None:
+        turn = i.GoalProposed(
+            by="worker:w", constellation="c1", id=one.ident(), job="goal-1", kind=kind, worker="w", **fields
+        )
+        assert one.do(turn).value == {"accepted": True}
+
+    propose("step", calls=[call()])
+    (work,) = one.take()
+    assert work.at.task == "outer.why.1"
+    one.result(work, {"seen": 1})
+    propose("answer", value=canonical(VALUE), cites=[Cite(task="outer.why.1")])
+    assert [str(made.groups[name].state) for name in ("outer", "outer.why")] == ["succeeded", "succeeded"]
+    (work,) = one.take()
+    assert [parse(source.text or "") for source in work.inputs[0].sources] == [VALUE]
+    one.result(work, {})
+    assert one.state() == "succeeded"
+    one.folded_equals_state()

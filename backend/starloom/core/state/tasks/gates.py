@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.names import goal_answer
+from starloom.core.state.tasks.names import goal_answer, is_step
 from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
 from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import MISSING, holds, parse, point
@@ -205,7 +205,9 @@ def successes(constellation: Constellation, source: str) -> list[str]:
         done = constellation.groups[source].state == "succeeded"
         return [goal_answer(source)] if done and answer is not None and answer.state is TaskState.SUCCEEDED else []
     children = constellation.leaves(source)
-    if not constellation.specs[source].nested:
+    if constellation.specs[source].nested:
+        children = [child for child in children if not is_step(constellation, child)]
+    else:
         children.sort(key=lambda child: _key_order(constellation, child))
     return [child for child in children if constellation.tasks[child].state is TaskState.SUCCEEDED]
 

@@ -21,3 +21,8 @@ def is_of_goal(constellation: Constellation, task: str) -> bool:
     """Tell whether a task is a step or the answer of a goal."""
     group = constellation.specs[task].group
     return group is not None and constellation.specs[group].goal is not None
+
+
+def is_step(constellation: Constellation, task: str) -> bool:
+    """Tell whether a task is a call of a goal, which found something out and is no result of the plan."""
+    return is_of_goal(constellation, task) and task != goal_answer(constellation.specs[task].group or "")
