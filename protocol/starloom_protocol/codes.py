@@ -89,6 +89,7 @@ class Code(StrEnum):
     INTERRUPTED = "interrupted"
     LOST = "lost"
     CHECK_FAILED = "check_failed"
+    GOAL_UNMET = "goal_unmet"
     NO_DEVICE = "no_device"
     NOT_A_LIST = "not_a_list"
     NO_VALUE = "no_value"
@@ -335,6 +336,9 @@ CODES: dict[Code, CodeInfo] = {
         422,
         "The device did not come back in time",
         "See the device; another one takes over where that is safe.",
+    ),
+    Code.GOAL_UNMET: CodeInfo(
+        _P, 422, "The goal was not reached", "Read its steps, then run it again with a hint, more tools or more steps."
     ),
     Code.CHECK_FAILED: CodeInfo(
         _P, 422, "The result did not meet its check", "See the named check and the value found."

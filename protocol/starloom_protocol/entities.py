@@ -29,6 +29,9 @@ from starloom_protocol.fleet_records import Enrollment as Enrollment
 from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.fleet_records import Offer as Offer
 from starloom_protocol.fleet_records import ToolOffer as ToolOffer
+from starloom_protocol.goal_records import Goal as Goal
+from starloom_protocol.goal_records import GoalRun as GoalRun
+from starloom_protocol.goal_records import GoalTurn as GoalTurn
 from starloom_protocol.history_records import Origin as Origin
 from starloom_protocol.history_records import UndoCall as UndoCall
 from starloom_protocol.lab_records import LabFault
@@ -184,7 +187,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
 
     A question to a person has `person`. A task that takes another one back names it in `undoes`. A task that checks
     whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
-    plan within the plan, whose tasks are its children from the beginning. `secrets` are the names that its arguments
+    plan within the plan, whose tasks are its children from the beginning, or a `goal`, which grows by its steps; its
+    result is that of its child `answer`. `secrets` are the names that its arguments
     ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
     without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
     reviewer looked by this task; it belongs to no version and does not count in the outcome.
@@ -198,6 +202,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     family: str | None = None
     files_out: list[FileOut] = []
     for_each: ForEach | None = None
+    goal: Goal | None = None
     group: str | None = None
     id: str
     inputs: list[Input] = []
@@ -434,7 +439,8 @@ class Job(Record, frozen=True, kw_only=True):
     dollar) are what a model was used for. `look` is the answer of a planning job that looks first; `looks` are the
     rounds of a review, whose state is `looking` until the newest has ended, at `resumed_ms`. `verdict` is that of a
     judge, whose job names what it judges: TASK/ROUND/ATTEMPT, or how far the whole is. `hold_ms` is how long a review
-    holds what waits for it, where its endpoint has more time than the usual hold.
+    holds what waits for it, where its endpoint has more time than the usual hold. `goal` is the
+    conversation of a goal, whose job names it as GROUP/ROUND.
     """
 
     calls: int = 0
@@ -443,6 +449,7 @@ class Job(Record, frozen=True, kw_only=True):
     claims: int = 0
     expires_ms: int = 0
     fault: Fault | None = None
+    goal: GoalRun | None = None
     hold_ms: int = 0
     id: str
     kind: str

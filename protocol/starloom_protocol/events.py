@@ -83,6 +83,13 @@ class EventKind(StrEnum):
     FAULT_INJECTED = "fault_injected"
     FORGOTTEN = "forgotten"
     FORKED = "forked"
+    GOAL_ANSWERED = "goal_answered"
+    GOAL_BEGAN = "goal_began"
+    GOAL_ENDS = "goal_ends"
+    GOAL_HINTED = "goal_hinted"
+    GOAL_REFUSED = "goal_refused"
+    GOAL_STALLED = "goal_stalled"
+    GOAL_STEPPED = "goal_stepped"
     GROUP_CANCELLED = "group_cancelled"
     GROUP_EXPANDED = "group_expanded"
     GROUP_FAILED = "group_failed"
@@ -251,6 +258,11 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.STANDING_REVOKED: KindRow(Category.APPROVALS, "took back a permission"),
     EventKind.ENDED: KindRow(Category.PLANS, "finished the constellation"),
     EventKind.FORKED: KindRow(Category.PLANS, "forked a constellation"),
+    EventKind.GOAL_ANSWERED: KindRow(Category.PLANS, "answered the goal of %"),
+    EventKind.GOAL_BEGAN: KindRow(Category.PLANS, "began the goal %"),
+    EventKind.GOAL_ENDS: KindRow(Category.PLANS, "ends the goal % without an answer"),
+    EventKind.GOAL_REFUSED: KindRow(Category.PLANS, "refused a turn of the goal %"),
+    EventKind.GOAL_STALLED: KindRow(Category.PLANS, "noticed that the goal % gets nowhere"),
     EventKind.GROUP_EXPANDED: KindRow(Category.PLANS, "expanded the list %"),
     EventKind.LOOKS_ENDED: KindRow(Category.PLANS, "has looked and goes on"),
     EventKind.LOOKS_OPENED: KindRow(Category.PLANS, "looks first"),
@@ -262,6 +274,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.REQUEST_ACCEPTED: KindRow(Category.PLANS, "asked for a constellation"),
     EventKind.BUDGET_RAISED: KindRow(Category.CONTROLS, "raised the budget"),
     EventKind.CANCELLING: KindRow(Category.CONTROLS, "cancelled the constellation"),
+    EventKind.GOAL_HINTED: KindRow(Category.CONTROLS, "gave the goal % a hint"),
     EventKind.HELD: KindRow(Category.CONTROLS, "held the constellation"),
     EventKind.PAUSED: KindRow(Category.CONTROLS, "paused the constellation"),
     EventKind.REOPENED: KindRow(Category.CONTROLS, "opened the constellation again"),
@@ -330,6 +343,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.DRAFT_OPENED: KindRow(Category.OTHER, "opened a draft", housekeeping=True),
     EventKind.FACTS_TOLD: KindRow(Category.OTHER, "told a fact of %", housekeeping=True),
     EventKind.FORGOTTEN: KindRow(Category.OTHER, "forgot what had expired", housekeeping=True),
+    EventKind.GOAL_STEPPED: KindRow(Category.OTHER, "let the goal % go on", housekeeping=True),
     EventKind.JOB_CLAIMED: KindRow(Category.OTHER, "took the job %", housekeeping=True),
     EventKind.JOB_DONE: KindRow(Category.OTHER, "finished the job %", housekeeping=True),
     EventKind.JOB_OPENED: KindRow(Category.OTHER, "opened the job %", housekeeping=True),

@@ -27,6 +27,7 @@ STAGES: Final = {
     "You review a running plan": "reviewing",
     "You write the answer": "answering",
     "You judge a result": "judging",
+    "You pursue one goal": "working",
 }
 _HELD_MOST_S: Final = 120.0
 
@@ -51,6 +52,24 @@ EDIT: Final[Json] = {
     "operations": [{"add_task": _reads("found", NOTE)}, {"supersede": {"task": "lost", "by": "found"}}],
 }
 YES: Final[Json] = {"holds": "yes", "because": "It is the note.", "cites": [{"task": "found", "pointer": ""}]}
+STEP: Final[Json] = {
+    "kind": "step",
+    "note": "to read the note",
+    "calls": [{"device": DEVICE, "tool": "fs.read", "args": {"path": NOTE}}],
+    "cites": [],
+}
+SECOND: Final[Json] = {
+    "kind": "step",
+    "note": "to see who wrote it",
+    "calls": [{"device": DEVICE, "tool": "fs.stat", "args": {"paths": [NOTE]}}],
+    "cites": [{"task": "why.1", "pointer": "/text"}],
+}
+REACHED: Final[Json] = {
+    "kind": "answer",
+    "value": {"note": "the note"},
+    "note": "it is there",
+    "cites": [{"task": "why.1", "pointer": "/text"}],
+}
 WORDS: Final[Json] = {"kind": "answer", "text": "It is there [1].", "cites": [{"task": "found", "pointer": ""}]}
 
 
@@ -108,6 +127,8 @@ def answer(stage: str, told: str) -> Json:
     """Return the answer of a stage, which begins with a look where there is one."""
     if stage in ("planning", "reviewing") and "DATA looks" not in told:
         return LOOK
+    if stage == "working":
+        return (STEP, SECOND, REACHED)[min(2, told.count("DATA results of step"))]
     return {"planning": PLAN, "reviewing": EDIT, "judging": YES}.get(stage, WORDS)
 
 

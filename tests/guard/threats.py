@@ -24,6 +24,7 @@ _STREAMS = "tests/guard/test_hostile_streams.py::"
 _NAMED = "tests/guard/test_named_devices.py::"
 _OTHERS = "tests/guard/test_other_agents.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
+_GOALS = "tests/guard/test_hostile_goals.py::"
 
 
 @dataclass(frozen=True)
@@ -574,6 +575,31 @@ THREATS = (
             "tests/device_agents/test_other_agents.py",
         ),
         part="an owner may be talked into a yes by the words of an agent; the input of the action stands beside them",
+    ),
+    Threat(
+        "T98",
+        "a file, page or log leads the model of a goal to another device, tool, folder, host or secret",
+        "each call is judged against the envelope that a person approved; calls beyond reading ask each time, and "
+        "after a stranger was read, sends and writes elsewhere are refused",
+        (
+            _GOALS + "test_a_file_that_a_model_obeys_leads_no_call_out_of_the_envelope",
+            _GOALS + "test_after_a_page_was_read_a_send_is_refused_without_a_question",
+            _GOALS + "test_a_reviewer_changes_no_goal",
+            _GOALS + "test_a_model_that_plans_a_goal_gets_no_more_right_by_it",
+        ),
+        part="logs and files of the owner's folders count as the owner's, although a stranger may have caused a line",
+    ),
+    Threat(
+        "T104",
+        "a goal answers from nothing, after its cancel, or with a hint of a program as a person's",
+        "an answer has the types of its goal and cites results, a job that has ended takes none, and a hint needs a "
+        "person",
+        (
+            _GOALS + "test_an_answer_that_rests_on_nothing_succeeds_in_nothing",
+            _GOALS + "test_an_answer_after_its_cancel_counts_for_nothing",
+            _GOALS + "test_no_program_gives_a_hint_in_the_name_of_a_person",
+        ),
+        part="values in an answer are held against cited results by a judge alone, where the plan has one",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

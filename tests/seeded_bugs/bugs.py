@@ -128,14 +128,14 @@ BUGS = [
     ),
     Bug(
         "a running task may be edited",
-        "backend/starloom/core/plan/batch.py",
+        "backend/starloom/core/plan/batches/batch.py",
         "    return record.state is not TaskState.READY or record.started > 0\n",
         "    return False\n",
         CORE,
     ),
     Bug(
         "an edit on an old version is taken",
-        "backend/starloom/core/plan/batch.py",
+        "backend/starloom/core/plan/batches/batch.py",
         "        if spec.changed_in > self.base and task not in self.changed:\n",
         "        if False:\n",
         CORE,

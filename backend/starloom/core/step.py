@@ -28,6 +28,7 @@ from starloom.core.people import (
 from starloom.core.placement import device_conditions, health, returning, waiting
 from starloom.core.placement.selection import next_lease, requeue
 from starloom.core.plan import drafts, edits, review, verify_tasks
+from starloom.core.plan.goals import asking, conversation, pursuit, steps
 from starloom.core.plan.groups import reconsider_group
 from starloom.core.plan.relisting import expand_again
 from starloom.core.plan.rules import fire_due
@@ -161,6 +162,9 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             change_task(work, constellation, key, EventKind.TASK_WAITING, closed, by="engine")
     elif stands is _WAITING:
         spec = constellation.specs[key]
+        if spec.tool is None and spec.person is None:
+            # The answer of a goal whose new round has none yet.
+            return
         if spec.person is not None:
             if review.holds(record):
                 return
@@ -184,7 +188,10 @@ def _reconsider_group(work: Work, constellation: Constellation, key: str) -> Non
     if constellation.relisting and expand_again(work, constellation, key):
         return
     state = constellation.groups[key].state
-    reconsider_group(work, constellation, key)
+    if constellation.specs[key].goal is not None:
+        pursuit.reconsider(work, constellation, key)
+    else:
+        reconsider_group(work, constellation, key)
     _unpark(work, constellation, key)
     now = constellation.groups[key].state
     if now is not state and now in ("succeeded", "failed"):
@@ -251,6 +258,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind == judgement.TIMER:
         judgement.on_timer(work, item)
         return
+    if item.kind == conversation.OVER:
+        asking.on_timer(work, item)
+        return
     if item.kind == inquiries.TIMER:
         inquiries.on_timer(work, item)
         return
@@ -272,9 +282,12 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind in timeouts.KINDS:
         timeouts.on_timer(work, item)
         return
-    asking = work.shard.constellations.get(item.constellation)
-    if item.kind == approvals.TIMER and escalations.is_wish(asking, item.entity):
+    asked_in = work.shard.constellations.get(item.constellation)
+    if item.kind == approvals.TIMER and escalations.is_wish(asked_in, item.entity):
         escalations.on_timer(work, item)
+        return
+    if item.kind == approvals.TIMER and asking.is_asked(asked_in, item.entity):
+        asking.on_unanswered(work, item)
         return
     if item.kind == approvals.TIMER:
         approvals.on_timer(work, item)
@@ -319,6 +332,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.ReviewProposed: escalations.on_proposed,
     i.ModelUsed: budgets.on_used,
     i.AnswerWorded: answer_words.on_worded,
+    i.GoalProposed: steps.on_proposed,
     i.VerdictGiven: judgement.on_given,
     i.QuestionAnswered: requests.on_answer,
     i.StandingRevoked: approvals.on_standing_revoked,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from starloom.core.plan.goals.conversation import UNCLAIMABLE
 from starloom.core.plan.review import LOOKING
 from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock, JobSender
@@ -18,7 +19,9 @@ def unworked(shard: Shard, now_ms: int) -> list[tuple[str, Job]]:
         (name, job)
         for name in shard.live
         for job in shard.constellations[name].jobs.values()
-        if job.state not in ("done", LOOKING) and job.expires_ms <= now_ms and job.opened_ms + JOB_SWEEP_MS <= now_ms
+        if job.state not in (LOOKING, *UNCLAIMABLE)
+        and job.expires_ms <= now_ms
+        and job.opened_ms + JOB_SWEEP_MS <= now_ms
     ]
 
 

@@ -19,7 +19,7 @@ from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.sketching import OpenSketches, sketched
-from starloom.planner.cards import card_of, own_words_in, scrubbed, telling_in
+from starloom.planner.cards import card_of, is_claim, own_words_in, scrubbed, telling_in
 from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
@@ -176,6 +176,21 @@ class EndedPlan:
 
     def job(self, name: str) -> Job | None:
         return self._jobs.get(name)
+
+    def evidence_of(self, task: str) -> list[str]:
+        """Return the results on which the answer of a goal may rest; nothing for any other task."""
+        spec = self.specs[task]
+        if not is_claim(self.specs, spec):
+            return []
+        inputs = {item.source for item in self.specs[spec.group or ""].inputs}
+        return [
+            name
+            for name, other in self.specs.items()
+            if name != task
+            and (other.group == spec.group or name in inputs or other.group in inputs)
+            and name in self.records
+            and self.records[name].state is TaskState.SUCCEEDED
+        ]
 
     def as_if(self, task: str, state: TaskState) -> EndedPlan:
         """Return this plan with one task in another state."""

@@ -16,6 +16,7 @@ PLAN_TASK = "starloom.plan"
 REVIEW_TASK = "starloom.review"
 ANSWER_TASK = "starloom.answer"
 JUDGE_TASK = "starloom.judge"
+GOAL_TASK = "starloom.goal"
 QUEUE = "starloom"
 KEY_PREFIX = "sl:celery:"
 DATABASE = 1

@@ -66,8 +66,8 @@ class JudgeJobs:
         sharing = narrower(owned.sharing, seen.head.sharing)
         if sharing is Sharing.NAMES:
             return Judgement(because="no result is shared with a model, so it has nothing to judge")
-        shown = [task] if spec is not None else seen.tasks()
-        results = [await self._seen(seen, name, sharing, under=spec is not None) for name in shown]
+        shown = [task, *seen.evidence_of(task)] if spec is not None else seen.tasks()
+        results = [await self._seen(seen, name, sharing, under=name == task) for name in shown]
         model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job.id, worker=self._worker)
         return await JudgeTalk(model, seen.head.request or seen.head.name, judge.question, results).judge()
 

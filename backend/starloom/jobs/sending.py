@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from starloom.jobs.broker import ANSWER_TASK, JUDGE_TASK, PLAN_TASK, REVIEW_TASK
+from starloom.jobs.broker import ANSWER_TASK, GOAL_TASK, JUDGE_TASK, PLAN_TASK, REVIEW_TASK
 
 if TYPE_CHECKING:
     from celery import Celery
 
 QUEUED_MOST = 1_000
-_TASKS = {"plan": PLAN_TASK, "review": REVIEW_TASK, "answer": ANSWER_TASK, "judge": JUDGE_TASK}
+_TASKS = {"plan": PLAN_TASK, "review": REVIEW_TASK, "answer": ANSWER_TASK, "judge": JUDGE_TASK, "goal": GOAL_TASK}
 _log = logging.getLogger(__name__)
 
 Wake = tuple[str, str, str]

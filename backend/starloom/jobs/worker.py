@@ -26,6 +26,7 @@ from starloom.jobs.answering import AnswerJobs
 from starloom.jobs.artifacts import HubArtifacts, blobs_of
 from starloom.jobs.broker import (
     ANSWER_TASK,
+    GOAL_TASK,
     JUDGE_TASK,
     PLAN_TASK,
     QUEUE,
@@ -37,6 +38,7 @@ from starloom.jobs.claiming import CLAIM_TTL_S
 from starloom.jobs.judging import JudgeJobs
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import PlanJobs
+from starloom.jobs.pursuing import GoalJobs
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.jobs.running import ClaimedJobs
 from starloom.jobs.sketching import OpenSketches
@@ -92,6 +94,7 @@ def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs, s
     """Register the worker's Celery tasks, one for each kind of job; `sketches` draw what a model writes."""
     plans, reviews = PlanJobs(name, models=models, sketches=sketches), ReviewJobs(name, models, sketches)
     answers, judges = AnswerJobs(name, models, sketches), JudgeJobs(name, models)
+    goals = GoalJobs(name, models)
 
     def plan(constellation: str, job: str) -> None:
         claimed.run(constellation, job, plans.carry_out)
@@ -105,7 +108,11 @@ def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs, s
     def judge(constellation: str, job: str) -> None:
         claimed.run(constellation, job, judges.carry_out)
 
+    def goal(constellation: str, job: str) -> None:
+        claimed.run(constellation, job, goals.carry_out)
+
     app.task(plan, name=PLAN_TASK)
+    app.task(goal, name=GOAL_TASK)
     app.task(review, name=REVIEW_TASK)
     app.task(answer, name=ANSWER_TASK)
     app.task(judge, name=JUDGE_TASK)

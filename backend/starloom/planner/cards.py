@@ -28,7 +28,7 @@ SAMPLE_ITEMS: Final = 20
 LEFT_OUT_MAX: Final = 10
 _TEXT_STEPS: Final = (1600, 800, 400, 200, 80)
 _ITEM_STEPS: Final = (100, 50, 25, 12, 6, 3, 1)
-OWN_WORDS: Final = "the plan wrote these values itself; they prove nothing and cannot be cited"
+OWN_WORDS: Final = "the plan or a model wrote these values; they prove nothing and cannot be cited"
 _PURE_FAMILY: Final = "data."
 """The tools whose result is made of their arguments alone."""
 _MASK: Final = "***"
@@ -178,11 +178,12 @@ def card_of(
 
 
 def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:
-    """Return the tasks whose results repeat what the plan wrote: `data.*` without a value of any other task.
+    """Return the tasks whose results were written, not found: `data.*` without a value of any other task, and answers
+    of goals, which are a model's.
 
     One that takes values only from such tasks is one of them.
     """
-    found: set[str] = set()
+    found = {name for name, spec in specs.items() if is_claim(specs, spec)}
     pure = {
         name: {given.source for given in spec.inputs}
         for name, spec in specs.items()
@@ -191,6 +192,12 @@ def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:
     while more := {name for name, sources in pure.items() if name not in found and sources <= found}:
         found |= more
     return found
+
+
+def is_claim(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> bool:
+    """Tell whether a task is the answer of a goal: a model wrote its value, from results that it cites."""
+    group = specs.get(spec.group) if spec.group is not None else None
+    return group is not None and group.goal is not None and spec.tool is None
 
 
 def telling_in(specs: Mapping[str, TaskSpec]) -> set[str]:

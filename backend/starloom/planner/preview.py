@@ -17,6 +17,8 @@ from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, judge, selects
 from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in, specs_by_rules
+from starloom.core.rights.envelope import devices_of
+from starloom.core.rights.envelope_words import effects_of, envelope_words
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetView
@@ -81,6 +83,7 @@ class TaskPreview:
     off: tuple[str, ...] = ()
     demos: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    goal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ def _plain_task(task: TaskPreview) -> TaskPreviewRow:
         "takes": [{"from": source, "output": output} for source, output in task.takes],
         "missing": [_plain_grant(item) for item in task.missing],
         "secrets": list(task.secrets),
+        "goal": task.goal,
     }
 
 
@@ -245,12 +249,33 @@ class _Places:
         return found
 
 
+def _goal(spec: TaskSpec, fleet: Fleet, after: Iterable[str], takes: tuple[tuple[str, str], ...]) -> TaskPreview:
+    devices = tuple(fleet.devices[device].name for device in devices_of(fleet, spec))
+    known = effects_of(spec, fleet)
+    return TaskPreview(
+        id=spec.id,
+        tool=None,
+        person=None,
+        each=None,
+        device=devices[0] if len(devices) == 1 else None,
+        why=envelope_words(spec, fleet),
+        devices=devices,
+        effects=tuple(effect for effect in Effect if effect in known),
+        optional=spec.optional,
+        after=tuple(after),
+        takes=takes,
+        goal=spec.goal.aim if spec.goal is not None else None,
+    )
+
+
 def _task(
     spec: TaskSpec, specs: Mapping[str, TaskSpec], after: Iterable[str], places: _Places, needs: Needs | None = None
 ) -> TaskPreview:
     fleet = places.fleet
     takes = tuple((item.source, item.output) for item in spec.inputs)
     each = _each(spec, specs)
+    if spec.goal is not None:
+        return _goal(spec, fleet, after, takes)
     if spec.tool is None:
         return TaskPreview(
             id=spec.id,

@@ -62,10 +62,14 @@ const refusedByJudge = ({ spec, record }: TaskView): boolean =>
 export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const state = view.record?.state ?? "waiting";
   const id = view.id;
-  const looks = Boolean(view.spec.look);
+  const looks = Boolean(view.spec.look) || Boolean(view.ofGoal);
   const can = (control: string) => CONTROLS[state].includes(control) && (!looks || LOOK_CONTROLS.has(control));
   const cancelled = head.state === "cancelled" && head.cancelled_by;
-  const gone = cancelled ? "A cancelled constellation stays as it is." : looks ? "A model looked by it." : null;
+  const gone = cancelled
+    ? "A cancelled constellation stays as it is."
+    : looks
+      ? "A model made it: a look, or a step of a goal."
+      : null;
   const act = (action: TaskAction, more: TaskControl = {}) => {
     return (confirm?: string[]) => hub.taskControl(head.id, id, action, confirm?.length ? { ...more, confirm } : more);
   };
@@ -135,7 +139,13 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   return actions;
 }
 
-export function groupActions(hub: Hub, head: Head, group: string, record: GroupRecord | undefined): Action[] {
+export function groupActions(
+  hub: Hub,
+  head: Head,
+  group: string,
+  record: GroupRecord | undefined,
+  goal = false,
+): Action[] {
   const state = record?.state ?? "waiting";
   const over = state === "waiting" || state === "expanded" ? null : "It has ended.";
   const act = (action: TaskAction) => (confirm?: string[]) =>
@@ -143,7 +153,7 @@ export function groupActions(hub: Hub, head: Head, group: string, record: GroupR
   return [
     {
       id: "retry",
-      label: "Retry failed",
+      label: goal ? "Run again" : "Retry failed",
       why:
         state === "failed" || state === "cancelled" || state === "skipped"
           ? null
@@ -153,10 +163,10 @@ export function groupActions(hub: Hub, head: Head, group: string, record: GroupR
     {
       id: "skip",
       label: "Skip",
-      why: over ?? (state === "expanded" ? "Part of it has started: cancel it first." : null),
+      why: over ?? (state === "expanded" && !goal ? "Part of it has started: cancel it first." : null),
       run: act("skip"),
     },
-    { id: "cancel", label: "Cancel group", why: over, danger: true, run: act("cancel") },
+    { id: "cancel", label: goal ? "Cancel goal" : "Cancel group", why: over, danger: true, run: act("cancel") },
   ];
 }
 

@@ -739,7 +739,7 @@ export interface paths {
         put?: never;
         /**
          * Task
-         * @description Retry, retry from here, skip, mark, cancel, hold or release one task.
+         * @description Retry, retry from here, skip, mark, cancel, hold or release one task, or give a goal a hint.
          */
         post: operations["task_api_v1_constellations__constellation__tasks__task___action__post"];
         delete?: never;
@@ -2226,7 +2226,7 @@ export interface components {
          * @description Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`.
          * @enum {unknown}
          */
-        Code: "agent_too_old" | "answered_there" | "artifact_corrupt" | "bad_arguments" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "bad_schedule" | "bad_signature" | "bad_token" | "check_failed" | "conflict" | "csrf" | "declined" | "device_outside" | "device_revoked" | "disk_exceeded" | "disk_full" | "downstream_started" | "duplicate_id" | "edit_conflict" | "exit_code" | "fact_too_big" | "fault_impossible" | "fenced" | "file_not_found" | "forbidden" | "frame_too_large" | "group_need" | "has_dependents" | "history_corrupt" | "hub_too_old" | "hub_unreachable" | "idempotency_mismatch" | "illegal_control" | "internal" | "interrupted" | "lost" | "memory_exceeded" | "missing_grant" | "missing_param" | "model_answer" | "model_budget" | "model_not_set" | "model_unreachable" | "needs_approval" | "needs_confirm" | "network" | "no_device" | "no_space" | "no_value" | "no_winner" | "not_a_list" | "not_approved" | "not_found" | "not_repeatable" | "not_signed_in" | "not_simulated" | "output_too_big" | "overloaded" | "person_editing" | "plan_cycle" | "plan_hash_mismatch" | "plan_invalid" | "plan_too_big" | "policy_refused" | "protocol_error" | "pruned" | "quarantined" | "rate_limited" | "request_ambiguous" | "request_not_understood" | "rights_lost" | "scenario_busy" | "secret_in_file" | "secret_not_taken" | "secret_unreadable" | "store_unavailable" | "taken_over" | "task_started" | "timed_out" | "too_large" | "too_many_recipes" | "too_many_schedules" | "too_many_secrets" | "tool_failed" | "tool_unavailable" | "unknown_device" | "unknown_field" | "unknown_key" | "unknown_output" | "unknown_param" | "unknown_recipe" | "unknown_task" | "unknown_tool" | "wrong_type";
+        Code: "agent_too_old" | "answered_there" | "artifact_corrupt" | "bad_arguments" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "bad_schedule" | "bad_signature" | "bad_token" | "check_failed" | "conflict" | "csrf" | "declined" | "device_outside" | "device_revoked" | "disk_exceeded" | "disk_full" | "downstream_started" | "duplicate_id" | "edit_conflict" | "exit_code" | "fact_too_big" | "fault_impossible" | "fenced" | "file_not_found" | "forbidden" | "frame_too_large" | "goal_unmet" | "group_need" | "has_dependents" | "history_corrupt" | "hub_too_old" | "hub_unreachable" | "idempotency_mismatch" | "illegal_control" | "internal" | "interrupted" | "lost" | "memory_exceeded" | "missing_grant" | "missing_param" | "model_answer" | "model_budget" | "model_not_set" | "model_unreachable" | "needs_approval" | "needs_confirm" | "network" | "no_device" | "no_space" | "no_value" | "no_winner" | "not_a_list" | "not_approved" | "not_found" | "not_repeatable" | "not_signed_in" | "not_simulated" | "output_too_big" | "overloaded" | "person_editing" | "plan_cycle" | "plan_hash_mismatch" | "plan_invalid" | "plan_too_big" | "policy_refused" | "protocol_error" | "pruned" | "quarantined" | "rate_limited" | "request_ambiguous" | "request_not_understood" | "rights_lost" | "scenario_busy" | "secret_in_file" | "secret_not_taken" | "secret_unreadable" | "store_unavailable" | "taken_over" | "task_started" | "timed_out" | "too_large" | "too_many_recipes" | "too_many_schedules" | "too_many_secrets" | "tool_failed" | "tool_unavailable" | "unknown_device" | "unknown_field" | "unknown_key" | "unknown_output" | "unknown_param" | "unknown_recipe" | "unknown_task" | "unknown_tool" | "wrong_type";
         /** Comparison */
         Comparison: {
             added: components["schemas"]["PlanItem"][];
@@ -2976,6 +2976,35 @@ export interface components {
          * @enum {unknown}
          */
         Glyph: "barrier" | "broken_arc" | "chevrons" | "cross" | "dotted_ring" | "double_tick" | "hand" | "open_arc" | "question" | "ring" | "ringed_square" | "square" | "tick" | "turning_arc";
+        /**
+         * Goal
+         * @description The aim of a goal and its envelope; the devices are those of the task's selector.
+         *
+         *         `gives` is the canonical text of its result's fields with their types. Without `tools` its steps use those of its
+         *         devices that only read. Without `paths` the folders that the devices grant are the only bound. `micros` are
+         *         millionths of a dollar, 0 for no bound of its own.
+         */
+        Goal: {
+            aim: string;
+            /** @default {} */
+            gives?: string;
+            /** @default [] */
+            hosts?: string[];
+            /** @default 0 */
+            micros?: number;
+            /** @default [] */
+            paths?: string[];
+            /** @default 20 */
+            steps?: number;
+            /** @default 60000 */
+            tokens?: number;
+            /** @default [] */
+            tools?: string[];
+            /** @default [] */
+            until?: components["schemas"]["Check"][];
+            /** @default 600 */
+            within_s?: number;
+        };
         /**
          * GrantLine
          * @description A grant that the owner of a device would have to give, with the line to type there.
@@ -4884,7 +4913,7 @@ export interface components {
         };
         /**
          * TaskPreviewRow
-         * @description A task of a preview; `device` is null where none fits.
+         * @description A task of a preview; `device` is null where none fits. For a goal `why` is its envelope in words.
          */
         TaskPreviewRow: {
             after: string[];
@@ -4893,6 +4922,7 @@ export interface components {
             devices: string[];
             each: string | null;
             effects: components["schemas"]["Effect"][];
+            goal: string | null;
             grant: string | null;
             id: string;
             missing: components["schemas"]["GrantLine"][];
@@ -4942,7 +4972,8 @@ export interface components {
          *
          *         A question to a person has `person`. A task that takes another one back names it in `undoes`. A task that checks
          *         whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
-         *         plan within the plan, whose tasks are its children from the beginning. `secrets` are the names that its arguments
+         *         plan within the plan, whose tasks are its children from the beginning, or a `goal`, which grows by its steps; its
+         *         result is that of its child `answer`. `secrets` are the names that its arguments
          *         ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
          *         without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
          *         reviewer looked by this task; it belongs to no version and does not count in the outcome.
@@ -4963,6 +4994,8 @@ export interface components {
             files_out?: components["schemas"]["FileOut"][];
             /** @default null */
             for_each?: components["schemas"]["ForEach"] | null;
+            /** @default null */
+            goal?: components["schemas"]["Goal"] | null;
             /** @default null */
             group?: string | null;
             id: string;
@@ -5394,6 +5427,7 @@ export type Forked = components['schemas']['Forked'];
 export type Gate = components['schemas']['Gate'];
 export type GivenAnswer = components['schemas']['GivenAnswer'];
 export type Glyph = components['schemas']['Glyph'];
+export type Goal = components['schemas']['Goal'];
 export type GrantLine = components['schemas']['GrantLine'];
 export type Health = components['schemas']['Health'];
 export type HealthRow = components['schemas']['HealthRow'];
@@ -6862,7 +6896,7 @@ export interface operations {
             path: {
                 constellation: string;
                 task: string;
-                action: "retry" | "retry-from" | "skip" | "mark" | "cancel" | "hold" | "release";
+                action: "retry" | "retry-from" | "skip" | "mark" | "cancel" | "hold" | "release" | "hint";
             };
             cookie?: never;
         };

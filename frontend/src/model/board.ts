@@ -3,6 +3,7 @@
  * Reads lazily: an event marks tasks, and the next reader works out those and no others. No React, no words.
  */
 import { deviceNamed, devices, diskIsFull } from "./fleet.ts";
+import { isOfGoal } from "./goals.ts";
 import { naturalKey } from "./natural.ts";
 import { presentation, type Shown } from "./presentation.ts";
 import { everyNth, type Steps } from "./steps.ts";
@@ -26,6 +27,8 @@ export interface TaskView {
   deviceName: string;
   /** What this child is about, for example the name of its folder. */
   label: string;
+  /** It is a step or the answer of a goal, which is steered as a whole. */
+  ofGoal?: boolean;
   /** Hub time at which this view stands still; 0 for the present. */
   asOfMs: number;
 }
@@ -187,7 +190,7 @@ export class Board {
     this.ids = [];
     this.ofItem.clear();
     for (const [id, spec] of this.model.kind<TaskSpec>("spec")) {
-      if (!spec.for_each && !spec.nested) this.ids.push(id);
+      if (!spec.for_each && !spec.nested && !spec.goal) this.ids.push(id);
       if (!spec.family || !spec.key) continue;
       const item = `${spec.family}/${spec.key}`;
       const held = this.ofItem.get(item);
@@ -235,7 +238,7 @@ export class Board {
     if (place && !this.places.has(place)) {
       this.places.set(place, { entity: known?.device, tag: known?.tag ?? "", said: saidOf(known?.device) });
     }
-    const group = spec.nested || spec.for_each ? model.of<GroupRecord>("group", id) : undefined;
+    const group = spec.nested || spec.for_each || spec.goal ? model.of<GroupRecord>("group", id) : undefined;
     const reason = record ? joinedReason(record, known?.device, this.state) : undefined;
     const item = spec.family && spec.key ? model.of<Item>("item", `${spec.family}/${spec.key}`) : undefined;
     const label = itemLabel(item);
@@ -247,17 +250,19 @@ export class Board {
       attempt,
       group,
       reason,
-      // A plan within the plan has no record of a task: it stands where its group stands.
-      shown: spec.nested
-        ? groupShown(group)
-        : presentation(record?.state ?? "waiting", reason, {
-            attempt: record?.attempt ?? 0,
-            checked: record?.checked ?? false,
-          }),
+      // A plan within the plan and a goal have no record of a task: they stand where their group stands.
+      shown:
+        spec.nested || spec.goal
+          ? groupShown(group)
+          : presentation(record?.state ?? "waiting", reason, {
+              attempt: record?.attempt ?? 0,
+              checked: record?.checked ?? false,
+            }),
       device: place,
       deviceTag: known?.tag ?? "",
       deviceName: known?.device.name ?? spec.device?.name ?? "",
       label,
+      ofGoal: isOfGoal(model, spec),
       asOfMs: model.asOfMs,
     };
     if (held && same(held, view)) return false;

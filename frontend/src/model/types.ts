@@ -63,6 +63,7 @@ export type {
   DeviceWork,
   Enrollment,
   Glyph,
+  GoalTurn,
   GroupRecord,
   Head,
   Health,

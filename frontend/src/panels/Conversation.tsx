@@ -13,6 +13,7 @@ const STAGES: Record<string, string> = {
   reviewing: "Asked to review what ended",
   answering: "Asked for the answer in words",
   judging: "Asked to judge a result",
+  working: "Asked for the next turn of a goal",
 };
 /** So much of a text is read; a prompt is bounded below that. */
 const TEXT_BYTES_MAX = 512 * 1024;

@@ -27,6 +27,7 @@ import { Glyph } from "../ui/Glyph.tsx";
 import { Button, DeviceChip, StateBar, StatePill, Tabs } from "../ui/parts.tsx";
 import { Said } from "../ui/Said.tsx";
 import { CountsAs } from "./CountsAs.tsx";
+import { GoalPart } from "./GoalPart.tsx";
 import { HistoryTab, InputTab, LogTab, ResultTab, WhyTab } from "./InspectorTabs.tsx";
 
 export type InspectorTab = "result" | "log" | "input" | "why" | "history";
@@ -59,7 +60,7 @@ export function Inspector(props: InspectorProps) {
     <aside className="inspector" aria-label={`Task ${task}`}>
       {!spec || !view ? (
         <GoneTask task={task} onClose={onClose} />
-      ) : spec.for_each || spec.nested ? (
+      ) : spec.for_each || spec.nested || spec.goal ? (
         <GroupPart {...props} head={constellation} spec={spec} />
       ) : (
         <TaskPart {...props} head={constellation} view={view} />
@@ -289,9 +290,11 @@ function GroupPart(props: InspectorProps & { head: Head; spec: TaskSpec }) {
         <TopLine
           task={task}
           what={
-            spec.nested
-              ? `a plan of ${plural(views.length, "task")}`
-              : `${spec.tool ?? ""}, ${plural(views.length, "item")}`
+            spec.goal
+              ? `a goal, ${plural(views.length, "call")}`
+              : spec.nested
+                ? `a plan of ${plural(views.length, "task")}`
+                : `${spec.tool ?? ""}, ${plural(views.length, "item")}`
           }
           onClose={onClose}
         />
@@ -301,6 +304,7 @@ function GroupPart(props: InspectorProps & { head: Head; spec: TaskSpec }) {
         </div>
       </header>
       <div className="body">
+        <GoalPart model={model} constellation={constellation.id} task={task} onSelect={onSelect} />
         <StateBar counts={counts(views)} />
         <ul className="plainlist">
           {counts(views).map((count) => (
@@ -325,7 +329,7 @@ function GroupPart(props: InspectorProps & { head: Head; spec: TaskSpec }) {
       <footer>
         <CountsAs model={model} head={constellation} spec={spec} state={record?.state} />
         <div className="row wrap">
-          {groupActions(hub, constellation, task, record).map((action) => (
+          {groupActions(hub, constellation, task, record, Boolean(spec.goal)).map((action) => (
             <ActionButton key={action.id} action={action} />
           ))}
         </div>

@@ -73,7 +73,7 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
       <span className="what">
         <b className="strong">{task.id}</b>
         <span className="small dim cut">
-          {task.tool ?? (task.person ? "asks a person" : "")}
+          {task.tool ?? task.goal ?? (task.person ? "asks a person" : "")}
           {task.each ? `, for each ${task.each}` : ""}
           {task.takes?.length ? `, takes ${task.takes.map(takenWords).join(", ")}` : ""}
         </span>

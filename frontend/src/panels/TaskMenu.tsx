@@ -48,12 +48,12 @@ export function TaskMenu({ model, fleet, task, at, onOpen, onClose }: TaskMenuPr
 
   const constellation = head(model);
   const view = taskView(model, fleet, task);
-  const isGroup = Boolean(view?.spec.for_each || view?.spec.nested);
+  const isGroup = Boolean(view?.spec.for_each || view?.spec.nested || view?.spec.goal);
   const actions =
     !constellation || !view
       ? []
       : isGroup
-        ? groupActions(hub, constellation, task, model.one<GroupRecord>(`group/${task}`))
+        ? groupActions(hub, constellation, task, model.one<GroupRecord>(`group/${task}`), Boolean(view.spec.goal))
         : taskActions(hub, constellation, view);
   const entries: Entry[] = [
     { label: "Open", run: () => onOpen(null) },

@@ -30,7 +30,7 @@ Take = TypedDict("Take", {"from": str, "output": str})
 
 
 class TaskPreviewRow(TypedDict):
-    """A task of a preview; `device` is null where none fits."""
+    """A task of a preview; `device` is null where none fits. For a goal `why` is its envelope in words."""
 
     id: str
     tool: str | None
@@ -48,6 +48,7 @@ class TaskPreviewRow(TypedDict):
     takes: list[Take]
     missing: list[GrantLine]
     secrets: list[str]
+    goal: str | None
 
 
 ResultRow = TypedDict("ResultRow", {"title": str, "from": str, "show": str})

@@ -93,7 +93,7 @@ def check_edit(
     text = _text_of({"operations": operations}, found, place)
     if text is None:
         return found.faults, []
-    lowering = Lowering(found, Known(known_devices, known_tools, known_signatures or {}))
+    lowering = Lowering(found, Known(known_devices, known_tools, known_signatures or {}), in_edit=True)
     placed = Operations(found, _params(None, found, text), lowering).lower(operations, place)
     if task_ids is not None:
         _references(placed, set(task_ids), frozenset(), found)

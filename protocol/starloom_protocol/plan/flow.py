@@ -14,6 +14,7 @@ import msgspec
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, UpdateDependency, UpdateTask
 from starloom_protocol.entities import Check, Condition, Dependency, Input, ResultSpec, TaskSpec
 from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.goals import gives_shape
 from starloom_protocol.plan.schemas import NULL, OPEN, TEXT, Shape, either, escaped, listed, map_of, misfit, of_value
 from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.spec_records import by_result
@@ -59,6 +60,8 @@ class Flow:
         spec = self._specs.get(task)
         if spec is None or spec.nested:
             return OPEN
+        if spec.goal is not None:
+            return gives_shape(spec.goal.gives)
         return _ANSWER if spec.person is not None else self._of(spec.tool).gives
 
     def _of(self, tool: str | None) -> Signature:

@@ -98,12 +98,13 @@ class Known:
 
 
 class Lowering:
-    """Lowers parts of one document; `in_rule` lets `{output: /pointer}` stand in values."""
+    """Lowers parts of one document; `in_rule` lets `{output: /pointer}` stand in values, `in_edit` admits no goal."""
 
-    def __init__(self, found: Found, known: Known, *, in_rule: bool = False) -> None:
+    def __init__(self, found: Found, known: Known, *, in_rule: bool = False, in_edit: bool = False) -> None:
         self.found = found
         self.known = known
         self.in_rule = in_rule
+        self.in_edit = in_edit or in_rule
 
     # -- tasks
 
@@ -156,7 +157,7 @@ class Lowering:
         if "choices" in given or doc.person is not None:
             made["choices"] = self._choices(doc, place)
         if "checks" in given:
-            made["checks"] = [self._check(item, joined(place, "checks", at)) for at, item in enumerate(doc.checks)]
+            made["checks"] = [self.check(item, joined(place, "checks", at)) for at, item in enumerate(doc.checks)]
         if doc.device is not None and doc.device.source is not None:
             made["for_each"] = self._by_result(doc, doc.device, joined(place, "device"))
         elif "device" in given:
@@ -230,7 +231,7 @@ class Lowering:
             self.found.add(Code.PLAN_INVALID, joined(place, "args"), "a call that only looks is given no secret")
         return VerifyCall(
             args=self.arguments(doc.args, joined(place, "args"), in_group=False),
-            expect=[self._check(item, joined(place, "expect", at)) for at, item in enumerate(doc.expect)],
+            expect=[self.check(item, joined(place, "expect", at)) for at, item in enumerate(doc.expect)],
             tool=doc.tool,
         )
 
@@ -273,18 +274,16 @@ class Lowering:
                 Code.PLAN_INVALID, place, f"the task `{doc.id}` has {' and '.join(kinds)}; it takes one of them"
             )
         elif doc.goal is not None:
-            self.found.add(
-                Code.PLAN_INVALID,
-                joined(place, "goal"),
-                "goals in words are not available yet",
-                "Write tasks with a `tool`, or ask for the whole in words.",
-            )
+            reason = "a goal belongs to the plan that a person approves, so no edit and no rule adds one"
+            self.found.add(Code.PLAN_INVALID, joined(place, "goal"), reason, "Write it into the plan, or add a tool.")
         elif doc.plan is not None:
             given = doc.model_fields_set - {"id", "plan", "optional"}
             for name in sorted(field for field in given if getattr(doc, field) is not None):
                 reason = f"`{name}` belongs to the tasks of a plan, not to the plan"
                 hint = "Give it to each task in it." if name != "for_each" else "Make a family of the tasks in it."
                 self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
+        for name in sorted(doc.model_fields_set & {"budget", "gives", "may", "until"}) if doc.goal is None else ():
+            self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `goal`", "Remove it.")
         if doc.verify is not None and doc.tool is None:
             self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.judge is not None:
@@ -342,7 +341,8 @@ class Lowering:
             where, reason = joined(place, "args", name), f"`{tool}` needs `{name}`"
             self.found.add(Code.PLAN_INVALID, where, reason, _ADD[source])
 
-    def _check(self, doc: CheckDoc, place: str) -> Check:
+    def check(self, doc: CheckDoc, place: str) -> Check:
+        """Return a check of a result."""
         if "exit_code" in doc.model_fields_set:
             if doc.model_fields_set != {"exit_code"} or doc.exit_code is None:
                 self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")

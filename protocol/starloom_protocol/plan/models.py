@@ -267,6 +267,11 @@ class TaskDoc(Doc):
     verify: VerifyDoc | None = None
     judge: Annotated[JudgeDoc | None, BeforeValidator(_judge)] = None
     vote: VoteDoc | None = None
+    # Of goals; their shapes are in `goals`.
+    may: dict[str, Any] | None = None
+    gives: dict[str, Any] | None = None
+    until: list[CheckDoc] = Field(default_factory=list)
+    budget: dict[str, Any] | None = None
 
 
 class TaskPatchDoc(TaskDoc):

@@ -15,6 +15,7 @@ import msgspec
 
 from starloom_protocol.entities import Dependency, TaskSpec, dependency_id
 from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.goals import aimed
 from starloom_protocol.plan.graph import Control, Mention, Placed
 from starloom_protocol.plan.lower import Lowering, plain_dependencies
 from starloom_protocol.plan.models import DependencyDoc, TaskDoc
@@ -148,6 +149,8 @@ class Reading:
         if doc.vote is not None:
             calls, spec = voted(self._lowering, doc, doc.vote, place)
             self._calls(calls, scope.prefix + spec.id, place, scope)
+        elif doc.goal is not None and not self._lowering.in_edit and (doc.tool, doc.person, doc.plan) == (None,) * 3:
+            spec = aimed(self._lowering, doc, place)
         else:
             spec = self._lowering.task(doc, place)
         if twice:

@@ -202,7 +202,7 @@ def test_a_group_over_what_is_left_out_says_so() -> None:
 @pytest.mark.parametrize(
     ("fields", "code", "place"),
     [
-        ({"goal": "tidy", "tool": None}, Code.PLAN_INVALID, "goal"),
+        ({"gives": {"a": "text"}}, Code.PLAN_INVALID, "gives"),
         ({"plan": {}, "tool": None}, Code.PLAN_INVALID, "plan.tasks"),
         ({"choices": [{"value": "x", "label": "X"}]}, Code.PLAN_INVALID, "choices"),
         ({"args": {"x": 1}, "inputs": {"x": {"from": "a"}}}, Code.PLAN_INVALID, "inputs.x"),
@@ -248,13 +248,6 @@ def test_faulty_tasks(fields: dict[str, Any], code: Code, place: str) -> None:
     (fault,) = faults(plan(tool("a"), tool("b", **fields)))
     assert (fault.code, fault.place) == (code, f"tasks[1].{place}")
     assert fault.hint
-
-
-def test_a_goal_says_that_there_are_none_yet() -> None:
-    task = {"id": "a", "goal": "find out why vm is slow"}
-    (fault,) = check_plan({"starloom": 1, "tasks": [task]}).faults
-    assert fault.reason == "goals in words are not available yet"
-    assert "model" not in fault.reason + fault.hint
 
 
 def test_known_devices_and_tools() -> None:

@@ -1,4 +1,4 @@
-"""Controls: `pause resume cancel retry retry-from skip mark reassign edit priority`. Each waits for its answer."""
+"""Controls: `pause resume cancel retry retry-from skip hint mark reassign edit priority`. Each waits for its answer."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
         ("retry", retry),
         ("retry-from", retry_from),
         ("skip", skip),
+        ("hint", hint),
         ("mark", mark),
         ("reassign", reassign),
         ("edit", edit),
@@ -96,6 +97,16 @@ def retry_from(
 def skip(run: Invocation, task: TaskOption, identity: IdArgument = None, reason: ReasonOption = "") -> None:
     """Skip a task."""
     _task(run, identity, task, "skip", {"reason": reason})
+
+
+def hint(
+    run: Invocation,
+    words: Annotated[str, typer.Argument(help="Words for the next turn of the goal's model.")],
+    task: TaskOption,
+    identity: Annotated[str | None, typer.Option("--id", help="The constellation; absent: your newest.")] = None,
+) -> None:
+    """Give a goal that is carried out a hint; it becomes data of the model's next turn, marked as yours."""
+    _task(run, identity, task, "hint", {"reason": words})
 
 
 def mark(

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from starloom.cli.text.goal_text import goal_lines, turn_line
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.client.view import View
 from starloom.terminal.escaping import escaped
@@ -90,6 +91,7 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     children = {name for members in family_members(view).values() for name in members}
     parts.append(task_table(view, devices, most=most, leave_out=children))
     parts.extend(family_table(view))
+    parts.extend(goal_lines(view))
     for name, question in view.open_questions.items():
         words = " --reason WORDS" if question.kind == "planner" else ""
         line = f"☞  {question.text}  (starloom approve {view.constellation}:{name}{words})"
@@ -203,6 +205,8 @@ class Changes:
                     found.append(f"{at}  {task_name(name, self._devices)}: {told}")
             elif kind == "version":
                 found.append(f"{at}  version {name} by {event.by}: {escaped(event.note) or 'the plan'}")
+        if told := turn_line(event):
+            found.append(f"{at}  {told}")
         if event.kind == "fault_injected":
             found.append(f"{at}  fault injected: {escaped(event.note)}")
         return found

@@ -23,7 +23,7 @@ def preview_text(found: dict[str, Any]) -> RenderableType:
         table.add_column(name, no_wrap=name == "task")
     for task in found["tasks"]:
         device = task["device"] or ", ".join(task["devices"]) or "-"
-        tool = task["tool"] or f"person: {task['person']}"
+        tool = task["tool"] or (f"goal: {task['goal']}" if task.get("goal") else f"person: {task['person']}")
         table.add_row(*(escape(text) for text in (task["id"], device, tool, ", ".join(task["effects"]), task["why"])))
     parts.append(table)
     parts.extend(

@@ -9,7 +9,13 @@ from typing import Any, Final
 from starloom.terminal.escaping import escaped
 
 _DOLLAR: Final = 1_000_000
-_STAGES: Final = {"planning": "Planning", "reviewing": "Review", "answering": "Answer", "judging": "Judgement"}
+_STAGES: Final = {
+    "planning": "Planning",
+    "reviewing": "Review",
+    "answering": "Answer",
+    "judging": "Judgement",
+    "working": "Goal",
+}
 _NOT_KEPT: Final = "(this text was not kept)"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from starloom.core.answer.story import sentence, so_far
@@ -10,7 +12,7 @@ from starloom.core.plan import review
 from starloom.core.run.checks import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
-from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.names import called, goal_answer
 from starloom.core.state.tasks.supersession import successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
@@ -106,9 +108,11 @@ def _not_undone(constellation: Constellation) -> list[str]:
 def judge(constellation: Constellation) -> ConstellationState:
     """Return how a constellation whose top-level tasks are all final has ended.
 
-    `cancelled` if nothing succeeded and nothing failed: a person cancelled its tasks one by one.
+    `cancelled` if nothing succeeded and nothing failed: a person cancelled its tasks one by one. `partial` also where a
+    goal without an answer has found something, and nothing else went wrong but the tasks that needed its answer.
     """
     useful = False
+    found_out, only_goals = False, True
     clean = True
     only_cancelled = True
     for task, spec in constellation.specs.items():
@@ -122,6 +126,9 @@ def judge(constellation: Constellation) -> ConstellationState:
         skipped = record.state == "skipped" and clean_skip and counts == task
         if not (succeeded or skipped or spec.optional):
             clean = False
+            found = record.state == "failed" and any(_found_by(constellation, counts))
+            found_out |= found
+            only_goals &= found or record.reason is Reason.UPSTREAM_FAILED
             only_cancelled &= record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED
         only_cancelled &= not succeeded
         if succeeded and not spec.optional and not constellation.outgoing.get(task):
@@ -130,7 +137,16 @@ def judge(constellation: Constellation) -> ConstellationState:
         return _STATE.SUCCEEDED
     if only_cancelled:
         return _STATE.CANCELLED
-    return _STATE.PARTIAL if constellation.head.policy.partial and useful else _STATE.FAILED
+    in_part = (constellation.head.policy.partial and useful) or (found_out and only_goals)
+    return _STATE.PARTIAL if in_part else _STATE.FAILED
+
+
+def _found_by(constellation: Constellation, task: str) -> Iterator[str]:
+    """Yield the steps of a goal that have a result, whatever became of the goal; no other task has any."""
+    if constellation.specs[task].goal is not None:
+        for child in constellation.children.get(task, {}):
+            if child != goal_answer(task) and constellation.record(child).state == "succeeded":
+                yield child
 
 
 def _nothing_came(constellation: Constellation, task: str) -> bool:
@@ -198,6 +214,13 @@ def _results_of(constellation: Constellation) -> list[str]:
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
     if result.source in constellation.specs:
         result = replace(result, source=successor(constellation, result.source))
+    if result.source in constellation.groups and constellation.specs[result.source].goal is not None:
+        if constellation.groups[result.source].state == "failed":
+            known = list(_found_by(constellation, result.source))
+            whole = replace(result, output="")
+            kept = [_item(constellation, whole, step, f"{result.title}, {step}") for step in known]
+            return [item for item in kept if item is not None]
+        result = replace(result, source=goal_answer(result.source))
     if result.source in constellation.groups:
         children = constellation.leaves(result.source)
         names = [called(constellation, fleet, child) for child in children[:1000]]

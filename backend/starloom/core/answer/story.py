@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from starloom.core.answer import goal_story
 from starloom.core.people.controls import DEADLINE
 from starloom.core.placement import left_out
 from starloom.core.run.checks import judgement
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.names import called, is_of_goal
 from starloom.core.state.tasks.supersession import successor
 from starloom_protocol.entities import TaskRecord
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
@@ -153,20 +154,23 @@ def failed_first(constellation: Constellation) -> list[str]:
     failed = [
         task
         for task, record in constellation.tasks.items()
-        if record.state is _FAILED and not constellation.specs[task].look
+        if record.state is _FAILED and not constellation.specs[task].look and not is_of_goal(constellation, task)
     ]
     return sorted(failed, key=lambda task: constellation.tasks[task].since_ms)
 
 
 def _failed_groups(constellation: Constellation, state: ConstellationState) -> list[str]:
     """Return why a group failed, if no task of the constellation failed."""
-    if state is ConstellationState.SUCCEEDED or any(r.state is _FAILED for r in constellation.tasks.values()):
+    if state is ConstellationState.SUCCEEDED or failed_first(constellation):
         return []
     groups = [(r.since_ms, name) for name, r in constellation.groups.items() if r.state is GroupState.FAILED]
     if not groups:
         return []
     name = min(groups)[1]
     code = constellation.groups[name].code
+    unmet = goal_story.unmet(constellation, name)
+    if unmet:
+        return [f"First cause: {name} - {unmet}."]
     return [f"First cause: {name} - {CODES[code].title.lower() if code else 'failed'}."]
 
 

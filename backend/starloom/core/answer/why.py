@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from shlex import quote
 from typing import Final
 
+from starloom.core.answer import goal_story
 from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices, disk_room
 from starloom.core.placement.off_devices import is_off
@@ -42,6 +43,7 @@ from starloom_protocol.vocabulary import (
     ConstellationState,
     DeviceLink,
     GateState,
+    GroupState,
     Reason,
     TaskState,
 )
@@ -49,6 +51,14 @@ from starloom_protocol.vocabulary import (
 TAB_OS: Final = "browser"
 _ASLEEP: Final = "is asleep - open it"
 NAMED_MOST: Final = 3
+_AS_TASK: Final = {
+    GroupState.WAITING: TaskState.WAITING,
+    GroupState.EXPANDED: TaskState.RUNNING,
+    GroupState.SUCCEEDED: TaskState.SUCCEEDED,
+    GroupState.FAILED: TaskState.FAILED,
+    GroupState.CANCELLED: TaskState.CANCELLED,
+    GroupState.SKIPPED: TaskState.SKIPPED,
+}
 _CONTROLS: Final = frozenset(action for offered in CONTROLS.values() for action in offered)
 
 
@@ -148,6 +158,12 @@ def _group(constellation: Constellation, task: str, group: GroupRecord) -> Why:
     tally = constellation.tally.get(task)
     done = tally.succeeded if tally else 0
     waits = _waits(constellation, task)
+    if constellation.specs[task].goal is not None:
+        told = goal_story.sentence(constellation, task, _for(waits))
+        possible = tuple(goal_story.actions(constellation, task))
+        return Why(
+            task, str(group.state), group.reason, presentation(_AS_TASK[group.state]), told, [], waits, [], [], possible
+        )
     sentence = (
         f"{task} is a group of {children}; {done} are done."
         if children

@@ -10,6 +10,7 @@ from starloom.core.fleet import draining, lab_faults
 from starloom.core.people import answer_words, approvals, inquiries
 from starloom.core.placement import health, off_devices, returning
 from starloom.core.plan import review
+from starloom.core.plan.goals import conversation
 from starloom.core.run.checks import judgement
 from starloom.core.run.fences import absence_of, fence_after_ms
 from starloom.core.state.effects import ArmTimer
@@ -38,6 +39,7 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
         yield from review.due_moments(constellation)
         yield from answer_words.due_moments(constellation)
         yield from judgement.due_moments(constellation)
+        yield from conversation.due_moments(constellation)
         yield from inquiries.due_moments(constellation)
         yield from returning.due_moments(constellation)
     yield from of_schedules(shard)

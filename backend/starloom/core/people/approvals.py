@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from starloom.core.people.controls import activate, stop_all
 from starloom.core.rights.call_effects import ASKING, added_to, adds, effects_of_task, offers_in, specs_by_rules
 from starloom.core.rights.consent import beyond, consent_to, may_run_on
+from starloom.core.rights.envelope_words import envelope_words
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
@@ -40,6 +41,7 @@ ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
 ARGS_BYTES_MOST = 4096
 TOOLS_NAMED_MOST = 5
+GOALS_NAMED_MOST = 3
 _FIRST = "approve-plan"
 _STATE = ConstellationState
 
@@ -93,6 +95,8 @@ class _Effects:
             whole = frozenset(effect for offer in offers for effect in offer.effects)
             self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
         known = self._by_tool[tool]
+        if spec.goal is not None:
+            return effects_of_task(spec, self._offers)
         if known is not None and not adds(spec):
             return known
         return effects_of_task(spec, self._offers)
@@ -122,7 +126,8 @@ def judge(
     calls: list[Call] = []
     because = ""
     for spec in specs:
-        effects = known.of(spec) if spec.tool is not None and spec.key is None else frozenset()
+        works = spec.tool is not None or spec.goal is not None
+        effects = known.of(spec) if works and spec.key is None else frozenset()
         unseen = guided and spec.tool is not None and (bool(spec.secrets) or not known.is_offered(spec.tool))
         if not unseen and not _asks(effects, asked_in_words=asked_in_words):
             continue
@@ -158,6 +163,8 @@ def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
 
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
     """Return why a task is not a single call with arguments from the plan; empty if it is."""
+    if spec.goal is not None:
+        return f"{spec.id} is a goal, so nobody knows its calls yet"
     root = by_id.get(spec.family or spec.id, spec)
     each = root.for_each
     listed = spec.for_each is not None and (each is None or (each.devices is None and not each.times))
@@ -266,6 +273,10 @@ def _ask(
     work: Work, constellation: Constellation, verdict: Verdict, effects: list[Effect], *, action: str, note: str
 ) -> None:
     head = constellation.head
+    goals = [spec for spec in constellation.specs.values() if spec.goal is not None]
+    aims = "".join(
+        f" The goal {spec.id}: {envelope_words(spec, work.shard.fleet)}" for spec in goals[:GOALS_NAMED_MOST]
+    )
     question = Question(
         action=action,
         calls=verdict.calls,
@@ -275,7 +286,7 @@ def _ask(
         kind=KIND,
         once_because=verdict.once_because,
         opened_ms=work.at_ms,
-        text=f"Run {head.name}? It may {', '.join(effects) or 'do nothing to the world'}{_by(verdict)}.{note}",
+        text=f"Run {head.name}? It may {', '.join(effects) or 'do nothing to the world'}{_by(verdict)}.{aims}{note}",
         version=head.version,
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from starloom.core.people.restored_history import let_go_on
 from starloom.core.placement.selection import requeue
+from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import open_group_round
 from starloom.core.plan.relisting import open_round as next_round
 from starloom.core.rights import budgets
@@ -21,6 +22,7 @@ from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.inputs import ControlRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import (
     Put,
@@ -113,6 +115,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     puts: list[Put] = [*timeouts.stood_still(constellation, work.at_ms), ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
     let_go_on(work, constellation)
+    conversation.look_again(work, constellation)
     for task in constellation.tasks:
         requeue(work.shard, constellation, task)
         if constellation.specs[task].person is not None:
@@ -150,6 +153,7 @@ def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool
     Without `cut`, running work that may not be repeated runs to its end: halfway it has no safe point to stop.
     """
     close_questions(work, constellation)
+    conversation.look_again(work, constellation)
     for group, record in list(constellation.groups.items()):
         if record.state is GroupState.WAITING:
             ended = replace(record, state=GroupState.CANCELLED, since_ms=work.at_ms)
@@ -177,13 +181,18 @@ def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
     """Return the controls of a task that are accepted now."""
     record = constellation.tasks[task]
     found = CONTROLS[record.state]
-    if constellation.specs[task].look:
-        # A look is history of a planning or a review: it is never done again, and nobody else says what it found.
+    if _of_a_model(constellation, task) and record.state is not TaskState.UNKNOWN:
+        # It is history of a planning, a review or a goal: it is never done again, and nobody else says what it found.
         return tuple(action for action in found if action in ("cancel", "skip"))
     if _is_closed(constellation):
         # Nothing is run again: what opens a round is refused.
         return tuple(action for action in found if action == "cancel" or record.state is TaskState.UNKNOWN)
     return tuple(action for action in found if action != ("hold" if record.held else "release"))
+
+
+def _of_a_model(constellation: Constellation, task: str) -> bool:
+    """Tell whether a task is a look, or a step or the answer of a goal."""
+    return bool(constellation.specs[task].look) or is_of_goal(constellation, task)
 
 
 def _not_possible(constellation: Constellation, task: str, why: str) -> Refusal:
@@ -199,8 +208,8 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
     record = constellation.tasks.get(task)
     if record is None:
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "task"))
-    if constellation.specs[task].look and item.action not in possible(constellation, task):
-        raise _not_possible(constellation, task, "a model looked by it")
+    if _of_a_model(constellation, task) and item.action not in possible(constellation, task):
+        raise _not_possible(constellation, task, "a model made it as a look or as a step of its goal")
     if item.action == "retry_from":
         if record.state not in FINAL_TASK_STATES:
             raise _not_possible(constellation, task, "the task has not ended")
@@ -321,6 +330,9 @@ _TASK_ACTIONS: dict[str, Callable[[Work, Constellation, str, TaskRecord, Control
 
 
 def _on_group(work: Work, constellation: Constellation, item: ControlRequested, group: str) -> None:
+    if constellation.specs[group].goal is not None:
+        _on_goal(work, constellation, item, group)
+        return
     children = constellation.leaves(group)
     if item.action in ("retry", "retry_from"):
         wanted = [
@@ -353,6 +365,22 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         acted = True
     if not acted:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} is in a state where {item.action} is possible"))
+
+
+def _on_goal(work: Work, constellation: Constellation, item: ControlRequested, group: str) -> None:
+    """Carry out a control of a goal: it is steered as a whole, and its steps are those of its model."""
+    if item.action == "hint":
+        asking.hint(work, constellation, group, item.reason)
+    elif item.action in ("retry", "retry_from"):
+        if constellation.groups[group].state not in FINAL_GROUP_STATES:
+            raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the goal {group} is carried out now", "", "Give it a hint."))
+        open_round(work, constellation, [group], item)
+    elif item.action in ("skip", "cancel"):
+        state = GroupState.SKIPPED if item.action == "skip" else GroupState.CANCELLED
+        if not conversation.stop(work, constellation, group, state, item.reason):
+            raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the goal {group} is {constellation.groups[group].state}"))
+    else:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a goal", "action"))
 
 
 # -- rounds

@@ -20,6 +20,7 @@ from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import ControlRequested, ForkRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone, set_ranks
+from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.authors import is_model, may_decide
 from starloom_protocol.edits import LoweredPlan, UpdateTask
@@ -162,8 +163,12 @@ def _starts(fork: Constellation, item: ForkRequested) -> list[str]:
         return starts
     if item.task not in fork.specs:
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {item.task} in version {item.version}", "from_task"))
+    if item.task in fork.tasks and is_of_goal(fork, item.task):
+        goal = fork.specs[item.task].group
+        reason = f"{item.task} belongs to the goal {goal}, which is done again as a whole"
+        raise Refusal(fault(Code.BAD_REQUEST, reason, "from_task", f"Fork from {goal}."))
     chosen = [item.task]
-    if item.task in fork.groups:
+    if item.task in fork.groups and fork.specs[item.task].goal is None:
         chosen.extend(fork.leaves(item.task))
     return list(dict.fromkeys([*chosen, *starts]))
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from starloom.core.people import answer_words, approvals, escalations, inquiries
 from starloom.core.people.controls import stop_all
 from starloom.core.plan import review
+from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run import last_resort
@@ -129,8 +130,10 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
     if job.state == "done":
         raise Refusal(fault(Code.CONFLICT, "the job is done"))
-    if review.looks(job):
-        raise Refusal(fault(Code.CONFLICT, "the job waits for its looks"))
+    if review.looks(job) or job.state in conversation.UNCLAIMABLE:
+        raise Refusal(fault(Code.CONFLICT, f"the job is {job.state}: no model is asked now"))
+    if job.kind == conversation.KIND and constellation.head.state is _STATE.PAUSED:
+        raise Refusal(fault(Code.CONFLICT, "the constellation is paused"))
     if job.claimed_by not in (None, item.worker) and job.expires_ms > work.at_ms:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     renewed = job.claimed_by == item.worker
@@ -259,6 +262,8 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
         last_resort.decide(work, constellation, question, item.value, item.reason)
     elif question.kind == judgement.KIND:
         judgement.decide(work, constellation, question, item.value, item.reason)
+    elif question.kind == asking.KIND:
+        asking.decide(work, constellation, question, item)
     elif question.kind == approvals.KIND:
         approvals.decide(work, constellation, question, item)
     else:

@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.plan.batch import Draft, started
+from starloom.core.plan.batches.batch import Draft, started
+from starloom.core.plan.batches.flows import flow_faults
+from starloom.core.plan.batches.superseding import supersede
 from starloom.core.plan.drafts import close, held_back
-from starloom.core.plan.flows import flow_faults
 from starloom.core.plan.groups import data_edges
 from starloom.core.plan.relisting import open_group_round, open_round
-from starloom.core.plan.superseding import supersede
 from starloom.core.rights.authorship import check_edit, is_free
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import made_before, note_made
@@ -61,7 +61,7 @@ from starloom_protocol.vocabulary import (
 _FIELD_TYPES: dict[str, Any] = {
     field.encode_name: field.type
     for field in msgspec.structs.fields(TaskSpec)
-    if field.encode_name not in ("id", "group", "key", "family", "changed_in", "judge", "look", "superseded_by")
+    if field.encode_name not in ("id", "group", "key", "family", "goal", "changed_in", "judge", "look", "superseded_by")
 }
 
 
@@ -148,6 +148,11 @@ def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
     spec = operation.spec
     if draft.spec(spec.id) is not None:
         draft.refuse(Code.DUPLICATE_ID, f"a task {spec.id} exists", f"{place}.id")
+        return
+    if spec.goal is not None:
+        # A person approves the envelope of a goal with its plan; nothing that is added later was approved.
+        reason = f"{spec.id} is a goal, and a goal belongs to the plan that a person approves"
+        draft.refuse(Code.PLAN_INVALID, reason, place, "Start a plan of its own for it.")
         return
     family = spec.family
     if spec.for_each is not None:
@@ -394,7 +399,7 @@ def first_record(constellation: Constellation, spec: TaskSpec, at_ms: int) -> Pu
     """Return the first record of an added task or group; attempt numbers continue those of a removed one."""
     if spec.nested:
         return "group", spec.id, GroupRecord(state=GroupState.EXPANDED, since_ms=at_ms)
-    if spec.for_each is not None:
+    if spec.for_each is not None or spec.goal is not None:
         return "group", spec.id, GroupRecord(state=GroupState.WAITING, since_ms=at_ms)
     last = 0
     while f"{spec.id}/{last + 1}" in constellation.attempts:

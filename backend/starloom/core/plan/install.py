@@ -32,7 +32,7 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         puts.append(("spec", spec.id, spec))
         puts.append(
             ("task", spec.id, fresh)
-            if spec.for_each is None and not spec.nested
+            if spec.for_each is None and spec.goal is None and not spec.nested
             else first_record(constellation, spec, work.at_ms)
         )
     puts += [("dep", key, dependency) for key, dependency in edges.items()]

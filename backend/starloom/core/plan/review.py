@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.plan.batch import started
+from starloom.core.plan.batches.batch import started
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
 from starloom.core.rights.edit_scope import wider_than_approved
@@ -20,6 +20,7 @@ from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.failure_causes import cause_of
+from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import SetPolicy
@@ -80,7 +81,8 @@ def begin(work: Work, constellation: Constellation, task: str, event: str) -> No
     """
     if event not in _WANTED.get(constellation.head.policy.review, ()) or task not in constellation.tasks:
         return
-    if constellation.specs[task].look:
+    if constellation.specs[task].look or is_of_goal(constellation, task):
+        # The model that looked by it, or whose step it is, sees its end itself.
         return
     _open(work, constellation, task, _like_failures(constellation, task) if event == "failed" else None)
 

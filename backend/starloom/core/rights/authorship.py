@@ -154,12 +154,14 @@ def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
     offers = offers_in(fleet)
     found: list[str] = []
     for spec in specs:
-        if spec.tool is None or spec.key is not None:
+        if (spec.tool is None and spec.goal is None) or spec.key is not None:
             continue
-        effects = effects_of_task(spec, offers) if any(True for _ in offers(spec.tool)) else EVERY
+        known = spec.goal is not None or any(True for _ in offers(spec.tool or ""))
+        effects = effects_of_task(spec, offers) if known else EVERY
         asking = [effect.value for effect in Effect if effect in effects & ASKING]
         if asking:
-            found.append(f"{spec.id} calls {spec.tool}, which may {', '.join(asking)}")
+            tools = spec.tool or ", ".join(spec.goal.tools if spec.goal is not None else ())
+            found.append(f"{spec.id} calls {tools}, which may {', '.join(asking)}")
     return found
 
 

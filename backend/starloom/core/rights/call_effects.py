@@ -26,7 +26,7 @@ ASKING: Final = RISKY_EFFECTS | {Effect.REACH}
 CHANGING: Final = frozenset(Effect) - {Effect.READ, Effect.REACH}
 EVERY: Final = frozenset(Effect)
 
-_PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets", "to", "under"})
+PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets", "to", "under"})
 """Arguments of built-in tools that name the places that a call changes."""
 
 _DECIDING: dict[str, Any] = {
@@ -59,6 +59,9 @@ def effects_of_call(offer: ToolOffer, spec: TaskSpec, others: Offers) -> frozens
 
 def effects_of_task(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
     """Return the effects of a task over all devices that offer its tool; a tool that no device offers has none."""
+    if spec.goal is not None:
+        named = [frozenset(offer.effects) for tool in spec.goal.tools for offer in offers(tool)]
+        return frozenset({Effect.READ}).union(*named)
     known = [effects_of_call(offer, spec, offers) for offer in offers(spec.tool or "")]
     return frozenset[Effect]().union(*known, _added(spec, offers) if adds(spec) else ())
 
@@ -106,11 +109,11 @@ def places_of(offer: ToolOffer, spec: TaskSpec) -> frozenset[str]:
     late = {item.name: f"{item.source}{item.output}" for item in spec.inputs}
     if _narrowed(offer, spec.args, late.keys()) & CHANGING:
         args = parse(spec.args)
-        found.update(place for name, value in args.items() if name in _PLACES for place in _words(value))
-        found.update(f"the result of {source}" for name, source in late.items() if name in _PLACES)
+        found.update(place for name, value in args.items() if name in PLACES for place in _words(value))
+        found.update(f"the result of {source}" for name, source in late.items() if name in PLACES)
     if spec.undo is not None:
         args = parse(spec.undo.args)
-        found.update(place for name, value in args.items() if name in _PLACES for place in _words(value))
+        found.update(place for name, value in args.items() if name in PLACES for place in _words(value))
     return frozenset(found)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from starloom.core.rights.call_effects import ASKING, effects_of_call, named_offers, offers_in, places_of, work_of
 from starloom.core.rights.consent import may_run_on
+from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.entities import Dependency, TaskSpec
 from starloom_protocol.vocabulary import Effect, Gate
@@ -66,6 +67,8 @@ def _beyond(
     allowed: Mapping[str, _Power],
     calls: set[tuple[Any, ...]],
 ) -> list[str]:
+    if spec.goal is not None:
+        return [f"the goal {spec.id} would get another envelope"]
     if spec.tool is None:
         return []
     devices = may_run_on(fleet, spec, specs)
@@ -126,9 +129,15 @@ def _ways(fleet: Fleet, specs: Mapping[str, TaskSpec], deps: Mapping[str, Depend
         for end in (edge.source, edge.target):
             if end not in reach:
                 spec = specs.get(end)
-                reach[end] = may_run_on(fleet, spec, specs) if spec is not None and spec.tool else []
+                reach[end] = _where(fleet, spec, specs)
         ways.update((a, b) for a in reach[edge.source] for b in reach[edge.target])
     return ways
+
+
+def _where(fleet: Fleet, spec: TaskSpec | None, specs: Mapping[str, TaskSpec]) -> list[str]:
+    if spec is None or not (spec.tool or spec.goal):
+        return []
+    return devices_of(fleet, spec) if spec.goal is not None else may_run_on(fleet, spec, specs)
 
 
 def _name(fleet: Fleet, device: str) -> str:

@@ -135,8 +135,8 @@ def _input_plan(fleet: Fleet, constellation: Constellation, item: Input) -> Inpu
         return InputPlan(many=True, name=name, sources=[InputSource(text=text) for text in who])
     if item.source in constellation.groups:
         sources = [_source(constellation, child, item.output) for child in successes(constellation, item.source)]
-        each = constellation.specs[item.source].for_each
-        many = each is None or not by_result(each)
+        source = constellation.specs[item.source]
+        many = source.goal is None and (source.for_each is None or not by_result(source.for_each))
         return InputPlan(flatten=item.flatten, many=many, name=name, sources=sources)
     record = constellation.tasks.get(item.source)
     if record is None or record.state is not TaskState.SUCCEEDED:

@@ -148,6 +148,23 @@ class AnswerWorded(Input, frozen=True, kw_only=True, tag="answer_worded"):
     worker: str
 
 
+class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
+    """The turn of a model in a goal: `kind` is step, answer or give_up, or nothing, for the reason `fault`.
+
+    `value` is the canonical text of an answer; `note` says why, in words of the model.
+    """
+
+    calls: list[LookCall] = []
+    cites: list[Cite] = []
+    constellation: str
+    fault: Fault | None = None
+    job: str
+    kind: str
+    note: str = ""
+    value: str | None = None
+    worker: str
+
+
 class VerdictGiven(Input, frozen=True, kw_only=True, tag="verdict"):
     """The verdict of a judge on a result: `holds` is yes, no or unclear, or empty where no model gave one."""
 
@@ -202,7 +219,7 @@ class DraftClosed(Input, frozen=True, kw_only=True, tag="draft_closed"):
 
 
 class ControlRequested(Input, frozen=True, kw_only=True, tag="control"):
-    """`action`: pause resume cancel | (task) retry retry_from skip mark cancel hold release.
+    """`action`: pause resume cancel | (task) retry retry_from skip mark cancel hold release | (goal) hint.
 
     `value` and `state` belong to `mark`; `confirm` names work that a person lets run again.
     """
@@ -594,6 +611,7 @@ AnyInput = (
     | ReviewProposed
     | ModelUsed
     | AnswerWorded
+    | GoalProposed
     | VerdictGiven
     | EditProposed
     | ControlRequested

@@ -159,7 +159,7 @@ def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -
     group: GroupRecord | None = found.table("group").get(name)
     shape: TaskRow = {
         "id": name,
-        "kind": "group" if spec.for_each or spec.nested else ("question" if spec.person else "task"),
+        "kind": "group" if spec.for_each or spec.nested or spec.goal else ("question" if spec.person else "task"),
         "tool": spec.tool,
         "group": spec.group,
         "family": spec.family,

@@ -49,7 +49,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `expects` are parts of the whole prompt, `hints` those of its last turn: what came back for the call before.
     """
 
-    stage: Literal["planning", "reviewing", "answering", "judging"]
+    stage: Literal["planning", "reviewing", "answering", "judging", "working"]
     say: dict[str, Any]
     expects: list[str] = []
     hints: list[str] = []

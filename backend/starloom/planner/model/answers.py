@@ -22,6 +22,7 @@ class Stage(StrEnum):
     REVIEWING = "reviewing"
     ANSWERING = "answering"
     JUDGING = "judging"
+    WORKING = "working"
 
 
 TEXT: Final[Schema] = {"type": "string"}
@@ -112,6 +113,11 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
         tolerance={"type": "number", "minimum": 0},
         apart=_YES,
     ),
+    "goal": TEXT,
+    "may": _object(tools=_list(TEXT), paths=_list(TEXT), hosts=_list(TEXT)),
+    "gives": _ANY_OBJECT,
+    "until": _list(_CHECK),
+    "budget": _object(steps=_COUNT, tokens=_COUNT, dollars={"type": "number", "minimum": 0}, within_s=_COUNT),
     "verify": _object(("tool", "expect"), tool=TEXT, args=_ANY_OBJECT, expect=_list(_CHECK)),
 }
 TASK: Final = _object(("id",), id=_ID, **_TASK_FIELDS)
@@ -188,6 +194,15 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
         holds={"type": "string", "enum": ["yes", "no", "unclear"]},
         because=TEXT,
         cites=_list(_CITE),
+    ),
+    Stage.WORKING: _object(
+        ("kind",),
+        kind={"type": "string", "enum": ["step", "answer", "give_up"]},
+        calls=_list(_object(("tool",), device=TEXT, tool=TEXT, args=_ANY_OBJECT)),
+        note=TEXT,
+        value=_ANY_OBJECT,
+        cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
+        because=TEXT,
     ),
 }
 

@@ -14,7 +14,7 @@ import msgspec
 
 from starloom.core.people.inquiries import CHOICE_CHARS_MOST, CHOICES_MOST
 from starloom.planner.model.port import Reply
-from starloom_protocol.entities import Fault, Read
+from starloom_protocol.entities import Cite, Fault, Read
 from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -111,6 +111,24 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class Stepped:
+    """A step of a goal: its calls, why, and the results that it rests on; nothing of it is checked yet."""
+
+    calls: list[LookedCall]
+    note: str
+    cites: list[Cite]
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The answer of a goal and the results that it rests on, not checked yet."""
+
+    value: Any
+    note: str
+    cites: list[Cite]
+
+
+@dataclass(frozen=True)
 class MoreTools:
     """The model wants to see the tools nearest to these words."""
 
@@ -185,6 +203,39 @@ def read_reply(reply: Reply) -> Answered:
             return _question(short(text), found)
         return Declined(short(text), _needs(found.get("needs")), found.get("withdrawn") is True)
     return _unreadable("`kind` must be plan, look, answer, recipe, more_tools, question or cannot")
+
+
+def read_turn(reply: Reply) -> Stepped | Reached | GaveUp | Fault:
+    """Return the turn of a goal that a reply holds; the model must mend a fault."""
+    if reply.refused:
+        return GaveUp(short(reply.text) or "the model refused to answer")
+    if reply.cut:
+        return _unreadable("your answer was cut off at its length limit; write a shorter one")
+    found = _object_in(said(reply.text))
+    if isinstance(found, Fault):
+        return found
+    kind, note = found.get("kind"), found.get("note", "")
+    if not isinstance(note, str):
+        return _unreadable("`note` is a text")
+    if kind == "give_up":
+        because = found.get("because", note)
+        usable = isinstance(because, str) and bool(short(because))
+        return GaveUp(short(because)) if usable else _unreadable("an answer of kind give_up needs `because`")
+    if kind not in ("step", "answer"):
+        return _unreadable("`kind` must be step, answer or give_up")
+    try:
+        cites = msgspec.convert(found.get("cites") or [], list[Cite])
+        if kind == "answer":
+            if "value" not in found:
+                return _unreadable("an answer of kind answer needs `value`")
+            return Reached(found["value"], short(note), cites)
+        listed = found.get("calls")
+        if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
+            return _unreadable("an answer of kind step needs `calls`, a list")
+        calls = [msgspec.convert({"args": {}, "device": "", **item}, LookedCall) for item in listed]
+    except msgspec.ValidationError as error:
+        return _unreadable(f"a call has `device`, `tool` and `args`, a cite `task` and `pointer`: {error}")
+    return Stepped(calls, short(note), cites)
 
 
 def _question(text: str, found: dict[str, Any]) -> Asked | Fault:

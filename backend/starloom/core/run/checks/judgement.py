@@ -73,6 +73,22 @@ def ask(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRe
     _start(work, constellation, job)
 
 
+def ask_about(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, *, note: str) -> None:
+    """Ask the judge of a result that no device made, which its record has; the task waits for the verdict."""
+    waits = moved(work, record, TaskState.READY, reason=Reason.JUDGE)
+    job = _job(work, constellation, f"{spec.id}/{record.round}/{record.attempt}")
+    change_task(work, constellation, spec.id, EventKind.JUDGE_ASKED, waits, ("job", job.id, job), note=note, by=_ENGINE)
+    _start(work, constellation, job)
+
+
+def last_words(constellation: Constellation, task: str) -> str:
+    """Return the newest verdict on a task in one sentence."""
+    start = f"{task}/"
+    given = [job for job in _jobs(constellation) if job.tasks[0].startswith(start) and job.verdict is not None]
+    verdict = given[-1].verdict if given else None
+    return words(constellation.specs[task].judge, verdict) if verdict is not None else "it was not judged"
+
+
 def _job(work: Work, constellation: Constellation, judged: str) -> Job:
     return Job(id=f"{KIND}-{len(_jobs(constellation)) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[judged])
 
@@ -179,12 +195,18 @@ def _waiting(constellation: Constellation, job: Job) -> str | None:
 def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdict) -> None:
     """Let a task succeed by a yes, or fail its check by anything else."""
     spec, record = constellation.specs[task], constellation.tasks[task]
-    attempt = constellation.attempt(task, record.attempt)
     if verdict.holds == YES:
         done = moved(work, record, TaskState.SUCCEEDED, judged=record.attempt)
         change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, by=verdict.by)
         work.rules_due.append((constellation.name, task, "succeeded"))
         return
+    if spec.tool is None:
+        # The answer of a goal: no device made it, and its goal decides how to go on.
+        failed = moved(work, record, TaskState.FAILED, code=Code.CHECK_FAILED)
+        note = words(spec.judge, verdict)[:2000]
+        change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=note, by=verdict.by)
+        return
+    attempt = constellation.attempt(task, record.attempt)
     # Its device did end it well, and that stands: an end counts once.
     ended = replace(attempt, code=Code.CHECK_FAILED, detail=words(spec.judge, verdict)[:2000])
     last = sum(job.tasks[0].startswith(f"{task}/{record.round}/") for job in _jobs(constellation)) >= ROUNDS_MOST

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.names import goal_answer, is_step
 from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
 from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import MISSING, holds, parse, point
@@ -198,8 +199,15 @@ def successes(constellation: Constellation, source: str) -> list[str]:
     """Return the tasks whose outputs form that of `source`: itself, or a group's successful leaves in order."""
     if source not in constellation.groups:
         return [source] if constellation.tasks[source].state is TaskState.SUCCEEDED else []
+    if constellation.specs[source].goal is not None:
+        # Its steps found things out; its result is its answer alone.
+        answer = constellation.tasks.get(goal_answer(source))
+        done = constellation.groups[source].state == "succeeded"
+        return [goal_answer(source)] if done and answer is not None and answer.state is TaskState.SUCCEEDED else []
     children = constellation.leaves(source)
-    if not constellation.specs[source].nested:
+    if constellation.specs[source].nested:
+        children = [child for child in children if not is_step(constellation, child)]
+    else:
         children.sort(key=lambda child: _key_order(constellation, child))
     return [child for child in children if constellation.tasks[child].state is TaskState.SUCCEEDED]
 
@@ -223,12 +231,12 @@ def condition_met(constellation: Constellation, task: str, condition: Condition)
     """Decide a condition on a succeeded task's output; None while its fact is being fetched."""
     if task in constellation.groups:
         spec = constellation.specs.get(task)
-        if spec is None or spec.for_each is None or not by_result(spec.for_each):
+        if spec is None or not (spec.goal is not None or (spec.for_each is not None and by_result(spec.for_each))):
             return False
         made = successes(constellation, task)
         if len(made) != 1:
             return False
-        # The group of one call counts as that call does.
+        # The group of one call, and a goal, count as what they give.
         task = made[0]
     if not asked(constellation, task, condition.output):
         return None

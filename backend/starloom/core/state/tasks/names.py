@@ -1,4 +1,4 @@
-"""The display name of a task. Pure over the model."""
+"""Names of tasks: the display name, and that of the answer of a goal. Pure over the model."""
 
 from __future__ import annotations
 
@@ -10,3 +10,19 @@ def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
     spec = constellation.specs.get(task)
     device = fleet.devices.get(spec.key) if spec is not None and spec.key is not None else None
     return f"{spec.group} on {device.name}" if spec is not None and device is not None else task
+
+
+def goal_answer(goal: str) -> str:
+    """Return the name of the child whose value is the answer of a goal."""
+    return f"{goal}.answer"
+
+
+def is_of_goal(constellation: Constellation, task: str) -> bool:
+    """Tell whether a task is a step or the answer of a goal."""
+    group = constellation.specs[task].group
+    return group is not None and constellation.specs[group].goal is not None
+
+
+def is_step(constellation: Constellation, task: str) -> bool:
+    """Tell whether a task is a call of a goal, which found something out and is no result of the plan."""
+    return is_of_goal(constellation, task) and task != goal_answer(constellation.specs[task].group or "")

@@ -28,7 +28,7 @@ from starloom_protocol.plan import check_edit
 from starloom_protocol.values import canonical
 
 _C = V1 + "/constellations/{constellation}"
-TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release"]
+TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release", "hint"]
 
 
 class Controls:
@@ -176,7 +176,7 @@ class Controls:
     async def task(
         self, request: Request, constellation: str, task: str, action: TaskAction, body: Control | None = None
     ) -> JsonReply[Controlled]:
-        """Retry, retry from here, skip, mark, cancel, hold or release one task."""
+        """Retry, retry from here, skip, mark, cancel, hold or release one task, or give a goal a hint."""
         caller = caller_of(request)
         given = body or Control()
         requested = inputs.ControlRequested(

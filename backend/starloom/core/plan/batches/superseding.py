@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.plan.batch import Draft, started
+from starloom.core.plan.batches.batch import Draft, started
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.supersession import ended_badly, skipped_for_a_failure
 from starloom_protocol.authors import MODEL

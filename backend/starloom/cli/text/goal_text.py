@@ -1,0 +1,55 @@
+"""Goals as text for a terminal: how far each is, its steps with their notes and calls. Renders; decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.text import Text
+
+from starloom.client.view import View
+from starloom.terminal.escaping import escaped
+from starloom_protocol.entities import Job
+from starloom_protocol.events import EventKind
+from starloom_protocol.feed import Event
+
+ARGS_CHARS_MOST: Final = 80
+_SAID: Final = {
+    EventKind.GOAL_ENDS: "ends without an answer",
+    EventKind.GOAL_HINTED: "has a hint",
+    EventKind.GOAL_REFUSED: "was refused a turn",
+    EventKind.GOAL_STALLED: "gets nowhere",
+}
+
+
+def goal_lines(view: View) -> Iterator[Text]:
+    """Yield a line for each goal that has begun, and one for each of its turns."""
+    for job in view.each("job", Job).values():
+        if job.goal is None:
+            continue
+        group = job.tasks[0].rpartition("/")[0]
+        spec = view.specs.get(group)
+        goal = spec.goal if spec is not None else None
+        steps = sum(turn.kind == "step" for turn in job.goal.turns)
+        most = f" of {goal.steps * (1 + job.goal.more)}" if goal is not None else ""
+        yield Text(f"goal {group}: {steps}{most} steps, {job.tokens:,} tokens", style="bold")
+        number = 0
+        for turn in job.goal.turns:
+            number += turn.kind == "step"
+            head = f"  {number:>2}  " if turn.kind == "step" else f"  {turn.kind}: "
+            calls = "; ".join(_call(view, task) for task in turn.tasks)
+            yield Text(f"{head}{escaped(turn.note)}{f'  {calls}' if calls else ''}", style="bright_black")
+
+
+def _call(view: View, task: str) -> str:
+    spec = view.specs.get(task)
+    if spec is None:
+        return task
+    args = spec.args if len(spec.args) <= ARGS_CHARS_MOST else f"{spec.args[:ARGS_CHARS_MOST]}..."
+    return escaped(f"{spec.tool} {args}")
+
+
+def turn_line(event: Event) -> str:
+    """Return what an event tells of a goal beside its steps, which are versions of the plan; empty for any other."""
+    said = _SAID.get(EventKind(event.kind)) if event.kind in set(_SAID) else None
+    return f"the goal {escaped(event.about)} {said}: {escaped(event.note)}" if said is not None else ""

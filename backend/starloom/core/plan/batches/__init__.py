@@ -1,0 +1,1 @@
+"""The batch of an edit while it is built: its view of the plan, the values that it passes on, successors of tasks."""

@@ -1,0 +1,7 @@
+"""Goals: groups that grow by the steps of a model, within an envelope that a person approved.
+
+pursuit    how a goal begins, goes on when its step has ended, and ends
+steps      what a worker proposes: a step, an answer, or giving up
+asking     questions to a person: a call beyond reading, and whether to go on; hints
+monitors   the rules that notice a goal that gets nowhere
+"""

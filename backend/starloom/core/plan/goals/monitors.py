@@ -1,0 +1,97 @@
+"""Monitors: the rules that notice a goal that gets nowhere. Pure over its turns and the results of its steps.
+
+Each returns its reason in words, or nothing. They decide no consequence: the ladder in `asking` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Final
+
+from starloom.core.state.model import Constellation
+from starloom_protocol.entities import GoalRun, GoalTurn, TaskSpec
+from starloom_protocol.vocabulary import TaskState
+
+STEP, REFUSED, TOLD, HINT = "step", "refused", "told", "hint"
+SAME_CALL_MOST: Final = 2
+STEPS_WITHOUT_NEWS: Final = 4
+LIKE_ERRORS: Final = 3
+
+
+def steps_of(run: GoalRun) -> list[GoalTurn]:
+    """Return the turns that were steps, in order."""
+    return [turn for turn in run.turns if turn.kind == STEP]
+
+
+def same_call(constellation: Constellation, run: GoalRun, specs: Sequence[TaskSpec]) -> str:
+    """Return why a step is not made: one of its calls was made as often as it may be."""
+    made: dict[tuple[str, str, str], int] = {}
+    for turn in steps_of(run):
+        for task in turn.tasks:
+            spec = constellation.specs.get(task)
+            if spec is not None:
+                made[_call(spec)] = made.get(_call(spec), 0) + 1
+    for spec in specs:
+        if made.get(_call(spec), 0) >= SAME_CALL_MOST:
+            return f"the same call of {spec.tool} for a third time"
+    return ""
+
+
+def _call(spec: TaskSpec) -> tuple[str, str, str]:
+    device = spec.device.id if spec.device is not None else None
+    return spec.tool or "", spec.args, device or ""
+
+
+def stall(constellation: Constellation, run: GoalRun, steps_most: int) -> str:
+    """Return why a goal gets nowhere, from the turns since its last warning; empty if it gets on."""
+    recent = [turn for turn in run.turns[run.since :] if turn.kind == STEP]
+    steps = steps_of(run)
+    if len(recent) >= STEPS_WITHOUT_NEWS and not _news(constellation, steps, recent[-STEPS_WITHOUT_NEWS:]):
+        return f"{STEPS_WITHOUT_NEWS} steps without a new result"
+    errors = list(_errors(constellation, run.turns[run.since :]))[-LIKE_ERRORS:]
+    if len(errors) == LIKE_ERRORS and errors[0] and len(set(errors)) == 1:
+        return f"{LIKE_ERRORS} like errors in a row: {errors[0]}"
+    half = (steps_most + 1) // 2
+    if steps_most > 1 and len(steps) >= half > len(steps_of_before(run)) and not any(turn.cites for turn in steps):
+        return f"half of its {steps_most} steps without a result that it cites"
+    return ""
+
+
+def steps_of_before(run: GoalRun) -> list[GoalTurn]:
+    """Return the steps before the last warning."""
+    return [turn for turn in run.turns[: run.since] if turn.kind == STEP]
+
+
+def _news(constellation: Constellation, steps: Sequence[GoalTurn], recent: Sequence[GoalTurn]) -> bool:
+    """Tell whether a recent step gave a result that no step before gave."""
+    seen: set[str] = set()
+    for turn in steps:
+        for task in turn.tasks:
+            found = _result(constellation, task)
+            if found and found not in seen:
+                seen.add(found)
+                if turn in recent:
+                    return True
+    return False
+
+
+def _result(constellation: Constellation, task: str) -> str:
+    record, attempt = constellation.tasks.get(task), constellation.last_attempt(task)
+    if record is None or record.state is not TaskState.SUCCEEDED or attempt is None:
+        return ""
+    text = attempt.value if attempt.value is not None else attempt.artifact
+    return sha256((text or "").encode()).hexdigest()
+
+
+def _errors(constellation: Constellation, turns: Sequence[GoalTurn]) -> Iterator[str]:
+    """Yield the error of each call that was made or refused, empty for one that succeeded."""
+    for turn in turns:
+        if turn.kind == REFUSED:
+            yield "what it proposed was refused"
+        for task in turn.tasks if turn.kind == STEP else ():
+            record, spec = constellation.tasks.get(task), constellation.specs.get(task)
+            if record is None or spec is None:
+                continue
+            failed = record.state is not TaskState.SUCCEEDED
+            yield f"{spec.tool} ended with {record.code or record.state}" if failed else ""

@@ -1,0 +1,196 @@
+"""The pursuit of a goal: its beginning when its gates are open, its continuation after each step, its end.
+
+A goal is a group. Its job has the conversation; its children are the calls of its steps and, last, its answer, whose
+value is that of the group. State alone decides how it goes on, so a new worker or hub makes no step twice. A goal that
+ends without an answer has failed; the running calls of its last step end first.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.plan.goals import asking, monitors
+from starloom.core.plan.goals.conversation import (
+    ANSWERED,
+    ANSWERS_MOST,
+    ENDING,
+    ENGINE,
+    KIND,
+    STEPPING,
+    back_to_work,
+    close,
+    end,
+    finish,
+    goal_of,
+    is_open,
+    job_of,
+    open_calls,
+    run_of,
+    steps_most,
+    timer,
+    wake,
+    with_turn,
+)
+from starloom.core.plan.groups import end_group
+from starloom.core.rights.envelope import by_a_stranger
+from starloom.core.run.checks import judgement
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.gates import shut_cause
+from starloom.core.state.tasks.names import goal_answer
+from starloom.core.state.work import Put, Work
+from starloom_protocol.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job
+from starloom_protocol.events import EventKind
+from starloom_protocol.vocabulary import (
+    FINAL_GROUP_STATES,
+    Code,
+    ConstellationState,
+    GroupState,
+    TaskState,
+)
+
+_STATE = ConstellationState
+
+
+# -- going on
+
+
+def reconsider(work: Work, constellation: Constellation, group: str) -> None:
+    """Derive the present state of a goal from its gates, its calls and its job."""
+    record = constellation.groups[group]
+    if record.state in FINAL_GROUP_STATES:
+        return
+    head = constellation.head
+    if head.state is _STATE.CANCELLING:
+        _cancelled(work, constellation, group)
+    elif record.state is GroupState.WAITING:
+        _reconsider_waiting(work, constellation, group)
+    else:
+        job = job_of(constellation, group)
+        if job is None:
+            # Another round, or a fork: its inputs may be made again first.
+            _reconsider_waiting(work, constellation, group)
+        else:
+            _go_on(work, constellation, group, job)
+
+
+def _cancelled(work: Work, constellation: Constellation, group: str) -> None:
+    if open_calls(constellation, group):
+        return
+    job = job_of(constellation, group)
+    if job is not None:
+        close(work, constellation, job, "the constellation was cancelled")
+    end_group(work, constellation, group, GroupState.CANCELLED)
+
+
+def _reconsider_waiting(work: Work, constellation: Constellation, group: str) -> None:
+    if constellation.shut.get(group):
+        reason, cause = shut_cause(constellation, group)
+        end_group(work, constellation, group, GroupState.SKIPPED, reason=reason, cause=cause)
+    elif not constellation.undecided.get(group) and constellation.head.state in (_STATE.ACTIVE, _STATE.PAUSED):
+        _begin(work, constellation, group, constellation.groups[group])
+
+
+def _begin(work: Work, constellation: Constellation, group: str, record: GroupRecord) -> None:
+    """Open the job of a round of a goal."""
+    goal = goal_of(constellation, group) or Goal(aim="")
+    number = 1 + sum(1 for job in constellation.jobs.values() if job.kind == KIND)
+    turns = _earlier_steps(work, constellation, group) if record.round == 1 else []
+    stranger = _input_of_a_stranger(work, constellation, group)
+    for turn in turns:
+        stranger = stranger or _stranger_in(work.shard.fleet, constellation, turn.tasks)
+    run = GoalRun(due_ms=work.at_ms + goal.within_s * 1000, since=len(turns), stranger=stranger, turns=turns)
+    job = Job(id=f"{KIND}-{number}", goal=run, kind=KIND, opened_ms=work.at_ms, tasks=[f"{group}/{record.round}"])
+    begun = replace(record, state=GroupState.EXPANDED, since_ms=work.at_ms, until_ms=0)
+    puts: list[Put] = [("job", job.id, job), ("group", group, begun)]
+    work.emit(constellation, EventKind.GOAL_BEGAN, group, puts, note=goal.aim[:200], by=ENGINE)
+    wake(work, constellation, job)
+    work.order(timer(constellation, job))
+
+
+def _earlier_steps(work: Work, constellation: Constellation, group: str) -> list[GoalTurn]:
+    """Return the steps that a fork brought with it as turns, so that their results are used and not made again."""
+    children = constellation.children.get(group, {})
+    ended = [
+        name for name in children if name != goal_answer(group) and constellation.record(name).state == "succeeded"
+    ]
+    return [GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.STEP, note="made before", tasks=[one]) for one in ended]
+
+
+def _go_on(work: Work, constellation: Constellation, group: str, job: Job) -> None:
+    if job.state == STEPPING:
+        if not any(is_open(constellation, task) for task in monitors.steps_of(run_of(job))[-1].tasks):
+            _step_ended(work, constellation, group, job)
+    elif job.state == ANSWERED:
+        _answer_ended(work, constellation, group, job)
+    elif job.state == ENDING and not open_calls(constellation, group):
+        finish(work, constellation, group, job)
+
+
+def _step_ended(work: Work, constellation: Constellation, group: str, job: Job) -> None:
+    """Let the model go on with the results of its step, or let the ladder decide."""
+    run = run_of(job)
+    stranger = run.stranger or _stranger_in(work.shard.fleet, constellation, monitors.steps_of(run)[-1].tasks)
+    job = replace(job, state="open", resumed_ms=work.at_ms, goal=replace(run, stranger=stranger))
+    work.emit(constellation, EventKind.GOAL_STEPPED, group, [("job", job.id, job)], by=ENGINE)
+    goal = goal_of(constellation, group) or Goal(aim="")
+    why = asking.used_up(goal, job) or monitors.stall(constellation, run, steps_most(goal, run))
+    if why:
+        asking.stalled(work, constellation, job, why)
+    else:
+        wake(work, constellation, job)
+
+
+# -- what a stranger may have written
+
+
+def _stranger_in(fleet: Fleet, constellation: Constellation, tasks: list[str]) -> str:
+    for task in tasks:
+        record, spec = constellation.tasks.get(task), constellation.specs.get(task)
+        if record is None or spec is None or record.state is not TaskState.SUCCEEDED:
+            continue
+        offer = fleet.tools.get(record.device or "", {}).get(spec.tool or "")
+        if offer is None or by_a_stranger(offer):
+            return task
+    return ""
+
+
+def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -> str:
+    """Return the task from which a goal gets what a stranger may have written, directly or through others."""
+    ahead = [item.source for item in constellation.specs[group].inputs]
+    seen = dict.fromkeys(ahead)
+    for name in ahead:
+        for task in (name, *constellation.within(name)):
+            spec = constellation.specs.get(task)
+            if spec is None:
+                continue
+            if task in constellation.tasks and spec.tool is not None:
+                found = _stranger_in(work.shard.fleet, constellation, [task])
+                if found:
+                    return found
+            for item in spec.inputs:
+                if item.source not in seen:
+                    seen[item.source] = None
+                    ahead.append(item.source)
+    return ""
+
+
+# -- the end
+
+
+def _answer_ended(work: Work, constellation: Constellation, group: str, job: Job) -> None:
+    """End a goal with its answer, or tell the model that the judge refused it."""
+    answer = goal_answer(group)
+    record = constellation.tasks.get(answer)
+    if record is None or record.state is TaskState.CANCELLED or record.state is TaskState.SKIPPED:
+        end(work, constellation, job, Code.GOAL_UNMET, "its answer was taken out", by=ENGINE)
+    elif record.state is TaskState.SUCCEEDED:
+        close(work, constellation, job, "")
+        end_group(work, constellation, group, GroupState.SUCCEEDED)
+    elif record.state is TaskState.FAILED:
+        why = judgement.last_words(constellation, answer)
+        if record.round >= ANSWERS_MOST:
+            end(work, constellation, job, Code.CHECK_FAILED, why, by=ENGINE)
+            return
+        said = record.marked or ""
+        turn = GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=said[:2000])
+        back_to_work(work, constellation, with_turn(job, turn), EventKind.GOAL_REFUSED, why, by=ENGINE)

@@ -1,0 +1,288 @@
+"""The proposals of a worker for a goal: a step, its answer, or giving up; each is taken, or refused with its reason.
+
+A refusal is a turn of the conversation, so that the model and a later worker know of it. A step within the
+envelope is an edit by the model; one with a call beyond reading is put to a person. An answer has the types of `gives`,
+cites results, and meets `until`, before its judge is asked. Nothing in a proposal has a person's authority.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from starloom.core.plan.edits import apply_edit
+from starloom.core.plan.goals import asking, monitors
+from starloom.core.plan.goals.conversation import (
+    ANSWERED,
+    ENGINE,
+    KIND,
+    end,
+    goal_of,
+    group_of,
+    run_of,
+    steps_most,
+    wake,
+    with_turn,
+)
+from starloom.core.rights import envelope
+from starloom.core.run.checks import judgement
+from starloom.core.state.inputs import GoalProposed
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.names import goal_answer
+from starloom.core.state.work import Refusal, Work, change_task, fault, moved
+from starloom_protocol.authors import MODEL
+from starloom_protocol.edits import AddTask
+from starloom_protocol.entities import Fault, Goal, GoalTurn, Job, TaskSpec
+from starloom_protocol.events import EventKind
+from starloom_protocol.plan.goals import misfit_of
+from starloom_protocol.values import MISSING, canonical, holds, parse, point, pointer_fault
+from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
+
+NOTE_CHARS_MOST: Final = 500
+SAID_CHARS_MOST: Final = 2000
+VALUE_BYTES_MOST: Final = 16 * 1024
+CITES_MOST: Final = 40
+_ENDS: Final = frozenset({Code.MODEL_NOT_SET, Code.MODEL_BUDGET, Code.FORBIDDEN})
+"""Faults of a model that no further question of it mends."""
+
+
+def on_proposed(work: Work, item: GoalProposed) -> None:
+    """Take what a model answered for a goal.
+
+    Raises:
+        Refusal: there is no such goal, another worker has it, or the proposal has not the form of one.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    if constellation is None or job is None or job.kind != KIND:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no goal {item.job}"))
+    head = constellation.head
+    live = constellation.name in work.shard.live and head.state is not ConstellationState.CANCELLING
+    if job.state not in ("open", "claimed") or not live:
+        work.ignore("the goal does not wait for a model")
+        work.answer({"accepted": False})
+        return
+    if job.claimed_by not in (None, item.worker):
+        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
+        raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
+    take = {"step": _step, "answer": _answer, "give_up": _give_up}.get(item.kind, _nothing)
+    take(work, constellation, job, item)
+    work.answer({"accepted": True})
+
+
+def _refuse(work: Work, constellation: Constellation, job: Job, item: GoalProposed, why: str) -> None:
+    """Note a refusal as a turn, and let the model answer again; refusals in a row are a stall."""
+    turn = GoalTurn(
+        at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=_said(item)[:SAID_CHARS_MOST]
+    )
+    job = replace(with_turn(job, turn), state="open", claimed_by=None, expires_ms=0)
+    work.emit(constellation, EventKind.GOAL_REFUSED, group_of(job), [("job", job.id, job)], note=why[:1000], by=ENGINE)
+    goal = goal_of(constellation, group_of(job)) or Goal(aim="")
+    stall = asking.used_up(goal, job) or monitors.stall(constellation, run_of(job), steps_most(goal, run_of(job)))
+    if stall:
+        asking.stalled(work, constellation, job, stall)
+    else:
+        wake(work, constellation, job)
+
+
+def _said(item: GoalProposed) -> str:
+    """Return a proposal as the model wrote it, for its next turn."""
+    told: dict[str, Any] = {"kind": item.kind, "note": item.note}
+    if item.calls:
+        told["calls"] = [{"args": _value(call.args), "device": call.device, "tool": call.tool} for call in item.calls]
+    if item.value is not None:
+        told["value"] = _value(item.value)
+    return canonical({name: value for name, value in told.items() if value not in ("", None)})
+
+
+def _value(text: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError:
+        return text[:200]
+
+
+def _reasons(faults: Sequence[Fault]) -> str:
+    """Return faults as one line for the model, each with its way out."""
+    return "; ".join(f"{one.reason}{f' ({one.hint})' if one.hint else ''}" for one in faults[:10])
+
+
+# -- a step
+
+
+def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
+    group, run = group_of(job), run_of(job)
+    spec = constellation.specs[group]
+    goal = spec.goal or Goal(aim="")
+    made = len(monitors.steps_of(run))
+    if made >= steps_most(goal, run):
+        why = f"its {steps_most(goal, run)} steps are used up"
+        asking.stalled(work, constellation, job, why)
+        return
+    if not 1 <= len(item.calls) <= envelope.CALLS_MOST:
+        _refuse(work, constellation, job, item, f"a step has 1 to {envelope.CALLS_MOST} calls")
+        return
+    names = _names(constellation, group, len(item.calls))
+    fleet = work.shard.fleet
+    judged = [
+        envelope.judge(fleet, spec, call, name, run.stranger) for call, name in zip(item.calls, names, strict=True)
+    ]
+    faults = [one for each in judged for one in each.faults]
+    if not faults and len(judged) > 1 and not all(each.reads for each in judged):
+        faults = [fault(Code.FORBIDDEN, "calls that are made side by side only read", "calls", "Make this call alone.")]
+    if faults:
+        _refuse(work, constellation, job, item, _reasons(faults))
+        return
+    specs = [each.spec for each in judged]
+    same = monitors.same_call(constellation, run, specs)
+    if same:
+        asking.stalled(work, constellation, job, same)
+        return
+    _make(work, constellation, job, item, specs, [why for each in judged for why in each.asks])
+
+
+def _names(constellation: Constellation, group: str, count: int) -> list[str]:
+    """Return the names of the next calls of a goal; one that was used is not used again."""
+    number = 1
+    found: list[str] = []
+    while len(found) < count:
+        name = f"{group}.{number}"
+        if name not in constellation.specs and f"{name}/1" not in constellation.attempts:
+            found.append(name)
+        number += 1
+    return found
+
+
+def _make(
+    work: Work, constellation: Constellation, job: Job, item: GoalProposed, specs: list[TaskSpec], asks: list[str]
+) -> None:
+    """Make a step, or put it to a person; a call that the plan cannot take is refused like one outside."""
+    operations: list[Any] = [AddTask(spec=spec) for spec in specs]
+    note = item.note[:NOTE_CHARS_MOST]
+    cites = [cite.task for cite in item.cites if cite.task in constellation.tasks]
+    marks = work.marks()
+    try:
+        asking.make_step(work, constellation, job, operations, note, cites=cites)
+    except Refusal as refusal:
+        work.back_to(marks)
+        _refuse(work, constellation, constellation.jobs[job.id], item, _reasons(refusal.faults))
+        return
+    if asks:
+        work.back_to(marks)
+        turn = GoalTurn(at_ms=work.at_ms, kind=monitors.STEP, note=note)
+        asking.ask_call(work, constellation, constellation.jobs[job.id], operations, turn, asks)
+
+
+# -- the answer
+
+
+def _answer(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
+    group = group_of(job)
+    spec = constellation.specs[group]
+    goal = spec.goal or Goal(aim="")
+    why = _against_answer(constellation, group, goal, item)
+    if why:
+        _refuse_answer(work, constellation, job, item, why)
+        return
+    value = canonical(parse(item.value or "null"))
+    cites = [cite.task for cite in item.cites]
+    name = goal_answer(group)
+    answered = replace(job, state=ANSWERED, claimed_by=None, expires_ms=0)
+    if name not in constellation.specs:
+        child = TaskSpec(changed_in=0, group=group, id=name, judge=spec.judge)
+        reason = item.note[:NOTE_CHARS_MOST] or f"the answer of {group}"
+        apply_edit(
+            work,
+            constellation,
+            [AddTask(spec=child)],
+            author=MODEL,
+            reason=reason,
+            trigger=group,
+            also=(("job", job.id, answered),),
+        )
+        record = constellation.tasks[name]
+    else:
+        before = constellation.tasks[name]
+        record = moved(work, before, TaskState.WAITING, round=before.round + 1, code=None, cause=None)
+        work.emit(constellation, EventKind.GOAL_ANSWERED, group, [("job", job.id, answered)], by=MODEL)
+    marked = replace(record, checked=bool(goal.until), marked=value)
+    note = f"it rests on {', '.join(dict.fromkeys(cites))}" if cites else ""
+    if spec.judge is not None:
+        judgement.ask_about(work, constellation, constellation.specs[name], marked, note=note)
+        return
+    done = moved(work, marked, TaskState.SUCCEEDED)
+    change_task(work, constellation, name, EventKind.GOAL_ANSWERED, done, note=note, by=MODEL)
+
+
+def _refuse_answer(work: Work, constellation: Constellation, job: Job, item: GoalProposed, why: str) -> None:
+    """Send an answer back once with the reason; a second one that is not taken is a stall."""
+    before = [turn for turn in run_of(job).turns if turn.kind == monitors.REFUSED and '"kind":"answer"' in turn.said]
+    if not before:
+        _refuse(work, constellation, job, item, why)
+        return
+    turn = GoalTurn(
+        at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=_said(item)[:SAID_CHARS_MOST]
+    )
+    asking.stalled(work, constellation, with_turn(job, turn), f"its answer was refused again: {why}")
+
+
+def _against_answer(constellation: Constellation, group: str, goal: Goal, item: GoalProposed) -> str:
+    """Return why an answer is none; empty if it may go to its judge."""
+    if item.value is None or len(item.value.encode()) > VALUE_BYTES_MOST:
+        return f"an answer has a value of at most {VALUE_BYTES_MOST} bytes"
+    try:
+        value = parse(item.value)
+    except ValueError as error:
+        return str(error)
+    wrong = misfit_of(goal.gives, value)
+    if wrong:
+        return f"the value has not the types of the goal: {wrong}"
+    for check in goal.until:
+        expected = parse(check.value) if check.value is not None else None
+        if not holds(check.op, point(value, check.output), expected):
+            said = f" {check.value}" if check.value is not None else ""
+            return f"the answer does not meet its condition `{check.output} {check.op}{said}`"
+    sources = _evidence(constellation, group)
+    if sources and not item.cites:
+        return f"it cites no result; there are {', '.join(sources[:20])}"
+    for cite in item.cites:
+        if cite.task not in sources:
+            return f"{cite.task[:80]} is no result that it can cite; there are {', '.join(sources[:20]) or 'none'}"
+        wrong = pointer_fault(cite.pointer) or ""
+        attempt = constellation.last_attempt(cite.task)
+        inline = attempt.value if attempt is not None else None
+        if wrong or (inline is not None and point(parse(inline), cite.pointer) is MISSING):
+            return wrong or f"{cite.task} has nothing at {cite.pointer[:100]}"
+    return ""
+
+
+def _evidence(constellation: Constellation, group: str) -> list[str]:
+    """Return the results on which an answer may rest: those of its calls and of its inputs."""
+    calls = [name for name in constellation.children.get(group, {}) if name != goal_answer(group)]
+    inputs = [
+        task
+        for item in constellation.specs[group].inputs
+        for task in (constellation.leaves(item.source) if item.source in constellation.groups else [item.source])
+    ]
+    tasks = constellation.tasks
+    return [name for name in (*calls, *inputs) if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
+
+
+# -- neither
+
+
+def _give_up(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
+    why = item.note[:NOTE_CHARS_MOST].strip() or "it gave no reason"
+    end(work, constellation, job, Code.GOAL_UNMET, f"the model gave up: {why}", by=MODEL)
+
+
+def _nothing(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
+    """Note that a model gave nothing usable; without a model, or without money for one, the goal ends."""
+    if item.fault is not None and item.fault.code in _ENDS:
+        end(work, constellation, job, item.fault.code, item.fault.reason, by=ENGINE)
+        return
+    why = item.fault.reason if item.fault is not None else "the model gave no usable answer"
+    _refuse(work, constellation, job, replace(item, kind="nothing", value=None, calls=[]), why)

@@ -1,0 +1,234 @@
+"""The envelope of a goal: what one call of a step may do, must be asked about, or may not do at all.
+
+Pure. The words of a step may come from an attacker by way of a model, so each call is judged by its device's own offer
+against the envelope that a person approved. Devices, tools and folders are bounds. Calls beyond reading are asked about
+each time, unless they write in a folder or reach a host that the envelope names. Once a goal has read what a stranger
+may have written, such a call outside of these folders and hosts is refused without a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from starloom.core.placement.selection import selects
+from starloom.core.rights.call_effects import CHANGING, PLACES, effects_of_call, offers_in
+from starloom.core.state.inputs import LookCall
+from starloom.core.state.model import Fleet
+from starloom.core.state.work import fault
+from starloom_protocol.entities import Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
+
+ARGS_BYTES_MOST: Final = 16 * 1024
+CALLS_MOST: Final = 4
+CALL_S: Final = 120
+_HOSTS: Final = ("host", "source", "target", "url")
+_OUTSIDE: Final = "Stay within the envelope of the goal, or give up and say what it lacks."
+_PLACED: Final = PLACES | {"folders", "root"}
+"""Arguments that name where a call reads or writes."""
+_STRANGERS: Final = ("browser.", "clipboard.", "http.", "mcp.", "web.")
+"""Families of tools whose results a stranger writes, beside all that reach out."""
+_RUNS: Final = ("python.", "shell.")
+"""A program may fetch and read whatever its device lets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One judged call: `faults` refuse it, `asks` say why a person is asked; `reads` if it only reads."""
+
+    spec: TaskSpec
+    faults: list[Fault]
+    asks: list[str]
+    reads: bool
+
+
+def devices_of(fleet: Fleet, spec: TaskSpec) -> list[str]:
+    """Return the devices to which the steps of a goal may go, connected or not."""
+    where = spec.device or Selector()
+    found = [
+        device
+        for device in fleet.devices.values()
+        if not device.revoked and selects(where, device, fleet.tools.get(device.id, {}))
+    ]
+    real = [device for device in found if not device.demo]
+    return [device.id for device in (real if spec.device is None and real else found)]
+
+
+def tools_of(fleet: Fleet, spec: TaskSpec) -> list[str]:
+    """Return the tools that the steps of a goal may use on some device."""
+    goal = spec.goal or Goal(aim="")
+    offered = [fleet.tools.get(device, {}) for device in devices_of(fleet, spec)]
+    if goal.tools:
+        return [name for name in goal.tools if any(name in tools for tools in offered)]
+    return sorted({name for tools in offered for name, offer in tools.items() if only_reads(offer)})
+
+
+def only_reads(offer: ToolOffer) -> bool:
+    """Tell whether a tool is one of those that a goal has without naming it."""
+    return (
+        offer.repeatability is Repeatability.PURE
+        and set(offer.effects) <= {Effect.READ}
+        and not offer.effects_by
+        and offer.unavailable is None
+    )
+
+
+def judge(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str) -> Judged:
+    """Judge one call of a step of the goal `spec`; it would be the task `name`."""
+    goal = spec.goal or Goal(aim="")
+    made = TaskSpec(
+        args=call.args,
+        changed_in=0,
+        group=spec.id,
+        id=name,
+        on_absence=OnAbsence(then="fail"),
+        optional=True,
+        timeouts=Timeouts(start_to_close_s=CALL_S),
+        tool=call.tool,
+    )
+    device, faults = _device(fleet, spec, call.device)
+    if device is None:
+        return Judged(made, faults, [], reads=True)
+    made = replace(made, device=Selector(id=device))
+    offer = fleet.tools.get(device, {}).get(call.tool)
+    known = fleet.devices[device].name
+    if offer is None or offer.unavailable is not None:
+        reason = f"{known} does not offer {call.tool[:64]}"
+        return Judged(made, [fault(Code.UNKNOWN_TOOL, reason, "tool")], [], reads=True)
+    if (goal.tools and call.tool not in goal.tools) or (not goal.tools and not only_reads(offer)):
+        reason = f"{call.tool} is outside of what was approved for {spec.id}"
+        return Judged(made, [fault(Code.FORBIDDEN, reason, "tool", _OUTSIDE)], [], reads=True)
+    args, faults = _args(call.args)
+    if faults:
+        return Judged(made, faults, [], reads=True)
+    faults = [*_against_paths(goal, offer, args, spec.id)]
+    effects = effects_of_call(offer, made, offers_in(fleet))
+    beyond = [*_beyond(goal, offer, effects, args)]
+    if beyond and stranger:
+        reason = f"{stranger} read what a stranger may have written, and this call would {', '.join(beyond)}"
+        faults.append(fault(Code.FORBIDDEN, reason, "tool", _OUTSIDE))
+    asking = beyond + [effect.value for effect in Effect if effect in effects & RISKY_EFFECTS]
+    asks = [f"{name} would {', '.join(dict.fromkeys(asking))} on {known} by {call.tool}"] if asking else []
+    return Judged(made, faults, asks, reads=effects <= {Effect.READ})
+
+
+def _device(fleet: Fleet, spec: TaskSpec, given: str) -> tuple[str | None, list[Fault]]:
+    allowed = devices_of(fleet, spec)
+    if not given and len(allowed) == 1:
+        return allowed[0], []
+    device = given if given in fleet.devices else fleet.by_name.get(given, "")
+    if device in allowed:
+        return device, []
+    names = ", ".join(fleet.devices[one].name for one in allowed[:10]) or "none"
+    reason = f"{given[:64] or 'no device'} is outside of the devices of {spec.id}: {names}"
+    return None, [fault(Code.FORBIDDEN, reason, "device", _OUTSIDE)]
+
+
+def _args(text: str) -> tuple[dict[str, Any], list[Fault]]:
+    if len(text.encode()) > ARGS_BYTES_MOST:
+        reason = f"the arguments of a call have at most {ARGS_BYTES_MOST} bytes"
+        return {}, [fault(Code.MODEL_ANSWER, reason, "args")]
+    try:
+        args = parse(text)
+    except ValueError as error:
+        return {}, [fault(Code.BAD_REQUEST, str(error), "args")]
+    if not isinstance(args, dict):
+        return {}, [fault(Code.BAD_REQUEST, "arguments are an object", "args")]
+    if _has_node(args):
+        reason = "a call of a goal names no secret and no item: its arguments are plain values"
+        return {}, [fault(Code.FORBIDDEN, reason, "args")]
+    return args, []
+
+
+def _has_node(value: object) -> bool:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            if len(item) == 1 and next(iter(item)) in ("secret", "each", "output"):
+                return True
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return False
+
+
+# -- folders and hosts
+
+
+def _places(args: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each place that a call names, whether it changes it or not."""
+    for name, value in args.items():
+        if name in _PLACED:
+            for item in value if isinstance(value, list) else [value]:
+                yield item if isinstance(item, str) else ""
+
+
+def _against_paths(goal: Goal, offer: ToolOffer, args: Mapping[str, Any], name: str) -> Iterator[Fault]:
+    if not goal.paths:
+        return
+    for place in _places(args):
+        if not within(place, goal.paths):
+            reason = f"{place[:100] or 'that place'} is outside of the folders of {name}: {', '.join(goal.paths[:10])}"
+            yield fault(Code.FORBIDDEN, reason, "args", _OUTSIDE)
+    if _takes_places(offer) and not any(True for _ in _places(args)):
+        reason = f"{offer.name} would look beyond the folders of {name}: {', '.join(goal.paths[:10])}"
+        yield fault(Code.FORBIDDEN, reason, "args", "Say the folder.")
+
+
+def _takes_places(offer: ToolOffer) -> bool:
+    schema = parse(offer.args) if offer.args else {}
+    taken = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    return isinstance(taken, dict) and any(name in _PLACED for name in taken)
+
+
+def within(place: str, folders: list[str]) -> bool:
+    """Tell whether a place is one of the folders or below one, as it is written; no `..` leads out."""
+    clean = place.replace("\\", "/")
+    parts = clean.split("/")
+    if not place or ".." in parts:
+        return False
+    clean = "/".join(part for at, part in enumerate(parts) if part not in ("", ".") or at == 0).removeprefix("./")
+    bases = [folder.replace("\\", "/").rstrip("/").removeprefix("./") for folder in folders]
+    return any(base == "." and not clean.startswith("/") for base in bases) or any(
+        clean == base or clean.startswith(f"{base}/") for base in bases if base
+    )
+
+
+def _beyond(goal: Goal, offer: ToolOffer, effects: frozenset[Effect], args: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the sends and writes of a call that no folder and no host of the envelope covers."""
+    if Effect.REACH in effects:
+        hosts = [*_hosts_in(args)]
+        unnamed = [host for host in hosts if host not in goal.hosts]
+        if unnamed or not hosts:
+            yield f"reach {', '.join(unnamed) or 'any host'}"
+    if Effect.WRITE in effects or (effects & CHANGING and _takes_places(offer)):
+        places = [*_places(args)]
+        outside = [place for place in places if not goal.paths or not within(place, goal.paths)]
+        if outside or not places:
+            yield f"write to {', '.join(place[:100] for place in outside) or 'places that it does not name'}"
+
+
+def _hosts_in(args: Mapping[str, Any]) -> Iterator[str]:
+    for name in _HOSTS:
+        value = args.get(name)
+        if isinstance(value, str) and value:
+            try:
+                host = urlsplit(value if "//" in value else f"//{value}").hostname
+            except ValueError:
+                host = None
+            yield (host or value).lower()
+
+
+# -- what a stranger may have written
+
+
+def by_a_stranger(offer: ToolOffer) -> bool:
+    """Tell whether a result of a tool may hold what a stranger wrote: pages, mails, other programs, other servers."""
+    foreign = (offer.grant or "").startswith("mcp") or offer.name.startswith((*_STRANGERS, *_RUNS))
+    return foreign or Effect.REACH in offer.effects

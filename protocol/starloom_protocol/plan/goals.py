@@ -1,0 +1,172 @@
+"""Goals: a task with `goal` becomes a group that grows by its steps; its envelope is checked here and approved whole.
+
+Owns the shapes of the fields that belong to a goal, their limits, and the types of `gives`. Judges no step: the core
+does, against the lowered envelope.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from starloom_protocol.entities import Goal, TaskSpec
+from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.lower import FIRST_VERSION, Lowering
+from starloom_protocol.plan.models import NAME, Doc, Name, TaskDoc
+from starloom_protocol.plan.records import record
+from starloom_protocol.plan.schemas import Shape, misfit, of_value, shape_of
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Code
+
+AIM_CHARS_MAX: Final = 2000
+STEPS_MAX: Final = 50
+"""Each turn of a goal is kept with its job, so a longer one would make every event of it large."""
+_TYPES: Final = {"any": True, "boolean": "boolean", "integer": "integer", "number": "number", "text": "string"}
+_TAKEN: Final = frozenset({"budget", "device", "gives", "goal", "id", "inputs", "judge", "may", "optional", "until"})
+FIELDS_MAX: Final = 20
+DEPTH_MAX: Final = 4
+
+Host = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9_.:\[\]-]+$")]
+Path = Annotated[str, Field(min_length=1, max_length=1024)]
+
+
+class MayDoc(Doc):
+    """The bounds of the steps of a goal."""
+
+    tools: Annotated[list[Name], Field(max_length=50)] = Field(default_factory=list)
+    paths: Annotated[list[Path], Field(max_length=50)] = Field(default_factory=list)
+    hosts: Annotated[list[Host], Field(max_length=50)] = Field(default_factory=list)
+
+
+class BudgetDoc(Doc):
+    """The most that a goal may use before a person is asked."""
+
+    steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] = 20
+    tokens: Annotated[int, Field(ge=1000, le=2_000_000)] = 60_000
+    dollars: Annotated[float | None, Field(gt=0, le=100, allow_inf_nan=False)] = None
+    within_s: Annotated[int, Field(ge=10, le=86_400)] = 600
+
+
+def aimed(lowering: Lowering, doc: TaskDoc, place: str) -> TaskSpec:
+    """Return the group of a goal; faults are noted."""
+    found = lowering.found
+    for name in sorted(doc.model_fields_set - _TAKEN):
+        if getattr(doc, name) is not None:
+            reason, hint = f"`{name}` does not go with `goal`", "Remove one of them."
+            if name == "checks":
+                hint = "Write the conditions on its answer as `until`."
+            elif name in ("timeouts", "retry"):
+                hint = "Write `budget: {steps, tokens, dollars, within_s}`."
+            found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
+    aim = (doc.goal or "").strip()
+    if not 1 <= len(aim) <= AIM_CHARS_MAX:
+        reason = f"a goal has 1 to {AIM_CHARS_MAX} characters, not {len(aim)}"
+        found.add(Code.PLAN_INVALID, joined(place, "goal"), reason, "Say in one or two sentences what is to be found.")
+    if doc.device is not None and doc.device.source is not None:
+        reason = "the devices of a goal are approved with it, so no result names them"
+        found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Name the devices: `{any: [...]}`.")
+    given = {name: getattr(doc, name) for name in ("device", "inputs", "judge", "optional")}
+    given = {name: value for name, value in given.items() if name in doc.model_fields_set}
+    plain = TaskDoc.model_construct(_fields_set=set(given), id=doc.id, **given)
+    fields = lowering.fields(plain, place)
+    return record(TaskSpec, changed_in=FIRST_VERSION, goal=_goal(lowering, doc, aim, place), id=doc.id, **fields)
+
+
+def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
+    found = lowering.found
+    may = found.validate(MayDoc, doc.may if doc.may is not None else {}, joined(place, "may")) or MayDoc()
+    budget = found.validate(BudgetDoc, doc.budget if doc.budget is not None else {}, joined(place, "budget"))
+    budget = budget or BudgetDoc()
+    for at, tool in enumerate(may.tools):
+        lowering.tool(tool, joined(place, "may", "tools", at))
+    until = [lowering.check(item, joined(place, "until", at)) for at, item in enumerate(doc.until)]
+    gives = given(doc.gives if doc.gives is not None else {"answer": "text"}, found, joined(place, "gives"))
+    shape = gives_shape(gives)
+    for at, check in enumerate(until):
+        if shape.missing(check.output) is not None:
+            where = joined(place, "until", at, "output")
+            names = ", ".join(shape.names())
+            found.add(Code.UNKNOWN_OUTPUT, where, f"the goal gives no `{check.output}`", f"There is: {names}.")
+    return record(
+        Goal,
+        aim=aim,
+        gives=gives,
+        hosts=sorted({host.lower() for host in may.hosts}),
+        micros=round((budget.dollars or 0) * 1_000_000),
+        paths=sorted(set(may.paths)),
+        steps=budget.steps,
+        tokens=budget.tokens,
+        tools=sorted(set(may.tools)),
+        until=until,
+        within_s=budget.within_s,
+    )
+
+
+# -- the types of a result
+
+
+def given(raw: Any, found: Found, place: str) -> str:
+    """Return the canonical text of `gives`; faults are noted."""
+    if not isinstance(raw, dict) or not raw:
+        hint = "For example {cause: text, evidence: [text], confidence: number}."
+        found.add(Code.PLAN_INVALID, place, "`gives` is a map from fields to their types", hint)
+        return '{"answer":"text"}'
+    _typed(raw, found, place, DEPTH_MAX)
+    try:
+        return canonical(raw)
+    except ValueError as error:
+        found.add(Code.PLAN_INVALID, place, str(error))
+        return '{"answer":"text"}'
+
+
+def _typed(raw: Any, found: Found, place: str, depth: int) -> None:
+    if isinstance(raw, str) and raw in _TYPES:
+        return
+    if isinstance(raw, list) and len(raw) == 1 and depth:
+        _typed(raw[0], found, joined(place, 0), depth - 1)
+        return
+    if isinstance(raw, dict) and 0 < len(raw) <= FIELDS_MAX and depth:
+        for name, inner in raw.items():
+            if not isinstance(name, str) or not NAME.fullmatch(name):
+                found.add(Code.PLAN_INVALID, place, f"`{str(name)[:40]}` is no name of a field")
+            _typed(inner, found, joined(place, name), depth - 1)
+        return
+    hint = f"Use {', '.join(_TYPES)}, a list of one such as [text], or a map of at most {FIELDS_MAX} fields."
+    found.add(Code.PLAN_INVALID, place, "this is no type of a result", hint)
+
+
+def schema_of(gives: Any) -> Any:
+    """Return the JSON schema of a type of `gives`."""
+    if isinstance(gives, list):
+        return {"items": schema_of(gives[0]), "type": "array"}
+    if isinstance(gives, dict):
+        fields = {name: schema_of(inner) for name, inner in gives.items()}
+        return {"additionalProperties": False, "properties": fields, "required": sorted(fields), "type": "object"}
+    kind = _TYPES[gives]
+    return {"type": kind} if isinstance(kind, str) else {}
+
+
+@lru_cache(256)
+def gives_shape(gives: str) -> Shape:
+    """Return the shape of the result of a goal from the canonical text of its `gives`."""
+    try:
+        return shape_of(canonical(schema_of(parse(gives))))
+    except (KeyError, IndexError, TypeError):
+        # Only of a document with faults, which are noted already.
+        return shape_of("")
+
+
+def misfit_of(gives: str, value: Any) -> str:
+    """Return in words why a value is no result of a goal; empty if it is one."""
+    due, had = gives_shape(gives), of_value(value)
+    if had.may_be(due):
+        return ""
+    known = parse(gives)
+    if isinstance(value, dict) and (more := sorted(set(value) - set(known))):
+        return f"it has {', '.join(more)[:200]}, and the result of this goal has {', '.join(known)} alone"
+    steps, one, other = misfit(had, due)
+    where = "".join(f"/{step}" for step in steps)
+    lacks = one.lacking(other)
+    return f"`{where}` must be {other.words()}, not {one.words()}{': ' + lacks if lacks else ''}"

@@ -1,0 +1,117 @@
+"""A goal in forks, in new rounds of its inputs, under undo and in doubt: nothing is stuck."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starloom.core.clock.timers import due_moments
+from starloom.core.state import inputs as i
+from starloom_protocol.entities import Cite
+from starloom_protocol.plan import check_plan
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Code
+from tests.builders import Driver
+from tests.core.people.test_forks import fork
+from tests.core.plan.goals.pursued import GOAL, OFFERS, VALUE, Pursued, call
+from tests.core.plan.goals.test_steps import WIDE
+
+INFO: dict[str, Any] = {"id": "info", "tool": "t.pure", "device": {"name": "one"}}
+USE: dict[str, Any] = {"id": "use", "tool": "t.pure", "inputs": {"cause": {"from": "why", "output": "/cause"}}}
+
+
+def reached(*tasks: dict[str, Any], **goal: Any) -> Pursued:
+    one = Pursued(*tasks, goal=goal)
+    one.end_calls()
+    one.step(call(number=1))
+    one.end_calls()
+    one.answer()
+    one.end_calls()
+    assert one.state() == "succeeded"
+    return one
+
+
+def test_a_new_round_of_an_input_lets_the_goal_wait_and_begin_again() -> None:
+    one = reached(INFO, USE, inputs={"seen": {"from": "info"}})
+    assert not one.control("retry_from", "info").faults
+    assert len([job for job in one.made.jobs.values() if job.kind == "goal"]) == 1, "it waits for its input"
+    assert one.end_calls() == ["info"]
+    one.answer(cites=("info",))
+    assert one.end_calls() == ["use"]
+    assert one.state() == "succeeded"
+    one.folded_equals_state()
+
+
+def test_a_fork_from_a_goal_has_a_conversation_of_its_own() -> None:
+    one = reached(USE)
+    assert not fork(one, task="why").faults
+    made = one.shard.constellations["c2"]
+    assert (str(made.groups["why"].state), str(made.tasks["use"].state)) == ("expanded", "waiting")
+    (job,) = [job for job in made.jobs.values() if job.kind == "goal"]
+    assert job.goal is not None
+    assert job.goal.turns == []
+
+
+def test_a_fork_of_a_goal_that_was_under_way_uses_the_results_of_its_steps() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1))
+    one.end_calls()
+    assert not fork(one).faults
+    (job,) = [job for job in one.shard.constellations["c2"].jobs.values() if job.kind == "goal"]
+    assert job.goal is not None
+    assert [turn.tasks for turn in job.goal.turns] == [["why.1"]]
+
+
+def test_a_fork_from_a_step_names_the_way_out() -> None:
+    one = reached(USE)
+    (fault,) = fork(one, task="why.1").faults
+    assert fault.hint == "Fork from why."
+
+
+def test_steps_name_no_way_back_so_an_undo_says_so() -> None:
+    one = reached(USE)
+    answer = one.do(i.UndoRequested(by="person:ann", constellation="c1", id=one.ident()))
+    assert answer.faults[0].code is Code.ILLEGAL_CONTROL
+    assert one.state() == "succeeded"
+
+
+def test_a_step_in_doubt_is_decided_by_a_person() -> None:
+    one = Pursued(goal=WIDE)
+    one.reply("allow")
+    one.step(call("svc.restart", name="web"))
+    one.reply("allow")
+    (work,) = one.take()
+    one.started(work)
+    one.expire(work.at)
+    for timer in [timer for timer in due_moments(one.shard) if timer.kind == "absence"]:
+        one.fire(timer)
+    assert one.states()["why.1"] in ("unknown", "failed")
+    if one.states()["why.1"] == "unknown":
+        assert not one.control("mark", "why.1", state="failed").faults
+    assert one.claim().value == {"claimed": True}
+
+
+def test_a_goal_within_a_plan_gives_its_answer_alone() -> None:
+    one = Driver()
+    one.add_device("one", tools=OFFERS)
+    use = {"id": "use", "tool": "t.pure", "inputs": {"all": {"from": "outer"}}}
+    check = check_plan({"starloom": 1, "name": "Why", "tasks": [{"id": "outer", "plan": {"tasks": [GOAL]}}, use]})
+    assert check.plan is not None, check.faults
+    made = one.submit(check.plan)
+
+    def propose(kind: str, **fields: Any) -> None:
+        turn = i.GoalProposed(
+            by="worker:w", constellation="c1", id=one.ident(), job="goal-1", kind=kind, worker="w", **fields
+        )
+        assert one.do(turn).value == {"accepted": True}
+
+    propose("step", calls=[call()])
+    (work,) = one.take()
+    assert work.at.task == "outer.why.1"
+    one.result(work, {"seen": 1})
+    propose("answer", value=canonical(VALUE), cites=[Cite(task="outer.why.1")])
+    assert [str(made.groups[name].state) for name in ("outer", "outer.why")] == ["succeeded", "succeeded"]
+    (work,) = one.take()
+    assert [parse(source.text or "") for source in work.inputs[0].sources] == [VALUE]
+    one.result(work, {})
+    assert one.state() == "succeeded"
+    one.folded_equals_state()

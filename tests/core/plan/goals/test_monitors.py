@@ -1,0 +1,216 @@
+"""The monitors and the ladder: the model is warned, then a person is asked, then the goal ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from starloom.core.state import inputs as i
+from starloom_protocol.model_records import ModelCall
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Code, Outcome
+from tests.core.plan.goals.pursued import VALUE, Pursued, call
+
+
+def same_call(one: Pursued) -> None:
+    for _ in range(2):
+        one.step(call(number=1), cites=())
+        one.end_calls({"v": one.now_ms})
+        one.now_ms += 1
+    one.step(call(number=1))
+
+
+def no_news(one: Pursued) -> None:
+    for at in range(5):
+        one.step(call(number=at))
+        one.end_calls({"the": "same"})
+
+
+def like_errors(one: Pursued) -> None:
+    for at in range(3):
+        one.step(call(number=at))
+        for work in one.take():
+            one.result(work, None, Outcome.ERROR, code=Code.FILE_NOT_FOUND)
+
+
+def no_cite(one: Pursued) -> None:
+    for at in range(4):
+        one.step(call(number=at))
+        one.end_calls({"v": at})
+
+
+STALLS: list[tuple[Callable[[Pursued], None], dict[str, Any], str]] = [
+    (same_call, {}, "the same call of t.pure for a third time"),
+    (no_news, {}, "4 steps without a new result"),
+    (like_errors, {}, "3 like errors in a row: t.pure ended with file_not_found"),
+    (no_cite, {"steps": 8}, "half of its 8 steps without a result that it cites"),
+]
+
+
+@pytest.mark.parametrize(("stall", "budget", "why"), STALLS)
+def test_a_stall_warns_the_model_first(stall: Callable[[Pursued], None], budget: dict[str, int], why: str) -> None:
+    one = Pursued(goal={"budget": budget})
+    stall(one)
+    assert one.turns[-1] == ("told", why)
+    assert not one.made.open_questions
+    assert [event.note for event in one.events if event.kind == "goal_stalled"] == [why]
+    assert one.claim().value == {"claimed": True}
+
+
+def test_a_second_stall_asks_a_person_who_lets_it_go_on_with_a_hint() -> None:
+    one = Pursued()
+    same_call(one)
+    one.step(call(number=1))
+    (question,) = one.made.open_questions
+    assert "gets nowhere: the same call" in one.made.questions[question].text
+    one.reply("go_on", "look at /var/log")
+    assert one.turns[-1] == ("hint", "look at /var/log")
+    one.step(call(number=2))
+    assert one.end_calls() == ["why.3"]
+    one.answer(cites=("why.3",))
+    assert one.state() == "succeeded"
+    one.folded_equals_state()
+
+
+@pytest.mark.parametrize("how", ["stop", "nobody"])
+def test_a_person_who_stops_it_or_does_not_answer_ends_it_with_what_is_known(how: str) -> None:
+    one = Pursued()
+    same_call(one)
+    one.step(call(number=1))
+    if how == "stop":
+        one.reply("stop", "enough")
+    else:
+        one.fire_due("approval")
+    assert one.made.groups["why"].code is Code.GOAL_UNMET
+    assert one.state() == "partial"
+    answer = one.made.tables["answer"][""]
+    assert "why" in answer.sentence
+    assert [item.task for item in answer.items] == ["why.1", "why.2"]
+
+
+def test_used_up_steps_ask_a_person_and_going_on_allows_as_many_again() -> None:
+    one = Pursued(goal={"budget": {"steps": 2}})
+    for at in range(2):
+        one.step(call(number=at), cites=("why.1",) if at else ())
+        one.end_calls()
+    one.step(call(number=3))
+    (question,) = one.made.open_questions
+    assert "its 2 steps are used up" in one.made.questions[question].text
+    one.reply("go_on")
+    one.step(call(number=3))
+    assert one.end_calls() == ["why.3"]
+    one.answer(cites=("why.3",))
+    assert one.state() == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("budget", "used", "why"),
+    [
+        ({"tokens": 1000}, {"tokens": 1000}, "its 1000 tokens are used up"),
+        ({"dollars": 0.3}, {"micros": 300_000}, "its 0.30 dollars are used up"),
+    ],
+)
+def test_tokens_and_money_that_are_used_up_ask_a_person(budget: dict[str, Any], used: dict[str, int], why: str) -> None:
+    one = Pursued(goal={"budget": budget})
+    one.claim()
+    paid = i.ModelUsed(
+        by="worker:w",
+        call=ModelCall(asked_ms=0, job="", model="m", prompt="p", stage="working"),
+        calls=1,
+        constellation="c1",
+        id=one.ident(),
+        job=one.job.id,
+        scope="worker",
+        worker="w",
+        **used,
+    )
+    assert not one.do(paid).faults
+    one.propose("step", calls=[call()])
+    one.end_calls()
+    (question,) = one.made.open_questions
+    assert why in one.made.questions[question].text
+
+
+def test_time_that_is_over_asks_a_person_and_stands_still_meanwhile() -> None:
+    one = Pursued(goal={"budget": {"within_s": 60}})
+    one.fire_due("goal_over")
+    assert len(one.made.open_questions) == 1
+    one.now_ms += 600_000
+    one.reply("go_on")
+    assert one.job.goal is not None
+    assert one.job.goal.due_ms >= one.now_ms + 60_000
+    one.answer(cites=())
+    assert one.state() == "succeeded"
+
+
+# -- any model
+
+
+_CALLS = st.builds(
+    call,
+    st.sampled_from(["t.pure", "fs.read", "fs.write", "http.request", "svc.restart", "t.never", "t.gone"]),
+    st.sampled_from(["one", "two", "", "d-two", "nobody"]),
+    path=st.sampled_from(["notes/a", "notes/../x", "/etc/passwd", "secrets"]),
+    url=st.sampled_from(["https://intranet.example/a", "https://evil.example/", "notes"]),
+)
+_TURNS = st.one_of(
+    st.tuples(st.just("step"), st.lists(_CALLS, min_size=1, max_size=5)),
+    st.tuples(st.just("answer"), st.sampled_from([VALUE, {"cause": 1}, {}, []])),
+    st.tuples(st.just("nothing"), st.none()),
+    st.tuples(st.just("give_up"), st.none()),
+)
+ENVELOPE: dict[str, Any] = {
+    "device": {"name": "one"},
+    "may": {"tools": ["fs.read", "fs.write", "http.request", "svc.restart"], "paths": ["notes"]},
+    "budget": {"steps": 5},
+}
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(_TURNS, min_size=1, max_size=12), st.lists(st.sampled_from(["first", "last"]), max_size=6), st.data())
+def test_no_turns_of_a_model_leave_the_envelope_and_each_goal_ends(
+    turns: list[tuple[str, Any]], replies: list[str], data: st.DataObject
+) -> None:
+    one = Pursued(goal=ENVELOPE)
+    one.reply("allow")
+    allowed: set[str] = set()
+    ahead = list(replies)
+    for kind, given_now in turns * 8:
+        if one.made.head.state != "active":
+            break
+        for key in list(one.made.open_questions):
+            question = one.made.questions[key]
+            yes = bool(ahead) and ahead.pop(0) == "first"
+            if yes:
+                allowed.update(_tasks_of(question.operations))
+            one.reply(question.choices[0 if yes else 1].value)
+        if one.job.state not in ("open", "claimed"):
+            continue
+        one.claim()
+        calls = given_now if kind == "step" else []
+        value = None if kind != "answer" else canonical(given_now)
+        one.propose(kind, calls=calls, value=value)
+        for work in one.take():
+            args = parse(work.args)
+            assert work.device == "d-one"
+            assert work.tool in ENVELOPE["may"]["tools"]
+            assert args["path"] == "notes/a", "a step left its folders"
+            if work.tool in ("http.request", "svc.restart"):
+                assert work.at.task in allowed, "nobody was asked"
+            ends = data.draw(st.sampled_from([Outcome.OK, Outcome.ERROR]))
+            one.result(work, {"v": 1}, ends, **({} if ends is Outcome.OK else {"code": Code.TOOL_FAILED}))
+    for _ in range(4):
+        if one.made.head.state == "active" and not one.made.open_questions:
+            one.fire_due("goal_over")
+        if one.made.open_questions:
+            one.fire_due("approval")
+    assert one.made.head.state in ("succeeded", "partial", "failed"), "the goal goes on for ever"
+    one.folded_equals_state()
+
+
+def _tasks_of(operations: str) -> list[str]:
+    return [item["spec"]["id"] for item in parse(operations)] if operations else []
