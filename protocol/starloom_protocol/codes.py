@@ -112,6 +112,7 @@ class Code(StrEnum):
     GROUP_NEED = "group_need"
     NO_WINNER = "no_winner"
     DEVICE_OUTSIDE = "device_outside"
+    CONDITION_UNMET = "condition_unmet"
     DEVICE_REVOKED = "device_revoked"
     QUARANTINED = "quarantined"
     # the channel
@@ -411,6 +412,12 @@ CODES: dict[Code, CodeInfo] = {
         422,
         "The result names no device that the plan allows",
         "See the result; widen `within` if that device is meant.",
+    ),
+    Code.CONDITION_UNMET: CodeInfo(
+        _P,
+        422,
+        "All turns were made, and the condition was not met",
+        "See the results of the turns; allow more of them with `repeat.max`, or change the condition.",
     ),
     Code.DEVICE_REVOKED: CodeInfo(_D, 422, "The device was revoked", "Enroll it again if that was a mistake."),
     Code.QUARANTINED: CodeInfo(

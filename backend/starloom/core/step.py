@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
-from starloom.core.clock import expiry, schedules
+from starloom.core.clock import expiry, moments, schedules
 from starloom.core.fleet import devices, draining, lab_faults, owner_questions
 from starloom.core.people import (
     access,
@@ -170,7 +170,7 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         if record.review is not None:
             ready = moved(work, record, _READY, reason=Reason.REVIEW)
         else:
-            ready = moved(work, record, _READY, reason=Reason.HELD) if record.held else moved(work, record, _READY)
+            ready = moments.ready(work, constellation, key, record)
         # One event at the end of the step has all tasks that became ready in it and were not leased.
         work.quietly(constellation, "task", key, ready)
         work.ready[(name, key)] = None
@@ -253,6 +253,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
         return
     if item.kind == inquiries.TIMER:
         inquiries.on_timer(work, item)
+        return
+    if item.kind == moments.TIMER:
+        moments.on_timer(work, item)
         return
     if item.kind == returning.TIMER:
         returning.on_timer(work, item)

@@ -16,7 +16,7 @@ from starloom_protocol.entities import Check, Condition, Dependency, Input, Resu
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.schemas import NULL, OPEN, TEXT, Shape, either, escaped, listed, map_of, misfit, of_value
 from starloom_protocol.plan.signatures import Signature
-from starloom_protocol.spec_records import by_result
+from starloom_protocol.spec_records import Repeat, by_result, counts_as_one
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
@@ -81,7 +81,7 @@ class Flow:
             return OPEN
         if each.devices is not None:
             return _DEVICE
-        if each.times:
+        if each.times or each.repeat is not None:
             return _NUMBERED
         at = self.gives(each.source or "").at(each.output)
         return at if self._is_group(each.source) and not each.flatten else at.entries()
@@ -90,10 +90,11 @@ class Flow:
         spec = self._specs.get(task or "")
         return spec is not None and (spec.for_each is not None or spec.nested)
 
-    def _is_one(self, task: str) -> bool:
-        """Whether a group has one child, on the device that a result names."""
-        spec = self._specs.get(task)
-        return spec is not None and spec.for_each is not None and by_result(spec.for_each)
+    def _is_one(self, item: Input) -> bool:
+        """Whether an input reads a group as one task: its only call, or the last of its turns."""
+        spec = self._specs.get(item.source)
+        each = spec.for_each if spec is not None else None
+        return each is not None and counts_as_one(each) and (by_result(each) or not item.all)
 
     def _names_device(self, found: Shape, output: str, place: str) -> None:
         if not found.may_be(TEXT):
@@ -123,6 +124,8 @@ class Flow:
                 self._names_device(found, each.output, joined(place, "device", "output"))
             elif each.flatten or not self._is_group(each.source):
                 self._entries(found, each.output, where)
+        if each is not None and each.repeat is not None:
+            self._turns(spec, each.repeat, joined(place, "repeat"))
         delivered = {item.name: self._delivered(spec, item, joined(place, "inputs", item.name)) for item in spec.inputs}
         for at, file in enumerate(spec.files_out):
             where = joined(place, "files_out", at, "output")
@@ -131,6 +134,18 @@ class Flow:
                 self._found.add(Code.WRONG_TYPE, where, f"`{file.output}` is {found.words()}, which names no file")
         self._call(spec.tool, spec.args, delivered, self._holes(spec), place, "inputs")
         self._further_calls(spec, place)
+
+    def _turns(self, spec: TaskSpec, turns: Repeat, place: str) -> None:
+        """Note the pointers of a repeat into the result of a turn that find nothing, or a value of another type."""
+        gives = self.gives(spec.id)
+        if turns.until is not None:
+            where = joined(place, "while" if turns.during else "until", "output")
+            self._resolved(gives, turns.until.output, where, spec.tool)
+        takes = self._of(spec.tool).args
+        for name, output in turns.carry.items():
+            where = joined(place, "carry", name)
+            found = self._resolved(gives, output, where, spec.tool)
+            self._fits(found, takes.at("/" + escaped(name)), spec.tool, where)
 
     def _further_calls(self, spec: TaskSpec, place: str) -> None:
         """Note the faults of the calls by which a task is taken back and looked at."""
@@ -203,7 +218,7 @@ class Flow:
         if item.who:
             return _WHO
         found = self._pointed(item.source, item.output, joined(place, "output"))
-        many = self._is_group(item.source) and not self._is_one(item.source) and not self._beside(spec, item)
+        many = self._is_group(item.source) and not self._is_one(item) and not self._beside(spec, item)
         if item.flatten:
             found = listed(self._entries(found, item.output, joined(place, "output")))
         elif many:

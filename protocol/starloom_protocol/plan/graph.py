@@ -171,7 +171,12 @@ class Graph:
             if following not in self._tasks:
                 self._leads(following, place)
                 break
-            if self._tasks[following].spec.for_each is None:
+            shared = self._tasks[following].spec.for_each
+            if shared is not None and shared.repeat is not None:
+                reason = f"`{following}` is repeated, and its turns are no list that another task could share"
+                self._found.add(Code.PLAN_INVALID, place, reason, f"Read them: {{from: {following}}}.")
+                break
+            if shared is None:
                 reason = f"`{following}` is no group, so there is no list to share"
                 self._found.add(Code.PLAN_INVALID, place, reason, "Name a task that has for_each.")
                 break

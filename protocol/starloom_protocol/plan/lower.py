@@ -30,6 +30,7 @@ from starloom_protocol.entities import (
     UndoCall,
     VerifyCall,
 )
+from starloom_protocol.plan.arguments import Arguments
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.models import (
     NAME,
@@ -48,6 +49,7 @@ from starloom_protocol.plan.models import (
     VerifyDoc,
 )
 from starloom_protocol.plan.records import record
+from starloom_protocol.plan.repeats import repeated
 from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.secret_records import SECRET_NAME
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
@@ -148,7 +150,8 @@ class Lowering:
         if doc.tool is not None and self.known.tools is not None and doc.tool not in self.known.tools:
             self.tool(doc.tool, joined(place, "tool"))
         if "args" in given:
-            in_group = doc.for_each is not None or (doc.device is not None and doc.device.source is not None)
+            listed = doc.for_each is not None or doc.repeat is not None
+            in_group = listed or (doc.device is not None and doc.device.source is not None)
             made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=in_group)
             made["secrets"] = secrets_of(doc.args)
         if "inputs" in given:
@@ -164,7 +167,9 @@ class Lowering:
             made["device"] = None if doc.device is None else self.selector(doc.device, joined(place, "device"))
         if "files_out" in given:
             made["files_out"] = [FileOut(output=item.output, to=item.to) for item in doc.files_out]
-        if "for_each" in given and "for_each" not in made:
+        if doc.repeat is not None:
+            made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
+        elif "for_each" in given and "for_each" not in made:
             made["for_each"] = None if doc.for_each is None else self._for_each(doc.for_each, joined(place, "for_each"))
         if "on_absence" in given:
             absence = doc.on_absence
@@ -285,6 +290,10 @@ class Lowering:
                 reason = f"`{name}` belongs to the tasks of a plan, not to the plan"
                 hint = "Give it to each task in it." if name != "for_each" else "Make a family of the tasks in it."
                 self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
+        if doc.repeat is not None and doc.tool is None:
+            self.found.add(
+                Code.PLAN_INVALID, joined(place, "repeat"), "only a call of a tool is repeated", "Remove it."
+            )
         if doc.verify is not None and doc.tool is None:
             self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.judge is not None:
@@ -324,6 +333,10 @@ class Lowering:
         if tools is not None and name not in tools:
             self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
 
+    def takes(self, tool: str) -> Arguments:
+        """Return the arguments that a tool takes, any if it is not known."""
+        return self.known.signatures.get(tool, _UNKNOWN).names
+
     def _takes(
         self, tool: str, args: Mapping[str, Any], source: str | None, drawn: Mapping[str, Any], place: str
     ) -> None:
@@ -331,7 +344,7 @@ class Lowering:
 
         `drawn` are arguments that come from elsewhere when it runs, in the field `source`.
         """
-        takes = self.known.signatures.get(tool, _UNKNOWN).names
+        takes = self.takes(tool)
         given = {**args, **drawn}
         for name in takes.unknown(given):
             where = joined(place, source if source and name in drawn else "args", name)

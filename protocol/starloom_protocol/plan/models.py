@@ -266,6 +266,7 @@ class TaskDoc(Doc):
     verify: VerifyDoc | None = None
     judge: Annotated[JudgeDoc | None, BeforeValidator(_judge)] = None
     vote: VoteDoc | None = None
+    repeat: dict[str, Any] | None = None
 
 
 class TaskPatchDoc(TaskDoc):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from shlex import quote
 from typing import Final
 
@@ -21,15 +22,19 @@ from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
 from starloom.core.state.tasks.names import called
-from starloom_protocol.entities import Attempt, Device, Record, Secret, Selector, TaskSpec, decode_entity
+from starloom.core.state.tasks.turns import turns_of
+from starloom_protocol.entities import Attempt, Device, GroupRecord, Record, Secret, Selector, TaskSpec, decode_entity
 from starloom_protocol.presentation import Presentation, presentation
+from starloom_protocol.spec_records import Repeat
 from starloom_protocol.task_controls import CONTROLS
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_TASK_STATES,
+    Code,
     ConstellationState,
     DeviceLink,
     GateState,
+    GroupState,
     Reason,
     TaskState,
 )
@@ -97,6 +102,8 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
             if children
             else f"{task} is a group that waits for its list{_for(waits)}."
         )
+        if children and spec.for_each is not None and spec.for_each.repeat is not None:
+            sentence = _turns(constellation, task, group, spec.for_each.repeat)
         return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
     record = constellation.tasks[task]
     reason = _joined_reason(shard, constellation, spec)
@@ -279,6 +286,8 @@ def _ready(
             return f"{spec.id} is held by a person.", ["release"]
         case Reason.BACKOFF:
             return f"{spec.id} is tried again soon, after attempt {record.attempt} did not succeed.", []
+        case Reason.MOMENT:
+            return f"{spec.id} waits for its time: it begins at {_time(record.not_before_ms)}.", []
         case Reason.PAUSED:
             return f"{spec.id} is ready, but the constellation is paused.", ["resume"]
         case Reason.APPROVAL:
@@ -312,6 +321,25 @@ def _ready(
             return f"{spec.id} waits for a free slot: {near}.", []
         case _:
             return f"{spec.id} is about to start: {said}.", []
+
+
+def _time(at_ms: int) -> str:
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return f"{at:%H:%M:%S} UTC on {at.day} {at:%B}"
+
+
+def _turns(constellation: Constellation, task: str, group: GroupRecord, repeat: Repeat) -> str:
+    made = len(constellation.children.get(task, ()))
+    told = f"{task} has had {made} of at most {repeat.most} turns"
+    if group.code is Code.CONDITION_UNMET:
+        return f"{task} failed: its condition is not met after {made} turns. {CODES[group.code].hint}"
+    if group.state is GroupState.SUCCEEDED:
+        return f"{told} and is done{', since its condition is met' if repeat.until is not None else ''}."
+    if group.state is not GroupState.EXPANDED:
+        return f"{told} and is {group.state}."
+    last = turns_of(constellation, task)[-1]
+    due_ms = constellation.tasks[last].not_before_ms
+    return f"{told}; {last} begins at {_time(due_ms)}." if due_ms else f"{told}; {last} is the present one."
 
 
 def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:

@@ -304,6 +304,9 @@ def _drop_items(draft: Draft, operation: DropItems, place: str) -> None:
     if spec is None or spec.for_each is None:
         draft.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.of}", f"{place}.of")
         return
+    if spec.for_each.repeat is not None:
+        draft.refuse(Code.BAD_REQUEST, f"the turns of {spec.id} are no items: skip one, or cancel them", f"{place}.of")
+        return
     keys = parse(operation.keys)
     if not isinstance(keys, list):
         draft.refuse(Code.NOT_A_LIST, "keys must be a list of keys or positions", f"{place}.keys")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.core.state.model import Constellation
-from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
-from starloom_protocol.spec_records import by_result
+from starloom_protocol.entities import Condition, Dependency, ForEach, GroupRecord, TaskRecord, TaskSpec
+from starloom_protocol.spec_records import by_result, counts_as_one
 from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
 
@@ -43,6 +43,10 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
         pointer = pointer_of(constellation, dependency)
         if pointer is not None:
             found[pointer] = None
+    of_group = constellation.specs.get(spec.group) if spec.group is not None else None
+    if of_group is not None and of_group.for_each is not None and counts_as_one(of_group.for_each):
+        for pointer in _of_one(constellation, of_group.id, of_group.for_each):
+            found[pointer] = None
     group = spec.group if constellation.lists else None
     while group is not None:
         # A list over a group's output is read from each of its children.
@@ -68,6 +72,15 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
             for pointer in output_nodes(parse(rule.operations)):
                 found[pointer] = None
     return found
+
+
+def _of_one(constellation: Constellation, group: str, for_each: ForEach) -> Iterator[str]:
+    """Yield the pointers that are read of a group as of one task, and that by which its turns end."""
+    for dependency in constellation.outgoing.get(group, {}).values():
+        if dependency.condition is not None:
+            yield dependency.condition.output
+    if for_each.repeat is not None and for_each.repeat.until is not None:
+        yield for_each.repeat.until.output
 
 
 def output_nodes(value: Any) -> list[str]:
@@ -223,13 +236,13 @@ def condition_met(constellation: Constellation, task: str, condition: Condition)
     """Decide a condition on a succeeded task's output; None while its fact is being fetched."""
     if task in constellation.groups:
         spec = constellation.specs.get(task)
-        if spec is None or spec.for_each is None or not by_result(spec.for_each):
+        if spec is None or spec.for_each is None or not counts_as_one(spec.for_each):
             return False
         made = successes(constellation, task)
-        if len(made) != 1:
+        if not made or (by_result(spec.for_each) and len(made) != 1):
             return False
-        # The group of one call counts as that call does.
-        task = made[0]
+        # The group of one call counts as that call does, turns as the last of them.
+        task = made[-1]
     if not asked(constellation, task, condition.output):
         return None
     value = parse(condition.value) if condition.value is not None else None
