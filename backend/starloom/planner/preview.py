@@ -26,6 +26,7 @@ from starloom.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.plan.repeats import turn_words
 from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -308,6 +309,8 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
         if by_result(root.for_each):
             return None
         return f"device of {times}" if times else "device"
+    if root.for_each.repeat is not None:
+        return turn_words(root.for_each.repeat)
     if root.for_each.times:
         return f"call of {root.for_each.times}"
     return f"item of {root.for_each.source}{root.for_each.output}"

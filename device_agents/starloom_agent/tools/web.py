@@ -9,11 +9,13 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.links import links_of
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _INLINE_BYTES = 256 * 1024
 _BODY_BYTES_MOST = 64 * 1024 * 1024
+_WITH_LINKS = ("text/html", "application/xhtml+xml")
 _HEADERS_SHOWN = ("content-type", "content-length", "location", "etag", "last-modified", "retry-after")
 
 
@@ -70,7 +72,10 @@ class WebBody(TypedDict):
 
 
 class WebAnswer(WebBody):
+    """`links` are the addresses to which the answer links, by the words of the link; the first of equal words."""
+
     headers: dict[str, str]
+    links: NotRequired[dict[str, str]]
     status: int
 
 
@@ -113,6 +118,9 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
         value = _receive(context, answer)
         shown = {name: found for name in _HEADERS_SHOWN if (found := answer.getheader(name)) is not None}
         status = answer.status
+        links = links_of(
+            value.get("text", "") if value["media"] in _WITH_LINKS else "", answer.getheader("link", ""), args.url
+        )
     except TimeoutError as error:
         raise ToolFailed(Code.NETWORK, f"{host} did not answer within {args.timeout_s:g} s") from error
     except (OSError, http.client.HTTPException) as error:
@@ -124,7 +132,10 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
     if status not in args.accept if args.accept else not 200 <= status < 400:
         said = context.hidden.text(str(value.get("text", "")))
         raise ToolFailed(Code.TOOL_FAILED, f"{host} answered {status}: {said[:300]}")
-    return {"status": status, "headers": shown, **value}
+    made: WebAnswer = {"status": status, "headers": shown, **value}
+    if links:
+        made["links"] = links
+    return made
 
 
 TOOLS = (

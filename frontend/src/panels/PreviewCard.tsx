@@ -19,7 +19,7 @@ export function grantsOf(preview: Preview): MissingGrant[] {
 }
 
 export function PreviewCard({ preview, fleet }: { preview: Preview; fleet: StreamModel }) {
-  const groups = preview.tasks.filter((task) => task.each);
+  const groups = preview.tasks.filter((task) => task.each && !task.each.startsWith("turn "));
   const tag = (device: string | null | undefined): string => {
     if (!device) return "";
     const known = devices(fleet);

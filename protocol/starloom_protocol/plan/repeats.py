@@ -13,8 +13,10 @@ from pydantic import Field
 from starloom_protocol.plan.found import joined
 from starloom_protocol.plan.models import SECONDS_MAX, ConditionDoc, Doc, Name, Pointer, TaskDoc
 from starloom_protocol.plan.records import record
-from starloom_protocol.spec_records import ForEach, Repeat
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.spec_records import Condition, ForEach, Repeat
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Code, Op
+from starloom_protocol.wording import value_words
 
 if TYPE_CHECKING:
     from starloom_protocol.plan.lower import Lowering
@@ -94,3 +96,38 @@ def _carried(lowering: Lowering, task: TaskDoc, doc: RepeatDoc, place: str) -> N
     for name in sorted(set(doc.carry) & set(task.inputs)):
         reason = f"`{name}` is an input of each turn, and `carry` would set it too"
         found.add(Code.PLAN_INVALID, joined(place, "carry", name), reason, "Remove one of them.")
+
+
+_OP_WORDS: Final = {
+    Op.EQ: "is",
+    Op.NE: "is not",
+    Op.LT: "is less than",
+    Op.LE: "is at most",
+    Op.GT: "is more than",
+    Op.GE: "is at least",
+    Op.IN: "is one of",
+    Op.NOT_IN: "is none of",
+    Op.CONTAINS: "contains",
+    Op.EMPTY: "is empty",
+    Op.NOT_EMPTY: "is not empty",
+}
+
+
+def turn_words(repeat: Repeat) -> str:
+    """Return the turns of a repeat in words that follow *for each*: `turn of at most 20, until /next is empty`."""
+    words = [f"turn of at most {repeat.most}"]
+    if repeat.every_s:
+        words.append(f"every {repeat.every_s} s")
+    if repeat.until is not None:
+        times = f" {repeat.in_a_row} times in a row" if repeat.in_a_row > 1 else ""
+        words.append(f"{'while' if repeat.during else 'until'} {_condition_words(repeat.until)}{times}")
+    return ", ".join(words)
+
+
+def _condition_words(condition: Condition) -> str:
+    value = parse(condition.value) if condition.value is not None else None
+    output = condition.output or "the result"
+    if condition.op is Op.EXISTS:
+        return f"{output} is {'not there' if value is False else 'there'}"
+    said = f"{output} {_OP_WORDS[condition.op]}"
+    return said if condition.value is None else f"{said} {value_words(value)}"

@@ -14,8 +14,8 @@ from starloom.lab.nebula.baselines import FULL, plan_of
 from starloom.lab.nebula.changes import Meanwhile, neutral
 from starloom.lab.nebula.damage import unnoticed
 from starloom.lab.nebula.doubts import Doubts
+from starloom.lab.nebula.faults import CHANGE, noise_of, strikes
 from starloom.lab.nebula.faults import NONE as NO_FAULT
-from starloom.lab.nebula.faults import noise_of, strikes
 from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
@@ -262,9 +262,10 @@ class Runner:
     def _follow(self, constellation: str, person: Person, task: Task, seed: int, changes: list[Meanwhile]) -> _Followed:
         """Follow a constellation to its end while faults strike; one that is not final in time is cancelled."""
         view, events = View(constellation), list[Event]()
-        striker = Striker(
-            self._world, strikes(self._profile, task.id, seed), seed, lambda: self._change(task, seed, changes)
-        )
+        due = strikes(self._profile, task.id, seed)
+        if task.about.happens and self._profile != CHANGE:
+            due += strikes(CHANGE, task.id, seed)
+        striker = Striker(self._world, due, seed, lambda: self._change(task, seed, changes))
         doubts = Doubts(self._client, self._names(), self._world.calls) if self._profile != NO_FAULT else None
 
         def final() -> bool:
