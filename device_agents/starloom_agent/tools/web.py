@@ -61,21 +61,19 @@ def _body(args: Request) -> tuple[bytes | None, dict[str, str]]:
 
 
 class WebBody(TypedDict):
-    """A short text, as data where it is JSON; else a file."""
+    """A short text, as data where it is JSON; else a file. `links` are addresses by the words of the link."""
 
     bytes: int
     file: NotRequired[Stored]
     json: NotRequired[Any]
     json_fault: NotRequired[str]
+    links: NotRequired[dict[str, str]]
     media: str
     text: NotRequired[str]
 
 
 class WebAnswer(WebBody):
-    """`links` are the addresses to which the answer links, by the words of the link; the first of equal words."""
-
     headers: dict[str, str]
-    links: NotRequired[dict[str, str]]
     status: int
 
 
@@ -118,9 +116,9 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
         value = _receive(context, answer)
         shown = {name: found for name in _HEADERS_SHOWN if (found := answer.getheader(name)) is not None}
         status = answer.status
-        links = links_of(
-            value.get("text", "") if value["media"] in _WITH_LINKS else "", answer.getheader("link", ""), args.url
-        )
+        page = value.get("text", "") if value["media"] in _WITH_LINKS else ""
+        if links := links_of(page, answer.getheader("link", ""), args.url):
+            value["links"] = links
     except TimeoutError as error:
         raise ToolFailed(Code.NETWORK, f"{host} did not answer within {args.timeout_s:g} s") from error
     except (OSError, http.client.HTTPException) as error:
@@ -132,10 +130,7 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
     if status not in args.accept if args.accept else not 200 <= status < 400:
         said = context.hidden.text(str(value.get("text", "")))
         raise ToolFailed(Code.TOOL_FAILED, f"{host} answered {status}: {said[:300]}")
-    made: WebAnswer = {"status": status, "headers": shown, **value}
-    if links:
-        made["links"] = links
-    return made
+    return {"status": status, "headers": shown, **value}
 
 
 TOOLS = (

@@ -49,6 +49,21 @@ function byResult(each: NonNullable<TaskSpec["for_each"]>): boolean {
   return each.source != null && each.devices != null;
 }
 
+/** The turns of a repeated call, as they are written. */
+function repeatDoc(each: TaskSpec["for_each"]): Fields | undefined {
+  const repeat = each?.repeat;
+  if (!repeat) return undefined;
+  const condition = repeat.until ? conditionDoc(repeat.until) : undefined;
+  return trimmed({
+    max: repeat.most,
+    every_s: repeat.every_s || undefined,
+    until: repeat.during ? undefined : condition,
+    while: repeat.during ? condition : undefined,
+    in_a_row: (repeat.in_a_row ?? 1) > 1 ? repeat.in_a_row : undefined,
+    carry: { ...repeat.carry },
+  });
+}
+
 function deviceDoc({ device, for_each: each }: TaskSpec): Fields | undefined {
   if (!each?.devices || !byResult(each)) return device ? selectorDoc(device) : undefined;
   return {
@@ -80,7 +95,9 @@ export function taskDoc(spec: TaskSpec): Fields {
   const absence = spec.on_absence ?? {};
   const made = trimmed({
     id: spec.id,
-    for_each: spec.for_each && !byResult(spec.for_each) ? forEachDoc(spec.for_each) : undefined,
+    for_each:
+      spec.for_each && !byResult(spec.for_each) && !spec.for_each.repeat ? forEachDoc(spec.for_each) : undefined,
+    repeat: repeatDoc(spec.for_each),
     tool: spec.tool ?? undefined,
     person: spec.person ?? undefined,
     choices: spec.choices?.map((one) => trimmed({ value: one.value, label: one.label, fails: one.fails || undefined })),
