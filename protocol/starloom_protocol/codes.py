@@ -113,6 +113,7 @@ class Code(StrEnum):
     NO_WINNER = "no_winner"
     DEVICE_OUTSIDE = "device_outside"
     CONDITION_UNMET = "condition_unmet"
+    MOMENT_OUTSIDE = "moment_outside"
     DEVICE_REVOKED = "device_revoked"
     QUARANTINED = "quarantined"
     # the channel
@@ -418,6 +419,12 @@ CODES: dict[Code, CodeInfo] = {
         422,
         "All turns were made, and the condition was not met",
         "See the results of the turns; allow more of them with `repeat.max`, or change the condition.",
+    ),
+    Code.MOMENT_OUTSIDE: CodeInfo(
+        _P,
+        422,
+        "The result names no time at which the task may begin",
+        "See the result; write a zone for times without one, and `within_s` for later ones.",
     ),
     Code.DEVICE_REVOKED: CodeInfo(_D, 422, "The device was revoked", "Enroll it again if that was a mistake."),
     Code.QUARANTINED: CodeInfo(

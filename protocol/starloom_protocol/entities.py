@@ -45,6 +45,7 @@ from starloom_protocol.spec_records import FileOut as FileOut
 from starloom_protocol.spec_records import ForEach as ForEach
 from starloom_protocol.spec_records import Input as Input
 from starloom_protocol.spec_records import Judge as Judge
+from starloom_protocol.spec_records import Moment as Moment
 from starloom_protocol.spec_records import OnAbsence as OnAbsence
 from starloom_protocol.spec_records import Retry as Retry
 from starloom_protocol.spec_records import Selector as Selector
@@ -205,6 +206,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     key: str | None = None
     look: int = 0
     nested: bool = False
+    not_before: Moment | None = None
     on_absence: OnAbsence = OnAbsence()
     optional: bool = False
     person: str | None = None

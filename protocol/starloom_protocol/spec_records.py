@@ -112,6 +112,20 @@ class Input(Record, frozen=True, kw_only=True):
     who: bool = False
 
 
+class Moment(Record, frozen=True, kw_only=True):
+    """The time before which a task does not begin: the pointer `output` into the result of `source`.
+
+    A time without an offset is one of `zone`. One later than `within_s` from now fails the task; one that has passed
+    lets it begin at once, or fails it (`past`: go, fail).
+    """
+
+    output: str = ""
+    past: str = "go"
+    source: str
+    within_s: int
+    zone: str = ""
+
+
 class FileOut(Record, frozen=True, kw_only=True):
     output: str
     to: str

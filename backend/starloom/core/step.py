@@ -41,6 +41,7 @@ from starloom.core.state.effects import Answer
 from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
+from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.events import EventKind
 from starloom_protocol.frames import BEGUN
@@ -170,7 +171,11 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         if record.review is not None:
             ready = moved(work, record, _READY, reason=Reason.REVIEW)
         else:
-            ready = moments.ready(work, constellation, key, record)
+            try:
+                ready = moments.ready(work, constellation, key, record)
+            except NoMoment as error:
+                moments.fail(work, constellation, key, record, error)
+                return
         # One event at the end of the step has all tasks that became ready in it and were not leased.
         work.quietly(constellation, "task", key, ready)
         work.ready[(name, key)] = None

@@ -65,6 +65,8 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
       repeat?: {max: 20, every_s?: 5, until?: CONDITION, while?: .., in_a_row?: 2, carry?: {argument: POINTER}}
         # the call again, until {output, op, value} holds for its result; carry:
         # arguments from the last result; read as its last turn, all?: true: a list
+      not_before?: {from: ID, output: POINTER, zone?: Europe/Berlin, within_s?: 86400, past?: go | fail}
+        # begins at the time that a result names, such as 2026-11-26 12:30; zone: that of a time without an offset
       verify?: {tool: NAME, args?: {..}, expect: [CHECK]}   # reads whether work that was cut off did happen
       repeatability?: pure | idempotent | verifiable | compensable | never # absent: as the tool says
       on_absence?: {after_s: 60, then: reassign | fail | wait}             # when its device is silent

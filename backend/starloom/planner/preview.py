@@ -278,7 +278,7 @@ def _task(
         person=None,
         each=each,
         device=placed.device,
-        why=placed.why,
+        why=f"{placed.why}{_time_words(spec)}",
         devices=tuple(names),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
@@ -297,6 +297,11 @@ def _task(
         demos=placed.demos,
         secrets=tuple(spec.secrets),
     )
+
+
+def _time_words(spec: TaskSpec) -> str:
+    moment = spec.not_before
+    return f"; it begins at the time that {moment.source}{moment.output} names" if moment is not None else ""
 
 
 def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:

@@ -16,7 +16,7 @@ from starloom_protocol.entities import Check, Condition, Dependency, Input, Resu
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.schemas import NULL, OPEN, TEXT, Shape, either, escaped, listed, map_of, misfit, of_value
 from starloom_protocol.plan.signatures import Signature
-from starloom_protocol.spec_records import Repeat, by_result, counts_as_one
+from starloom_protocol.spec_records import Moment, Repeat, by_result, counts_as_one
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
@@ -26,6 +26,7 @@ _ANSWER: Final = map_of({"by": TEXT, "text": TEXT, "value": TEXT})
 _DEVICE: Final = map_of({"id": TEXT, "name": TEXT, "os": TEXT})
 _OFF: Final = listed(map_of(dict.fromkeys(("device", "off_since", "os", "why"), TEXT) | {"off": of_value(True)}))
 _WHO: Final = listed(map_of(dict.fromkeys(("device", "task"), TEXT)))
+_TIME: Final = either([TEXT, of_value(1), of_value(1.5)])
 _NUMBERED: Final = map_of({"number": of_value(1)})
 _FILE: Final = either([TEXT, map_of({"artifact": TEXT}, open_ended=True)])
 _EXIT_CODE: Final = "/exit_code"
@@ -124,6 +125,8 @@ class Flow:
                 self._names_device(found, each.output, joined(place, "device", "output"))
             elif each.flatten or not self._is_group(each.source):
                 self._entries(found, each.output, where)
+        if spec.not_before is not None:
+            self._names_time(spec.not_before, joined(place, "not_before", "output"))
         if each is not None and each.repeat is not None:
             self._turns(spec, each.repeat, joined(place, "repeat"))
         delivered = {item.name: self._delivered(spec, item, joined(place, "inputs", item.name)) for item in spec.inputs}
@@ -134,6 +137,12 @@ class Flow:
                 self._found.add(Code.WRONG_TYPE, where, f"`{file.output}` is {found.words()}, which names no file")
         self._call(spec.tool, spec.args, delivered, self._holes(spec), place, "inputs")
         self._further_calls(spec, place)
+
+    def _names_time(self, moment: Moment, place: str) -> None:
+        found = self._pointed(moment.source, moment.output, place)
+        if not found.may_be(_TIME):
+            reason = f"`{moment.output}` is {found.words()}, which names no time"
+            self._found.add(Code.WRONG_TYPE, place, reason, "Point at a text such as 2026-11-26 12:30.")
 
     def _turns(self, spec: TaskSpec, turns: Repeat, place: str) -> None:
         """Note the pointers of a repeat into the result of a turn that find nothing, or a value of another type."""

@@ -48,6 +48,7 @@ from starloom_protocol.plan.models import (
     UndoDoc,
     VerifyDoc,
 )
+from starloom_protocol.plan.moments import moment_of
 from starloom_protocol.plan.records import record
 from starloom_protocol.plan.repeats import repeated
 from starloom_protocol.plan.signatures import Signature
@@ -167,6 +168,8 @@ class Lowering:
             made["device"] = None if doc.device is None else self.selector(doc.device, joined(place, "device"))
         if "files_out" in given:
             made["files_out"] = [FileOut(output=item.output, to=item.to) for item in doc.files_out]
+        if doc.not_before is not None:
+            made["not_before"] = moment_of(self, doc, doc.not_before, joined(place, "not_before"))
         if doc.repeat is not None:
             made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
         elif "for_each" in given and "for_each" not in made:
@@ -294,6 +297,10 @@ class Lowering:
             self.found.add(
                 Code.PLAN_INVALID, joined(place, "repeat"), "only a call of a tool is repeated", "Remove it."
             )
+        if doc.not_before is not None and doc.tool is None:
+            hint = "Let a task that waits for the time come before it."
+            where = joined(place, "not_before")
+            self.found.add(Code.PLAN_INVALID, where, "only a call of a tool begins at a time", hint)
         if doc.verify is not None and doc.tool is None:
             self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.judge is not None:

@@ -267,6 +267,7 @@ class TaskDoc(Doc):
     judge: Annotated[JudgeDoc | None, BeforeValidator(_judge)] = None
     vote: VoteDoc | None = None
     repeat: dict[str, Any] | None = None
+    not_before: dict[str, Any] | None = None
 
 
 class TaskPatchDoc(TaskDoc):

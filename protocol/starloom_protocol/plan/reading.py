@@ -60,9 +60,11 @@ class Scope:
             source = self.meant(each.source) if each.source is not None else None
             same = self.meant(each.same) if each.same is not None else None
             each = msgspec.structs.replace(each, source=source, same=same)
-        return msgspec.structs.replace(
-            spec, id=self.prefix + spec.id, group=self.prefix.rstrip("."), inputs=inputs, for_each=each
-        )
+        moment = spec.not_before
+        if moment is not None:
+            moment = msgspec.structs.replace(moment, source=self.meant(moment.source))
+        named = {"for_each": each, "inputs": inputs, "not_before": moment}
+        return msgspec.structs.replace(spec, id=self.prefix + spec.id, group=self.prefix.rstrip("."), **named)
 
 
 class Reading:
@@ -186,6 +188,8 @@ class Reading:
         for item in spec.inputs:
             if "." in item.source:
                 self._dotted.append((item.source, joined(place, "inputs", item.name, "from")))
+        if spec.not_before is not None and "." in spec.not_before.source:
+            self._dotted.append((spec.not_before.source, joined(place, "not_before", "from")))
         each = spec.for_each
         if each is not None:
             written = (("from", each.source), ("same", each.same))

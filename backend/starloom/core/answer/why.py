@@ -21,9 +21,20 @@ from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
+from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.names import called
 from starloom.core.state.tasks.turns import turns_of
-from starloom_protocol.entities import Attempt, Device, GroupRecord, Record, Secret, Selector, TaskSpec, decode_entity
+from starloom_protocol.entities import (
+    Attempt,
+    Device,
+    GroupRecord,
+    Record,
+    Secret,
+    Selector,
+    TaskRecord,
+    TaskSpec,
+    decode_entity,
+)
 from starloom_protocol.presentation import Presentation, presentation
 from starloom_protocol.spec_records import Repeat
 from starloom_protocol.task_controls import CONTROLS
@@ -328,6 +339,15 @@ def _time(at_ms: int) -> str:
     return f"{at:%H:%M:%S} UTC on {at.day} {at:%B}"
 
 
+def _no_time(constellation: Constellation, task: str, record: TaskRecord) -> str:
+    moment = constellation.specs[task].not_before
+    try:
+        found = named_ms(constellation, moment, record.since_ms) if moment is not None else 0
+    except NoMoment as error:
+        return f": {error}"
+    return f": the time was {_time(found)}" if found else ""
+
+
 def _turns(constellation: Constellation, task: str, group: GroupRecord, repeat: Repeat) -> str:
     made = len(constellation.children.get(task, ()))
     told = f"{task} has had {made} of at most {repeat.most} turns"
@@ -354,6 +374,8 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             title = CODES[record.code].title if record.code else "it failed"
             hint = CODES[record.code].hint if record.code else ""
             detail = f": {attempt.detail}" if attempt and attempt.detail else ""
+            if record.code is Code.MOMENT_OUTSIDE:
+                detail = _no_time(constellation, task, record)
             return f"{task} failed: {title}{detail}. {hint}", ["retry", "mark"]
         case TaskState.CANCELLED:
             return f"{task} was cancelled.", ["retry"]

@@ -1,7 +1,7 @@
 """Moments before which a task does not begin although everything that it waits for has ended.
 
 Owns the timer of a ready task with such a moment. It holds no slot meanwhile, and a starting owner arms the timer again
-from the record of the task.
+from the record of the task. The reading of a time from a result is in `state.tasks.named_times`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,26 @@ from msgspec.structs import replace
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.turns import begins_ms
 from starloom.core.state.work import Work, change_task, moved
 from starloom_protocol.entities import TaskRecord
 from starloom_protocol.events import EventKind
-from starloom_protocol.vocabulary import Reason, TaskState
+from starloom_protocol.vocabulary import Code, Reason, TaskState
 
 TIMER: Final = "moment"
 
 
 def ready(work: Work, constellation: Constellation, task: str, record: TaskRecord) -> TaskRecord:
-    """Return the record of a task whose gates are open: ready, held, or ready from a moment on."""
+    """Return the record of a task whose gates are open: ready, held, or ready from a moment on.
+
+    Raises:
+        NoMoment: the result that should name the time does not, or not one that the plan allows.
+    """
     due_ms = begins_ms(constellation, task)
+    moment = constellation.specs[task].not_before
+    if moment is not None:
+        due_ms = max(due_ms, named_ms(constellation, moment, work.at_ms))
     if due_ms > work.at_ms:
         later = moved(work, record, TaskState.READY, reason=Reason.MOMENT, not_before_ms=due_ms)
         work.order(_timer(constellation, task, later))
@@ -33,6 +41,13 @@ def ready(work: Work, constellation: Constellation, task: str, record: TaskRecor
     if record.held:
         return moved(work, record, TaskState.READY, reason=Reason.HELD)
     return moved(work, record, TaskState.READY)
+
+
+def fail(work: Work, constellation: Constellation, task: str, record: TaskRecord, error: NoMoment) -> None:
+    """Fail a task that has no time at which it may begin; no device is asked."""
+    failed = moved(work, record, TaskState.FAILED, code=Code.MOMENT_OUTSIDE, checked=False)
+    change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=str(error), by="engine")
+    work.rules_due.append((constellation.name, task, "failed"))
 
 
 def is_awaited(constellation: Constellation, task: str) -> bool:
@@ -51,7 +66,8 @@ def on_timer(work: Work, item: TimerFired) -> None:
     if work.at_ms < record.not_before_ms:
         work.order(_timer(constellation, item.entity, record))
         return
-    begins = replace(record, reason=Reason.HELD if record.held else None, not_before_ms=0, since_ms=work.at_ms)
+    free = Reason.REVIEW if record.review is not None else Reason.HELD if record.held else None
+    begins = replace(record, reason=free, not_before_ms=0, since_ms=work.at_ms)
     change_task(work, constellation, item.entity, EventKind.TASK_READY, begins, by="engine")
 
 

@@ -9,8 +9,8 @@ export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
 /** Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`. */
-export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "no_winner" | "device_outside" | "condition_unmet" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
-export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "no_winner", "device_outside", "condition_unmet", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
+export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "no_winner" | "device_outside" | "condition_unmet" | "moment_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
+export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "no_winner", "device_outside", "condition_unmet", "moment_outside", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
 /** The first step of the recovery ladder: retry here, do not retry, or try another device. */
 export type CodeClass = "transient" | "permanent" | "device";
@@ -429,7 +429,7 @@ export interface Repeat {
   until?: Condition | null;
 }
 
-/** A group's list: `source`+`output` (a task's output), `devices` (a selector), `same` (a family), `times`, `repeat`. */
+/** A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`. */
 export interface ForEach {
   after_s?: number;
   devices?: Selector | null;
@@ -456,6 +456,15 @@ export interface Input {
   output?: string;
   source: string;
   who?: boolean;
+}
+
+/** The time before which a task does not begin: the pointer `output` into the result of `source`. */
+export interface Moment {
+  output?: string;
+  past?: string;
+  source: string;
+  within_s: number;
+  zone?: string;
 }
 
 export interface FileOut {
@@ -795,6 +804,7 @@ export interface TaskSpec {
   key?: string | null;
   look?: number;
   nested?: boolean;
+  not_before?: Moment | null;
   on_absence?: OnAbsence;
   optional?: boolean;
   person?: string | null;
@@ -1724,6 +1734,7 @@ export const CODES: Record<Code, CodeInfo> = {
   no_winner: {"code_class": "permanent", "status": 422, "title": "The vote has no winner", "hint": "See the ballots; retry the calls, or vote with a weaker rule."},
   device_outside: {"code_class": "permanent", "status": 422, "title": "The result names no device that the plan allows", "hint": "See the result; widen `within` if that device is meant."},
   condition_unmet: {"code_class": "permanent", "status": 422, "title": "All turns were made, and the condition was not met", "hint": "See the results of the turns; allow more of them with `repeat.max`, or change the condition."},
+  moment_outside: {"code_class": "permanent", "status": 422, "title": "The result names no time at which the task may begin", "hint": "See the result; write a zone for times without one, and `within_s` for later ones."},
   device_revoked: {"code_class": "device", "status": 422, "title": "The device was revoked", "hint": "Enroll it again if that was a mistake."},
   quarantined: {"code_class": "permanent", "status": 422, "title": "The task ended two agents and is set aside", "hint": "Look at its log before you retry it."},
   protocol_error: {"code_class": "permanent", "status": 400, "title": "The other side broke the protocol", "hint": "Update the older side."},

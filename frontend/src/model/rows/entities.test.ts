@@ -121,6 +121,15 @@ it("writes the turns of a repeated call", () => {
   expect(taskDoc(turned)).toMatchObject({ repeat: { max: 2, while: condition, in_a_row: 2 } });
 });
 
+it("writes the time before which a task does not begin", () => {
+  const not_before = { source: "note", output: "/text", within_s: 604_800, zone: "UTC" };
+  expect(taskDoc({ changed_in: 1, id: "a", tool: "t", not_before })).toEqual({
+    id: "a",
+    tool: "t",
+    not_before: { from: "note", output: "/text", zone: "UTC" },
+  });
+});
+
 it("writes the calls of a task again: how it is undone and how it is looked whether it happened", () => {
   const spec = {
     id: "a",

@@ -6,6 +6,8 @@ import type { StreamModel } from "../stream.ts";
 import type { Dependency, Head, Judge, RuleRecord, Selector, TaskSpec, Version } from "../types.ts";
 import { type Fields, isFields, type Json, trimmed } from "./document.ts";
 
+const WEEK_S = 7 * 24 * 3600;
+
 type Condition = { op: string; output: string; value?: string | null };
 
 const parsed = (text: string): Json => JSON.parse(text) as Json;
@@ -64,6 +66,18 @@ function repeatDoc(each: TaskSpec["for_each"]): Fields | undefined {
   });
 }
 
+/** The time before which a task does not begin; the bound that is the default is left out. */
+function momentDoc(moment: TaskSpec["not_before"]): Fields | undefined {
+  if (!moment) return undefined;
+  return trimmed({
+    from: moment.source,
+    output: moment.output || undefined,
+    zone: moment.zone || undefined,
+    within_s: moment.within_s === WEEK_S ? undefined : moment.within_s,
+    past: moment.past === "fail" ? "fail" : undefined,
+  });
+}
+
 function deviceDoc({ device, for_each: each }: TaskSpec): Fields | undefined {
   if (!each?.devices || !byResult(each)) return device ? selectorDoc(device) : undefined;
   return {
@@ -109,6 +123,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     timeouts: trimmed({ ...timeouts }),
     retry: trimmed({ max_attempts: retry.max_attempts || undefined, on_check: retry.on_check || undefined }),
     on_absence: absence.then ? trimmed({ ...absence, after_s: absence.after_s || undefined }) : undefined,
+    not_before: momentDoc(spec.not_before),
     optional: spec.optional || undefined,
     undo: spec.undo ? callDoc(spec.undo, { outputs: { ...spec.undo.outputs } }) : undefined,
     verify: spec.verify ? callDoc(spec.verify, { expect: spec.verify.expect.map(checkDoc) }) : undefined,

@@ -15,15 +15,20 @@ from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
 
 ITEMS = "$items"
+MOMENT = "$moment"
+READ_BY_CORE: Final = frozenset({ITEMS, MOMENT})
+"""The data dependencies whose value the core reads itself; no device is given it."""
 
 
 def pointer_of(constellation: Constellation, dependency: Dependency) -> str | None:
     """Return the pointer that the core reads to decide a gate; None if it reads no output."""
     if dependency.condition is not None:
         return dependency.condition.output
-    if dependency.input != ITEMS:
+    if dependency.input not in READ_BY_CORE:
         return None
     spec = constellation.specs.get(dependency.target)
+    if dependency.input == MOMENT:
+        return spec.not_before.output if spec is not None and spec.not_before is not None else None
     return spec.for_each.output if spec is not None and spec.for_each is not None else None
 
 
@@ -166,7 +171,7 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
             return GateState.OPEN if is_open else GateState.SHUT
         case Gate.DATA:
             if state == "succeeded":
-                unknown_list = dependency.input == ITEMS and any(unanswered(constellation, dependency))
+                unknown_list = dependency.input in READ_BY_CORE and any(unanswered(constellation, dependency))
                 return GateState.UNDECIDED if unknown_list else GateState.OPEN
             by_choice = dependency.optional and excused(constellation, source, record)
             return GateState.OPEN if by_choice else GateState.SHUT
