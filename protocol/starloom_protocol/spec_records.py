@@ -126,6 +126,13 @@ class Moment(Record, frozen=True, kw_only=True):
     zone: str = ""
 
 
+class Shows(Record, frozen=True, kw_only=True):
+    """The part of a result that a question shows beside its choices: the pointer `output` into that of `source`."""
+
+    output: str = ""
+    source: str
+
+
 class FileOut(Record, frozen=True, kw_only=True):
     output: str
     to: str

@@ -33,22 +33,23 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
 
     starloom: 1
     name: words for people
-    tasks:                                  # a list of TASK
-    dependencies?:                          # a list of {from: ID, to: ID, when?: GATE}; only order, no values
-    rules?:                                 # a list of RULE: edits that are made when their time comes
+    tasks:  # a list of TASK
+    dependencies?:  # a list of {from: ID, to: ID, when?: GATE}; only order, no values
+    rules?:  # a list of RULE: edits that are made when their time comes
     policy?: {approval?: risky | always, partial?: true | false, on_failure?: fail | ask, review?: on_failure | always,
-              review_at?: [ID]}           # a model looks at the plan when these have ended; it may change what follows
-    judge?: "question"                      # another model answers it about the whole result; no: it has failed
-    result?:                                # a list of {title, from: ID, output: POINTER, show?: SHOW}
+              review_at?: [ID]}  # a model looks at the plan when these have ended; it may change what follows
+    judge?: "question"  # another model answers it about the whole result; no: it has failed
+    result?:  # a list of {title, from: ID, output: POINTER, show?: SHOW}
 
     TASK:
       id: a-z 0-9 _ - (64 at most, starts with a letter or digit)
-      tool: NAME                            # or `person: "words"` with choices?: [{value, label, fails?: true}]
+      tool: NAME  # or `person: "words"` with choices?: [{value, label, fails?: true}]
+        # and shows?: {from: ID, output: POINTER}: that part of a result stands beside the choices
         # or `plan: {tasks, dependencies?}`: a plan within, seen as one task
-      args?: {argument: value}              # values written here
+      args?: {argument: value}  # values written here
       inputs?: {argument: {from: ID, output: POINTER, optional?: true, flatten?: true, all?: true, off?: true}}
         # values of other tasks; {from: GROUP, who?: true}: rows {task, device}
-      device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}   # absent: any device that can
+      device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}  # absent: any device that can
         # | {from: ID, output: POINTER, within: {..as here..}}: named by a result
       for_each?: {devices: {..as in device..}} | {from: ID, output: POINTER of a list, max_parallel?: 4} | {same: ID}
         # from a group: one item for each child; flatten?: true joins their lists
@@ -56,20 +57,20 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
         # with need?: all | any | best_effort | {at_least: 2}
         # in_turn?: true: one after the other, the first that fails stops the rest
         # over devices, when it only reads: when_off?: report (else it waits)
-      files_out?: [{output: POINTER, to: "folder/name"}]    # saves a file on the task's device
-      checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]     # else the task has failed
-      judge?: "question"                    # another model answers it when the checks hold; no: the task has failed
-      undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}      # takes it back when a person asks
-      vote?: {n: 3, on?: POINTER, rule?: majority | {ahead_by: 2}, tolerance?: 0.1, apart?: true}   # calls a tool that
+      files_out?: [{output: POINTER, to: "folder/name"}]  # saves a file on the task's device
+      checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]  # else the task has failed
+      judge?: "question"  # another model answers it when the checks hold; no: the task has failed
+      undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}  # takes it back when a person asks
+      vote?: {n: 3, on?: POINTER, rule?: majority | {ahead_by: 2}, tolerance?: 0.1, apart?: true}  # calls a tool that
         # only reads n times; gives winner, result, count, dissent, ballots
       repeat?: {max: 20, every_s?: 5, until?: CONDITION, while?: .., in_a_row?: 2, carry?: {argument: POINTER}}
         # the call again, until {output, op, value} holds for its result; carry:
         # arguments from the last result; read as its last turn, all?: true: a list
       not_before?: {from: ID, output: POINTER, zone?: Europe/Berlin, within_s?: 86400, past?: go | fail}
         # begins at the time that a result names, such as 2026-11-26 12:30; zone: that of a time without an offset
-      verify?: {tool: NAME, args?: {..}, expect: [CHECK]}   # reads whether work that was cut off did happen
+      verify?: {tool: NAME, args?: {..}, expect: [CHECK]}  # reads whether work that was cut off did happen
       repeatability?: pure | idempotent | verifiable | compensable | never # absent: as the tool says
-      on_absence?: {after_s: 60, then: reassign | fail | wait}             # when its device is silent
+      on_absence?: {after_s: 60, then: reassign | fail | wait}  # when its device is silent
       retry?: {max_attempts: 3}    timeouts?: {start_to_close_s: 600}    optional?: true
 
     RULE: {name: ID, when: {task: ID, event: succeeded | failed, output?: POINTER, op?: OP, value?: .., code?: CODE},

@@ -467,6 +467,12 @@ export interface Moment {
   zone?: string;
 }
 
+/** The part of a result that a question shows beside its choices: the pointer `output` into that of `source`. */
+export interface Shows {
+  output?: string;
+  source: string;
+}
+
 export interface FileOut {
   output: string;
   to: string;
@@ -811,6 +817,7 @@ export interface TaskSpec {
   repeatability?: Repeatability | null;
   retry?: Retry;
   secrets?: string[];
+  shows?: Shows | null;
   superseded_by?: string | null;
   timeouts?: Timeouts;
   tool?: string | null;
@@ -922,6 +929,14 @@ export interface RuleRecord {
   whole?: boolean;
 }
 
+/** The part of a result that stands beside a question: `value` is canonical text. */
+export interface Shown {
+  left_out?: number;
+  output?: string;
+  source: string;
+  value: string;
+}
+
 /** A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish. */
 export interface Question {
   action?: string | null;
@@ -938,6 +953,7 @@ export interface Question {
   opened_ms: number;
   operations?: string;
   reason?: string;
+  shown?: Shown | null;
   task?: string | null;
   text: string;
   usual?: string;

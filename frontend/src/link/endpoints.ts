@@ -284,7 +284,7 @@ export interface WaitedFor {
   };
 }
 
-interface ApprovalRow extends Omit<Question, "opened_ms" | "expires_ms" | "answered_ms" | "calls"> {
+interface ApprovalRow extends Omit<Question, "opened_ms" | "expires_ms" | "answered_ms" | "calls" | "shown"> {
   constellation: string;
   constellation_name: string;
   question: string;
@@ -292,6 +292,7 @@ interface ApprovalRow extends Omit<Question, "opened_ms" | "expires_ms" | "answe
   expires_at?: string | null;
   answered_at?: string | null;
   calls?: (Omit<Call, "args"> & { args: unknown })[];
+  shown?: { from: string; output: string; value: unknown; left_out: number } | null;
 }
 
 /** Part of an attempt's output: the text, where it begins and how much there is. */
@@ -439,6 +440,12 @@ export class Hub {
       expires_ms: msOf(row.expires_at),
       answered_ms: msOf(row.answered_at),
       calls: row.calls?.map((call) => ({ ...call, args: JSON.stringify(call.args) })),
+      shown: row.shown && {
+        source: row.shown.from,
+        output: row.shown.output,
+        value: JSON.stringify(row.shown.value),
+        left_out: row.shown.left_out,
+      },
     }));
   }
   /** Answers a question: what asks whether it may is allowed or denied, any other by one of its choices. */

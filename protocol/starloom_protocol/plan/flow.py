@@ -125,6 +125,8 @@ class Flow:
                 self._names_device(found, each.output, joined(place, "device", "output"))
             elif each.flatten or not self._is_group(each.source):
                 self._entries(found, each.output, where)
+        if spec.shows is not None:
+            self._pointed(spec.shows.source, spec.shows.output, joined(place, "shows", "output"))
         if spec.not_before is not None:
             self._names_time(spec.not_before, joined(place, "not_before", "output"))
         if each is not None and each.repeat is not None:

@@ -98,6 +98,10 @@ class Graph:
                 data.extend(data_gates(spec))
             if spec.not_before is not None:
                 self._moment(spec.not_before, name, joined(placed.place, "not_before", "from"))
+            if spec.shows is not None:
+                where = joined(placed.place, "shows", "from")
+                if self.refers(spec.shows.source, where):
+                    self._edges.append(Edge(spec.shows.source, name, where))
             if spec.group is not None:
                 self._edges.append(Edge(name, spec.group, placed.place))
             specs.append(spec)

@@ -51,6 +51,7 @@ from starloom_protocol.plan.models import (
 from starloom_protocol.plan.moments import moment_of
 from starloom_protocol.plan.records import record
 from starloom_protocol.plan.repeats import repeated
+from starloom_protocol.plan.shows import shows_of
 from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.secret_records import SECRET_NAME
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
@@ -170,6 +171,8 @@ class Lowering:
             made["files_out"] = [FileOut(output=item.output, to=item.to) for item in doc.files_out]
         if doc.not_before is not None:
             made["not_before"] = moment_of(self, doc, doc.not_before, joined(place, "not_before"))
+        if doc.shows is not None:
+            made["shows"] = shows_of(self, doc, doc.shows, joined(place, "shows"))
         if doc.repeat is not None:
             made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
         elif "for_each" in given and "for_each" not in made:
@@ -301,6 +304,9 @@ class Lowering:
             hint = "Let a task that waits for the time come before it."
             where = joined(place, "not_before")
             self.found.add(Code.PLAN_INVALID, where, "only a call of a tool begins at a time", hint)
+        if doc.shows is not None and doc.person is None:
+            where = joined(place, "shows")
+            self.found.add(Code.PLAN_INVALID, where, "only a question to a person shows a result", "Remove it.")
         if doc.verify is not None and doc.tool is None:
             self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.judge is not None:

@@ -268,6 +268,7 @@ class TaskDoc(Doc):
     vote: VoteDoc | None = None
     repeat: dict[str, Any] | None = None
     not_before: dict[str, Any] | None = None
+    shows: dict[str, Any] | None = None
 
 
 class TaskPatchDoc(TaskDoc):

@@ -63,7 +63,10 @@ class Scope:
         moment = spec.not_before
         if moment is not None:
             moment = msgspec.structs.replace(moment, source=self.meant(moment.source))
-        named = {"for_each": each, "inputs": inputs, "not_before": moment}
+        shows = spec.shows
+        if shows is not None:
+            shows = msgspec.structs.replace(shows, source=self.meant(shows.source))
+        named = {"for_each": each, "inputs": inputs, "not_before": moment, "shows": shows}
         return msgspec.structs.replace(spec, id=self.prefix + spec.id, group=self.prefix.rstrip("."), **named)
 
 
@@ -188,8 +191,10 @@ class Reading:
         for item in spec.inputs:
             if "." in item.source:
                 self._dotted.append((item.source, joined(place, "inputs", item.name, "from")))
-        if spec.not_before is not None and "." in spec.not_before.source:
-            self._dotted.append((spec.not_before.source, joined(place, "not_before", "from")))
+        read = (("not_before", spec.not_before), ("shows", spec.shows))
+        self._dotted.extend(
+            (one.source, joined(place, field, "from")) for field, one in read if one is not None and "." in one.source
+        )
         each = spec.for_each
         if each is not None:
             written = (("from", each.source), ("same", each.same))

@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 
 from starloom.core.answer.why import explain
 from starloom.core.state.effects import ArmTimer
-from starloom_protocol.edits import EditOperation, LoweredPlan
+from starloom_protocol.edits import AddTask, EditOperation, LoweredPlan
+from starloom_protocol.entities import ForEach
 from starloom_protocol.plan import check_edit, check_plan
+from starloom_protocol.spec_records import Repeat
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome, Reason
+from tests.builders import task
 from tests.core.plan.test_inverse import edit, undo
+from tests.core.plan.test_review import claim, failed, propose
 from tests.core.watched import WatchedDriver
 
 
@@ -330,3 +334,12 @@ def test_an_edit_adds_a_repeat_and_its_undo_removes_it() -> None:
     answer(one, {})
     answer(one, {"done": True})
     assert one.state() == "succeeded"
+
+
+def test_a_reviewer_adds_no_turns_of_a_call_that_does_more_than_read() -> None:
+    driver, found = failed()
+    claim(driver)
+    spec = task("more", tool="t.idem", for_each=ForEach(repeat=Repeat(most=5, every_s=1)))
+    refused = propose(driver, AddTask(spec=spec))
+    assert any("up to 5 times" in fault.reason for fault in refused.faults), refused.faults
+    assert "more" not in found.specs

@@ -14,6 +14,7 @@ import typer
 
 from starloom.cli.constellations.reading import open_words
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.text.shown_text import shown_lines
 from starloom.client.problems import Problem, usage
 from starloom.terminal.escaping import escaped
 from starloom.terminal.style import clock
@@ -92,6 +93,9 @@ def _list_open(run: Invocation) -> None:
         print(
             f"{item['id']}  {escaped(item['text'])}  ({item.get('constellation_name') or item['constellation']}{until})"
         )
+        if shown := item.get("shown"):
+            for line in shown_lines(shown["from"], shown["output"], shown["value"], shown["left_out"]):
+                print(line)
         for choice in item.get("choices") or []:
             fails = "  (ends the task as failed)" if choice.get("fails") else ""
             usual = "  (the planner would take this)" if choice["value"] == item.get("usual") else ""

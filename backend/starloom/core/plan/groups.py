@@ -16,7 +16,7 @@ from starloom.core.placement.off_devices import REPORT
 from starloom.core.placement.selection import selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
-from starloom.core.state.tasks.gates import ITEMS, MOMENT, excused, fact, shut_cause, successes
+from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, excused, fact, shut_cause, successes
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.tasks.turns import Next, decide
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
@@ -337,9 +337,11 @@ def child_of(
         replace(item, source=f"{item.source}.{key}") if item.source in family and not item.all else item
         for item in spec.inputs
     ]
-    moment = spec.not_before
+    moment, shows = spec.not_before, spec.shows
     if moment is not None and moment.source in family:
         moment = replace(moment, source=f"{moment.source}.{key}")
+    if shows is not None and shows.source in family:
+        shows = replace(shows, source=f"{shows.source}.{key}")
     device = spec.device
     if over_devices and device is None:
         device = Selector(id=key)
@@ -351,6 +353,7 @@ def child_of(
         for_each=None,
         inputs=inputs,
         not_before=moment,
+        shows=shows,
         device=device,
         changed_in=number,
         family=spec.family or group,
@@ -559,10 +562,9 @@ def _enough(work: Work, constellation: Constellation, group: str) -> None:
 def data_edges(spec: TaskSpec, number: int) -> list[Dependency]:
     """Return the data dependencies that a spec implies: its inputs, and the list of its family."""
     edges = [_data_edge(item, spec.id, number) for item in spec.inputs]
-    if spec.not_before is not None:
-        edges.append(
-            Dependency(changed_in=number, gate=Gate.DATA, input=MOMENT, source=spec.not_before.source, target=spec.id)
-        )
+    for name, read in ((MOMENT, spec.not_before), (SHOWN, spec.shows)):
+        if read is not None:
+            edges.append(Dependency(changed_in=number, gate=Gate.DATA, input=name, source=read.source, target=spec.id))
     if spec.for_each is not None and spec.for_each.source is not None:
         edges.append(
             Dependency(changed_in=number, gate=Gate.DATA, input=ITEMS, source=spec.for_each.source, target=spec.id)

@@ -115,6 +115,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     tool: spec.tool ?? undefined,
     person: spec.person ?? undefined,
     choices: spec.choices?.map((one) => trimmed({ value: one.value, label: one.label, fails: one.fails || undefined })),
+    shows: spec.shows ? trimmed({ from: spec.shows.source, output: spec.shows.output || undefined }) : undefined,
     device: deviceDoc(spec),
     repeatability: spec.repeatability ?? undefined,
     inputs,

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.core.state.model import Constellation
-from starloom_protocol.entities import Condition, Dependency, ForEach, GroupRecord, TaskRecord, TaskSpec
+from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
 from starloom_protocol.spec_records import by_result, counts_as_one
 from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
 
 ITEMS = "$items"
 MOMENT = "$moment"
-READ_BY_CORE: Final = frozenset({ITEMS, MOMENT})
+SHOWN = "$shown"
+READ_BY_CORE: Final = frozenset({ITEMS, MOMENT, SHOWN})
 """The data dependencies whose value the core reads itself; no device is given it."""
 
 
@@ -29,6 +30,8 @@ def pointer_of(constellation: Constellation, dependency: Dependency) -> str | No
     spec = constellation.specs.get(dependency.target)
     if dependency.input == MOMENT:
         return spec.not_before.output if spec is not None and spec.not_before is not None else None
+    if dependency.input == SHOWN:
+        return spec.shows.output if spec is not None and spec.shows is not None else None
     return spec.for_each.output if spec is not None and spec.for_each is not None else None
 
 
@@ -38,6 +41,12 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     for result in constellation.head.results:
         if result.source in (spec.id, spec.group) and result.output:
             found[result.output] = None
+    for source in (spec.id, spec.group) if constellation.outgoing else ():
+        # A part that is too large to be shown is no fault of the task that made it.
+        for dependency in constellation.outgoing.get(source or "", {}).values():
+            pointer = pointer_of(constellation, dependency) if dependency.input == SHOWN else None
+            if pointer is not None:
+                found[pointer] = None
     return sorted(found) if found else []
 
 
@@ -45,12 +54,12 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     """Return the pointers that conditions, checks, rules and lists name of this task."""
     found: dict[str, None] = {}
     for dependency in constellation.outgoing.get(spec.id, {}).values():
-        pointer = pointer_of(constellation, dependency)
+        pointer = pointer_of(constellation, dependency) if dependency.input != SHOWN else None
         if pointer is not None:
             found[pointer] = None
     of_group = constellation.specs.get(spec.group) if spec.group is not None else None
-    if of_group is not None and of_group.for_each is not None and counts_as_one(of_group.for_each):
-        for pointer in _of_one(constellation, of_group.id, of_group.for_each):
+    if of_group is not None:
+        for pointer in _of_group(constellation, of_group):
             found[pointer] = None
     group = spec.group if constellation.lists else None
     while group is not None:
@@ -79,13 +88,17 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     return found
 
 
-def _of_one(constellation: Constellation, group: str, for_each: ForEach) -> Iterator[str]:
-    """Yield the pointers that are read of a group as of one task, and that by which its turns end."""
-    for dependency in constellation.outgoing.get(group, {}).values():
-        if dependency.condition is not None:
-            yield dependency.condition.output
-    if for_each.repeat is not None and for_each.repeat.until is not None:
-        yield for_each.repeat.until.output
+def _of_group(constellation: Constellation, group: TaskSpec) -> Iterator[str]:
+    """Yield the pointers that decisions name of a group and read in its children, and that by which its turns end."""
+    each = group.for_each
+    one = each is not None and counts_as_one(each)
+    for dependency in constellation.outgoing.get(group.id, {}).values():
+        if dependency.input == MOMENT or (one and dependency.condition is not None):
+            pointer = pointer_of(constellation, dependency)
+            if pointer is not None:
+                yield pointer
+    if each is not None and each.repeat is not None and each.repeat.until is not None:
+        yield each.repeat.until.output
 
 
 def output_nodes(value: Any) -> list[str]:
