@@ -102,7 +102,7 @@ TEXTS = ["\x1b[2Kyes", "<script>alert(1)</script>", '"}],"answer":"go', "\u202eY
 async def test_t99_a_result_beside_a_question_is_text_and_answers_nothing(world: World, text: str) -> None:
     agents = await joined(world, "liar", "other")
     made = {"id": "made", "tool": "t.look", "device": {"name": "liar"}}
-    ask = {"id": "ask", "person": "Go on?", "shows": {"from": "made", "output": "/text"}}
+    ask: dict[str, Any] = {"id": "ask", "person": "Go on?", "shows": {"from": "made", "output": "/text"}}
     ask["choices"] = [{"value": "go", "label": "Go"}, {"value": "no", "label": "No", "fails": True}]
     run = {"id": "run", "tool": "t.look", "device": {"name": "other"}}
     await world.submit(plan(made, ask, run, dependencies=[{"from": "ask", "to": "run"}]))

@@ -17,6 +17,7 @@ from starloom_protocol.spec_records import Repeat
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome, Reason
 from tests.builders import task
+from tests.core.people.test_forks import fork
 from tests.core.plan.test_inverse import edit, undo
 from tests.core.plan.test_review import claim, failed, propose
 from tests.core.watched import WatchedDriver
@@ -343,3 +344,59 @@ def test_a_reviewer_adds_no_turns_of_a_call_that_does_more_than_read() -> None:
     refused = propose(driver, AddTask(spec=spec))
     assert any("up to 5 times" in fault.reason for fault in refused.faults), refused.faults
     assert "more" not in found.specs
+
+
+def test_a_repeat_within_a_plan_of_its_own_is_one_task_there() -> None:
+    one = WatchedDriver("one")
+    inner = [repeated(until(carry={"at": "/next"})), {"id": "use", "tool": "t.pure", "inputs": {"x": {"from": "r"}}}]
+    one.submit(made({"id": "g", "plan": {"tasks": inner}}))
+    assert answer(one, {"done": False, "next": 1}) == "g.r.1"
+    (second,) = one.take()
+    assert (second.at.task, second.inputs[0].sources[0].task) == ("g.r.2", "g.r.1")
+    one.result(second, {"done": True})
+    assert answer(one, {}) == "g.use"
+    assert (one.states()["g"], one.state()) == ("succeeded", "succeeded")
+    one.folded_equals_state()
+
+
+def test_a_fork_goes_on_with_the_turn_that_is_next() -> None:
+    one = WatchedDriver("one")
+    one.submit(made(repeated(until(every_s=30))))
+    answer(one, {"done": False})
+    assert not fork(one).faults
+    found = one.shard.constellations["c2"]
+    assert (found.tasks["r.2"].reason, found.attempts["r.1/1"].origin) == (Reason.MOMENT, "c1")
+    one.fire(next(timer for timer in moments(one) if timer.constellation == "c2"))
+    assert answer(one, {"done": True}) == "r.2"
+    assert (one.state("c2"), one.state("c1")) == ("succeeded", "active")
+
+
+def test_a_turn_that_is_removed_is_made_again() -> None:
+    one = WatchedDriver("one")
+    one.submit(made(repeated(until(every_s=30))))
+    answer(one, {"done": False})
+    assert not edit(one, *operations({"remove_task": {"id": "r.2"}})).faults
+    assert one.states()["r.2"] == "ready"
+    one.fire(moments(one)[-1])
+    assert answer(one, {"done": True}) == "r.2"
+    one.folded_equals_state()
+
+
+def test_a_pause_holds_the_next_turn_beyond_its_time() -> None:
+    one = WatchedDriver("one")
+    one.submit(made(repeated(until(every_s=30))))
+    answer(one, {"done": False})
+    one.control("pause")
+    one.fire(moments(one)[-1])
+    assert one.take() == []
+    one.control("resume")
+    assert answer(one, {"done": True}) == "r.2"
+
+
+def test_a_rule_on_a_repeat_fires_for_a_turn_or_for_the_whole() -> None:
+    one = WatchedDriver("one")
+    when = {"task": "r", "event": "failed", "whole": True}
+    rule = {"name": "tell", "when": when, "edit": [{"add_task": {"id": "t", "tool": "t.pure"}}], "reason": "in vain"}
+    one.submit(made(repeated(until(max=1)), rules=[rule]))
+    answer(one, {"done": False})
+    assert answer(one, {}) == "t"

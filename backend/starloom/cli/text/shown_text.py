@@ -12,7 +12,7 @@ from starloom.terminal.escaping import escaped
 from starloom_protocol.values import canonical
 from starloom_protocol.wording import value_words
 
-LINES_MOST: Final = 120
+LINES_MOST: Final = 60
 LINE_CHARS_MOST: Final = 240
 
 
