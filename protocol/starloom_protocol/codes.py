@@ -113,6 +113,8 @@ class Code(StrEnum):
     GROUP_NEED = "group_need"
     NO_WINNER = "no_winner"
     DEVICE_OUTSIDE = "device_outside"
+    CONDITION_UNMET = "condition_unmet"
+    MOMENT_OUTSIDE = "moment_outside"
     DEVICE_REVOKED = "device_revoked"
     QUARANTINED = "quarantined"
     # the channel
@@ -415,6 +417,18 @@ CODES: dict[Code, CodeInfo] = {
         422,
         "The result names no device that the plan allows",
         "See the result; widen `within` if that device is meant.",
+    ),
+    Code.CONDITION_UNMET: CodeInfo(
+        _P,
+        422,
+        "All turns were made, and the condition was not met",
+        "See the results of the turns; allow more of them with `repeat.max`, or change the condition.",
+    ),
+    Code.MOMENT_OUTSIDE: CodeInfo(
+        _P,
+        422,
+        "The result names no time at which the task may begin",
+        "See the result; write a zone for times without one, and `within_s` for later ones.",
     ),
     Code.DEVICE_REVOKED: CodeInfo(_D, 422, "The device was revoked", "Enroll it again if that was a mistake."),
     Code.QUARANTINED: CodeInfo(

@@ -48,9 +48,11 @@ from starloom_protocol.spec_records import FileOut as FileOut
 from starloom_protocol.spec_records import ForEach as ForEach
 from starloom_protocol.spec_records import Input as Input
 from starloom_protocol.spec_records import Judge as Judge
+from starloom_protocol.spec_records import Moment as Moment
 from starloom_protocol.spec_records import OnAbsence as OnAbsence
 from starloom_protocol.spec_records import Retry as Retry
 from starloom_protocol.spec_records import Selector as Selector
+from starloom_protocol.spec_records import Shows as Shows
 from starloom_protocol.spec_records import Timeouts as Timeouts
 from starloom_protocol.spec_records import VerifyCall as VerifyCall
 from starloom_protocol.vocabulary import (
@@ -210,12 +212,14 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     key: str | None = None
     look: int = 0
     nested: bool = False
+    not_before: Moment | None = None
     on_absence: OnAbsence = OnAbsence()
     optional: bool = False
     person: str | None = None
     repeatability: Repeatability | None = None
     retry: Retry = Retry()
     secrets: list[str] = []
+    shows: Shows | None = None
     superseded_by: str | None = None
     timeouts: Timeouts = Timeouts()
     tool: str | None = None
@@ -356,6 +360,18 @@ class RuleRecord(Record, frozen=True, kw_only=True):
     whole: bool = False
 
 
+class Shown(Record, frozen=True, kw_only=True):
+    """The part of a result that stands beside a question: `value` is canonical text.
+
+    A longer one is the text of its beginning, and `left_out` counts the characters that are missing.
+    """
+
+    left_out: int = 0
+    output: str = ""
+    source: str
+    value: str
+
+
 class Question(Record, frozen=True, kw_only=True):
     """A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish.
 
@@ -379,6 +395,7 @@ class Question(Record, frozen=True, kw_only=True):
     opened_ms: int
     operations: str = ""
     reason: str = ""
+    shown: Shown | None = None
     task: str | None = None
     text: str
     usual: str = ""

@@ -90,6 +90,8 @@ def presentation(
                 return Presentation("Ready", Glyph.DOTTED_RING, Tone.INDIGO)
             if reason in (Reason.APPROVAL, Reason.PERSON):
                 return Presentation("Needs you", Glyph.HAND, Tone.VIOLET)
+            if reason is Reason.MOMENT:
+                return Presentation("Waiting for its time", Glyph.RING, Tone.GREY)
             return Presentation(HELD_WORDS.get(reason, "Held"), Glyph.BARRIER, Tone.AMBER)
         case TaskState.LEASED if reason is Reason.MOVING:
             return Presentation("Moving to another device", Glyph.RINGED_SQUARE, Tone.BLUE)

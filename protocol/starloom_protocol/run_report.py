@@ -30,6 +30,7 @@ class Phase(StrEnum):
     HELD = "held"
     PAUSED = "paused"
     RETRY = "retry"
+    MOMENT = "moment"
     REVIEW = "review"
     JUDGE = "judge"
     GRANT = "grant"
@@ -47,6 +48,7 @@ WAITS: Final[dict[Phase, str]] = {
     Phase.HELD: "while held by a person",
     Phase.PAUSED: "while paused by a person",
     Phase.RETRY: "before the next attempt",
+    Phase.MOMENT: "for its time",
     Phase.REVIEW: "for a review of the plan",
     Phase.JUDGE: "for the verdict of a judge",
     Phase.GRANT: "for a grant on a device",
@@ -70,6 +72,7 @@ OF_REASON: Final[dict[Reason, Phase]] = {
     Reason.HELD: Phase.HELD,
     Reason.PAUSED: Phase.PAUSED,
     Reason.BACKOFF: Phase.RETRY,
+    Reason.MOMENT: Phase.MOMENT,
     Reason.REVIEW: Phase.REVIEW,
     Reason.JUDGE: Phase.JUDGE,
     Reason.MISSING_GRANT: Phase.GRANT,

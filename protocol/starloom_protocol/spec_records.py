@@ -42,14 +42,30 @@ class Selector(Record, frozen=True, kw_only=True):
     tools: list[str] = []
 
 
+class Repeat(Record, frozen=True, kw_only=True):
+    """Turns of one call: at most `most`, each begun `every_s` after the one before it began, or as soon as that ended.
+
+    The turns end once `until` holds, or no longer holds (`during`), for the results of `in_a_row` turns one after the
+    other. `carry` names arguments of a turn that are pointers into the result of the turn before it.
+    """
+
+    carry: dict[str, str] = {}
+    during: bool = False
+    every_s: int = 0
+    in_a_row: int = 1
+    most: int
+    until: Condition | None = None
+
+
 class ForEach(Record, frozen=True, kw_only=True):
-    """A group's list: `source`+`output` (a task's output), `devices` (a selector), `same` (a family) or `times`.
+    """A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`.
 
     With `devices`, `times` is how many of them take part, each once; alone it is a number of like calls.
 
     Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
     With `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as
     it does.
+    `repeat`: a turn of the one call is added when the turn before it has ended, and the group counts as its last turn.
     `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
     `when_off`: a device that is off is waited for, or reported (`report`) once it has been off for `after_s`.
     """
@@ -62,6 +78,7 @@ class ForEach(Record, frozen=True, kw_only=True):
     need: Need = Need.ALL
     need_count: int = 0
     output: str = ""
+    repeat: Repeat | None = None
     same: str | None = None
     source: str | None = None
     times: int = 0
@@ -71,6 +88,11 @@ class ForEach(Record, frozen=True, kw_only=True):
 def by_result(for_each: ForEach) -> bool:
     """Tell whether a list is the one device that a result names."""
     return for_each.source is not None and for_each.devices is not None
+
+
+def counts_as_one(for_each: ForEach) -> bool:
+    """Tell whether a group is read as one task is: one call on a named device, or turns of which the last counts."""
+    return by_result(for_each) or for_each.repeat is not None
 
 
 class Input(Record, frozen=True, kw_only=True):
@@ -88,6 +110,27 @@ class Input(Record, frozen=True, kw_only=True):
     output: str = ""
     source: str
     who: bool = False
+
+
+class Moment(Record, frozen=True, kw_only=True):
+    """The time before which a task does not begin: the pointer `output` into the result of `source`.
+
+    A time without an offset is one of `zone`. One later than `within_s` from now fails the task; one that has passed
+    lets it begin at once, or fails it (`past`: go, fail).
+    """
+
+    output: str = ""
+    past: str = "go"
+    source: str
+    within_s: int
+    zone: str = ""
+
+
+class Shows(Record, frozen=True, kw_only=True):
+    """The part of a result that a question shows beside its choices: the pointer `output` into that of `source`."""
+
+    output: str = ""
+    source: str
 
 
 class FileOut(Record, frozen=True, kw_only=True):

@@ -285,6 +285,7 @@ class Reason(StrEnum):
 
     HELD = "held"
     BACKOFF = "backoff"
+    MOMENT = "moment"
     APPROVAL = "approval"
     PERSON = "person"
     MISSING_GRANT = "missing_grant"

@@ -55,3 +55,32 @@ def test_always_covers_one_call_and_is_taken_back_in_settings(
     again = stack.submit(plan)
     assert stack.client.get(f"/constellations/{again}")["state"] == "awaiting_approval"
     stack.client.post(f"/approvals/{again}:approve-plan/deny")
+
+
+def test_a_question_shows_the_result_that_it_is_about(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    look = {"id": "look", "tool": "system.info", "device": {"name": stack.desktop}}
+    ask = {
+        "id": "ask",
+        "person": f"Is this the one? {width}",
+        "shows": {"from": "look", "output": "/system"},
+        "choices": [{"value": "yes", "label": "It is"}, {"value": "no", "label": "It is not", "fails": True}],
+    }
+    turns = {
+        "id": "again",
+        "tool": "system.info",
+        "device": {"name": stack.desktop},
+        "repeat": {"max": 2, "every_s": 600},
+    }
+    constellation = stack.submit({"starloom": 1, "name": f"Shown {width}", "tasks": [look, ask, turns]})
+    page.goto("/inbox")
+    asked = page.locator(".item", has_text=f"Is this the one? {width}")
+    shown = asked.get_by_role("region", name="Shown: system of look")
+    expect(shown).to_contain_text("Linux")
+    screens.shoot(page, "inbox", "shown", width)
+    asked.get_by_role("button", name="It is", exact=True).click()
+    expect(shown).to_have_count(0)
+    page.goto(f"/constellations/{constellation}")
+    expect(page.get_by_text("waiting for its time").locator("visible=true").first).to_be_visible()
+    screens.shoot(page, "constellation", "turns", width)
+    stack.client.post(f"/constellations/{constellation}/tasks/again.2/skip")
+    stack.until_state(constellation, "succeeded")

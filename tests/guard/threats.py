@@ -23,6 +23,7 @@ _LOOKS = "tests/guard/test_looks.py::"
 _STREAMS = "tests/guard/test_hostile_streams.py::"
 _NAMED = "tests/guard/test_named_devices.py::"
 _OTHERS = "tests/guard/test_other_agents.py::"
+_TURNS = "tests/guard/test_turns_and_times.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
 
@@ -600,6 +601,28 @@ THREATS = (
             _GOALS + "test_no_program_gives_a_hint_in_the_name_of_a_person",
         ),
         part="values in an answer are held against cited results by a judge alone, where the plan has one",
+    ),
+    Threat(
+        "T99",
+        "a result keeps turns going without end, puts a value or a secret into the next call, sets a time of its "
+        "choice, or speaks to the person who is asked",
+        "turns are bounded and their number is approved where the call does more than read; a carried value is an "
+        "input; one form of a time within a bound is taken; a shown result is bounded text, and no question is asked "
+        "without it",
+        (
+            _TURNS + "test_t99_a_device_that_never_ends_gets_the_turns_of_the_plan",
+            _TURNS + "test_t99_turns_of_a_call_that_writes_wait_for_a_person",
+            _TURNS + "test_t99_a_carried_value_stays_data",
+            _TURNS + "test_t99_a_time_of_a_stranger_is_bounded",
+            _TURNS + "test_t99_a_result_beside_a_question_is_text_and_answers_nothing",
+            _TURNS + "test_t99_without_its_value_no_question_is_asked",
+            _TURNS + "test_t99_an_honest_device_has_its_turns_its_time_and_its_question",
+            "tests/core/plan/test_repeats.py",
+            "tests/core/clock/test_moments.py",
+            "tests/core/people/test_shown_results.py",
+            "tests/cli/text/test_shown_text.py",
+        ),
+        part="a device that lies may use all turns, name any time within the bound, and show a person a false result",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

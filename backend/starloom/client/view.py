@@ -32,7 +32,7 @@ from starloom_protocol.vocabulary import (
 R = TypeVar("R", bound=Record)
 
 _MOVES_BY_ITSELF = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
-_READY_MOVES = frozenset({None, Reason.BACKOFF, Reason.BUSY, Reason.REVIEW, Reason.QUOTA})
+_READY_MOVES = frozenset({None, Reason.BACKOFF, Reason.MOMENT, Reason.BUSY, Reason.REVIEW, Reason.QUOTA})
 
 
 class View:

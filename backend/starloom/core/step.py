@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
-from starloom.core.clock import expiry, schedules
+from starloom.core.clock import expiry, moments, schedules
 from starloom.core.fleet import devices, draining, lab_faults, owner_questions
 from starloom.core.people import (
     access,
@@ -42,6 +42,7 @@ from starloom.core.state.effects import Answer
 from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
+from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.events import EventKind
 from starloom_protocol.frames import BEGUN
@@ -174,7 +175,11 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         if record.review is not None:
             ready = moved(work, record, _READY, reason=Reason.REVIEW)
         else:
-            ready = moved(work, record, _READY, reason=Reason.HELD) if record.held else moved(work, record, _READY)
+            try:
+                ready = moments.ready(work, constellation, key, record)
+            except NoMoment as error:
+                moments.fail(work, constellation, key, record, error)
+                return
         # One event at the end of the step has all tasks that became ready in it and were not leased.
         work.quietly(constellation, "task", key, ready)
         work.ready[(name, key)] = None
@@ -263,6 +268,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
         return
     if item.kind == inquiries.TIMER:
         inquiries.on_timer(work, item)
+        return
+    if item.kind == moments.TIMER:
+        moments.on_timer(work, item)
         return
     if item.kind == returning.TIMER:
         returning.on_timer(work, item)

@@ -29,42 +29,48 @@ RULES: Final = """\
 """
 
 LANGUAGE: Final = """\
-A plan is YAML or JSON. No other fields than these exist; `?` means that it may be left out.
+A plan is YAML or JSON. No other fields exist; `?`: it may be left out.
 
     starloom: 1
     name: words for people
-    tasks:                                  # a list of TASK
-    dependencies?:                          # a list of {from: ID, to: ID, when?: GATE}; only order, no values
-    rules?:                                 # a list of RULE: edits that are made when their time comes
+    tasks:  # a list of TASK
+    dependencies?:  # a list of {from: ID, to: ID, when?: GATE}; only order, no values
+    rules?:  # a list of RULE: edits that are made when their time comes
     policy?: {approval?: risky | always, partial?: true | false, on_failure?: fail | ask, review?: on_failure | always,
-              review_at?: [ID]}           # a model looks at the plan when these have ended; it may change what follows
-    judge?: "question"                      # another model answers it about the whole result; no: it has failed
-    result?:                                # a list of {title, from: ID, output: POINTER, show?: SHOW}
+              review_at?: [ID]}  # a model looks when these have ended; it may change what follows
+    judge?: "question"  # the same about the whole result
+    result?:  # a list of {title, from: ID, output: POINTER, show?: SHOW}
 
     TASK:
       id: a-z 0-9 _ - (64 at most, starts with a letter or digit)
-      tool: NAME                            # or `person: "words"` with choices?: [{value, label, fails?: true}]
-          # or `plan: {tasks, dependencies?}`: a plan within, seen as one task
-      args?: {argument: value}              # values written here
+      tool: NAME  # or `person: "words"` with choices?: [{value, label, fails?: true}]
+        # and shows?: {from: ID, output: POINTER}: shown beside the choices
+        # or `plan: {tasks, dependencies?}`: a plan within, seen as one task
+      args?: {argument: value}  # values written here
       inputs?: {argument: {from: ID, output: POINTER, optional?: true, flatten?: true, all?: true, off?: true}}
-          # values of other tasks; {from: GROUP, who?: true}: rows {task, device}
-      device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}   # absent: any device that can
-          # | {from: ID, output: POINTER, within: {..as here..}}: named by a result
+        # values of other tasks; {from: GROUP, who?: true}: rows {task, device}
+      device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}  # absent: any device that can
+        # | {from: ID, output: POINTER, within: {..as here..}}: named by a result
       for_each?: {devices: {..as in device..}} | {from: ID, output: POINTER of a list, max_parallel?: 4} | {same: ID}
-          # from a group: one item for each child; flatten?: true joins their lists
-          # | {times: 3}: like calls, item {number}; with devices: on 3 different ones
-          # with need?: all | any | best_effort | {at_least: 2}
-          # in_turn?: true: one after the other, the first that fails stops the rest
-          # over devices, when it only reads: when_off?: report (else it waits)
-      files_out?: [{output: POINTER, to: "folder/name"}]    # saves a file on the task's device
-      checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]     # else the task has failed
-      judge?: "question"                    # another model answers it when the checks hold; no: the task has failed
-      undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}      # takes it back when a person asks
-      vote?: {n: 3, on?: POINTER, rule?: majority | {ahead_by: 2}, tolerance?: 0.1, apart?: true}   # calls a tool that
-          # only reads n times; gives winner, result, count, dissent, ballots
-      verify?: {tool: NAME, args?: {..}, expect: [CHECK]}   # reads whether work that was cut off did happen
+        # from a group: one item for each child; flatten?: true joins their lists
+        # | {times: 3}: like calls, item {number}; with devices: on 3 different ones
+        # with need?: all | any | best_effort | {at_least: 2}
+        # in_turn?: true: one after the other, the first that fails stops the rest
+        # over devices, when it only reads: when_off?: report (else it waits)
+      files_out?: [{output: POINTER, to: "folder/name"}]  # saves a file on the task's device
+      checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]  # else the task has failed
+      judge?: "question"  # another model answers it; no: the task has failed
+      undo?: {tool: NAME, args?: {..}, outputs?: {argument: POINTER}}  # takes it back when a person asks
+      vote?: {n: 3, on?: POINTER, rule?: majority | {ahead_by: 2}, tolerance?: 0.1, apart?: true}  # calls a tool that
+        # only reads n times; gives winner, result, count, dissent, ballots
+      repeat?: {max: 20, every_s?: 5, until?: CONDITION, while?: .., in_a_row?: 2, carry?: {argument: POINTER}}
+        # again, until {output, op, value} holds for its result; carry: arguments from the last result;
+        # read as its last turn, all?: true: a list
+      not_before?: {from: ID, output: POINTER, zone?: Europe/Berlin, within_s?: 86400, past?: go | fail}
+        # begins at the time in a result, such as 2026-11-26 12:30; zone: of a time without an offset
+      verify?: {tool: NAME, args?: {..}, expect: [CHECK]}  # reads whether work that was cut off did happen
       repeatability?: pure | idempotent | verifiable | compensable | never # absent: as the tool says
-      on_absence?: {after_s: 60, then: reassign | fail | wait}             # when its device is silent
+      on_absence?: {after_s: 60, then: reassign | fail | wait}  # when its device is silent
       retry?: {max_attempts: 3}    timeouts?: {start_to_close_s: 600}    optional?: true
 
     RULE: {name: ID, when: {task: ID, event: succeeded | failed, output?: POINTER, op?: OP, value?: .., code?: CODE},
@@ -77,17 +83,16 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
     GATE: success (default) | failure | finish | unless_failed | {output: POINTER, op: OP, value: ..}
           # a shut gate skips its task, and with it what needs its success; `finish` opens at any end, a skip too
 
-- In `args` of a task with `for_each`, `{each: /path}` is the field of its item; over devices `{each: /name}` is the
-  device's name. A task that waits for a whole group takes `{from: GROUP, output: /x, all: true}`: a list, one entry
+- In `args` of a task with `for_each`, `{each: /path}` is a field of its item; over devices `{each: /name}` is its
+  name. A task that waits for a whole group takes `{from: GROUP, output: /x, all: true}`: a list, one entry
   for each item; `flatten: true` joins lists of lists; `off: true` gives a row for each device that was off.
-- `{same: GROUP}` makes one task for each item of another group, child by child, with `{from: GROUP, ..}` as input.
+- `{same: GROUP}`: one task for each item of another group, with `{from: GROUP, ..}` as its input.
 - `inputs` imply the dependency; do not write it again. A `person` task has no device. Never write a secret.
 - `undo` never runs by itself. What must be taken back when a later task fails is a task of its own, with a dependency
-  `when: failure` on that task and the values of before as inputs. A plan starts at once; it has no times of day.
+  `when: failure` on that task and the values of before as inputs. A plan starts at once.
 - `goal: "what to find out"` in place of `tool`, with `gives: {cause: text, evidence: [text], confidence: number}`,
   `may?: {tools, paths, hosts}` (absent: its device's tools that only read), `until?: [CHECK]`, `budget?: {steps: 20}`:
-  a model makes step after step, and its result has the fields of `gives`. Only where each call depends on the result
-  of the last, as for the cause of a fault.
+  a model makes step after step; its result has the fields of `gives`. Where each call depends on the last.
 - Make a plan prove its work: `checks` on what must hold, `undo` where something is changed, `in_turn` where a fault on
   one device should spare the others.
 """

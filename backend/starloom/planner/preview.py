@@ -29,6 +29,7 @@ from starloom.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.plan.repeats import turn_words
 from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -304,7 +305,7 @@ def _task(
         person=None,
         each=each,
         device=placed.device,
-        why=placed.why,
+        why=f"{placed.why}{_time_words(spec)}",
         devices=tuple(names),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
@@ -325,6 +326,11 @@ def _task(
     )
 
 
+def _time_words(spec: TaskSpec) -> str:
+    moment = spec.not_before
+    return f"; it begins at the time that {moment.source}{moment.output} names" if moment is not None else ""
+
+
 def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
     """Return the items or devices of a group, in words."""
     root = specs.get(spec.family or spec.id, spec)
@@ -335,6 +341,8 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
         if by_result(root.for_each):
             return None
         return f"device of {times}" if times else "device"
+    if root.for_each.repeat is not None:
+        return turn_words(root.for_each.repeat)
     if root.for_each.times:
         return f"call of {root.for_each.times}"
     return f"item of {root.for_each.source}{root.for_each.output}"

@@ -9,11 +9,13 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.links import links_of
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _INLINE_BYTES = 256 * 1024
 _BODY_BYTES_MOST = 64 * 1024 * 1024
+_WITH_LINKS = ("text/html", "application/xhtml+xml")
 _HEADERS_SHOWN = ("content-type", "content-length", "location", "etag", "last-modified", "retry-after")
 
 
@@ -59,12 +61,13 @@ def _body(args: Request) -> tuple[bytes | None, dict[str, str]]:
 
 
 class WebBody(TypedDict):
-    """A short text, as data where it is JSON; else a file."""
+    """A short text, as data where it is JSON; else a file. `links` are addresses by the words of the link."""
 
     bytes: int
     file: NotRequired[Stored]
     json: NotRequired[Any]
     json_fault: NotRequired[str]
+    links: NotRequired[dict[str, str]]
     media: str
     text: NotRequired[str]
 
@@ -113,6 +116,9 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
         value = _receive(context, answer)
         shown = {name: found for name in _HEADERS_SHOWN if (found := answer.getheader(name)) is not None}
         status = answer.status
+        page = value.get("text", "") if value["media"] in _WITH_LINKS else ""
+        if links := links_of(page, answer.getheader("link", ""), args.url):
+            value["links"] = links
     except TimeoutError as error:
         raise ToolFailed(Code.NETWORK, f"{host} did not answer within {args.timeout_s:g} s") from error
     except (OSError, http.client.HTTPException) as error:

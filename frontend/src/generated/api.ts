@@ -2226,7 +2226,7 @@ export interface components {
          * @description Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`.
          * @enum {unknown}
          */
-        Code: "agent_too_old" | "answered_there" | "artifact_corrupt" | "bad_arguments" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "bad_schedule" | "bad_signature" | "bad_token" | "check_failed" | "conflict" | "csrf" | "declined" | "device_outside" | "device_revoked" | "disk_exceeded" | "disk_full" | "downstream_started" | "duplicate_id" | "edit_conflict" | "exit_code" | "fact_too_big" | "fault_impossible" | "fenced" | "file_not_found" | "forbidden" | "frame_too_large" | "goal_unmet" | "group_need" | "has_dependents" | "history_corrupt" | "hub_too_old" | "hub_unreachable" | "idempotency_mismatch" | "illegal_control" | "internal" | "interrupted" | "lost" | "memory_exceeded" | "missing_grant" | "missing_param" | "model_answer" | "model_budget" | "model_not_set" | "model_unreachable" | "needs_approval" | "needs_confirm" | "network" | "no_device" | "no_space" | "no_value" | "no_winner" | "not_a_list" | "not_approved" | "not_found" | "not_repeatable" | "not_signed_in" | "not_simulated" | "output_too_big" | "overloaded" | "person_editing" | "plan_cycle" | "plan_hash_mismatch" | "plan_invalid" | "plan_too_big" | "policy_refused" | "protocol_error" | "pruned" | "quarantined" | "rate_limited" | "request_ambiguous" | "request_not_understood" | "rights_lost" | "scenario_busy" | "secret_in_file" | "secret_not_taken" | "secret_unreadable" | "store_unavailable" | "taken_over" | "task_started" | "timed_out" | "too_large" | "too_many_recipes" | "too_many_schedules" | "too_many_secrets" | "tool_failed" | "tool_unavailable" | "unknown_device" | "unknown_field" | "unknown_key" | "unknown_output" | "unknown_param" | "unknown_recipe" | "unknown_task" | "unknown_tool" | "wrong_type";
+        Code: "agent_too_old" | "answered_there" | "artifact_corrupt" | "bad_arguments" | "bad_code" | "bad_host" | "bad_origin" | "bad_request" | "bad_schedule" | "bad_signature" | "bad_token" | "check_failed" | "condition_unmet" | "conflict" | "csrf" | "declined" | "device_outside" | "device_revoked" | "disk_exceeded" | "disk_full" | "downstream_started" | "duplicate_id" | "edit_conflict" | "exit_code" | "fact_too_big" | "fault_impossible" | "fenced" | "file_not_found" | "forbidden" | "frame_too_large" | "goal_unmet" | "group_need" | "has_dependents" | "history_corrupt" | "hub_too_old" | "hub_unreachable" | "idempotency_mismatch" | "illegal_control" | "internal" | "interrupted" | "lost" | "memory_exceeded" | "missing_grant" | "missing_param" | "model_answer" | "model_budget" | "model_not_set" | "model_unreachable" | "moment_outside" | "needs_approval" | "needs_confirm" | "network" | "no_device" | "no_space" | "no_value" | "no_winner" | "not_a_list" | "not_approved" | "not_found" | "not_repeatable" | "not_signed_in" | "not_simulated" | "output_too_big" | "overloaded" | "person_editing" | "plan_cycle" | "plan_hash_mismatch" | "plan_invalid" | "plan_too_big" | "policy_refused" | "protocol_error" | "pruned" | "quarantined" | "rate_limited" | "request_ambiguous" | "request_not_understood" | "rights_lost" | "scenario_busy" | "secret_in_file" | "secret_not_taken" | "secret_unreadable" | "store_unavailable" | "taken_over" | "task_started" | "timed_out" | "too_large" | "too_many_recipes" | "too_many_schedules" | "too_many_secrets" | "tool_failed" | "tool_unavailable" | "unknown_device" | "unknown_field" | "unknown_key" | "unknown_output" | "unknown_param" | "unknown_recipe" | "unknown_task" | "unknown_tool" | "wrong_type";
         /** Comparison */
         Comparison: {
             added: components["schemas"]["PlanItem"][];
@@ -2235,6 +2235,16 @@ export interface components {
             removed: components["schemas"]["PlanItem"][];
             to: number;
             versions: components["schemas"]["VersionRow"][];
+        };
+        /**
+         * Condition
+         * @description `value` is canonical text; null where the operator needs none.
+         */
+        Condition: {
+            op: components["schemas"]["Op"];
+            output: string;
+            /** @default null */
+            value?: string | null;
         };
         /**
          * ConditionRow
@@ -2878,13 +2888,14 @@ export interface components {
         };
         /**
          * ForEach
-         * @description A group's list: `source`+`output` (a task's output), `devices` (a selector), `same` (a family) or `times`.
+         * @description A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`.
          *
          *         With `devices`, `times` is how many of them take part, each once; alone it is a number of like calls.
          *
          *         Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
          *         With `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as
          *         it does.
+         *         `repeat`: a turn of the one call is added when the turn before it has ended, and the group counts as its last turn.
          *         `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
          *         `when_off`: a device that is off is waited for, or reported (`report`) once it has been off for `after_s`.
          */
@@ -2905,6 +2916,8 @@ export interface components {
             need_count?: number;
             /** @default  */
             output?: string;
+            /** @default null */
+            repeat?: components["schemas"]["Repeat"] | null;
             /** @default null */
             same?: string | null;
             /** @default null */
@@ -3484,6 +3497,23 @@ export interface components {
             tokens?: number;
         };
         /**
+         * Moment
+         * @description The time before which a task does not begin: the pointer `output` into the result of `source`.
+         *
+         *         A time without an offset is one of `zone`. One later than `within_s` from now fails the task; one that has passed
+         *         lets it begin at once, or fails it (`past`: go, fail).
+         */
+        Moment: {
+            /** @default  */
+            output?: string;
+            /** @default go */
+            past?: string;
+            source: string;
+            within_s: number;
+            /** @default  */
+            zone?: string;
+        };
+        /**
          * NamedDevice
          * @description A device by id and name.
          */
@@ -3513,6 +3543,7 @@ export interface components {
             operations: unknown;
             question: string;
             reason: string;
+            shown: components["schemas"]["ShownRow"] | null;
             task: string | null;
             text: string;
             usual: string;
@@ -3927,7 +3958,7 @@ export interface components {
          *         A task that waits for other tasks is in no phase.
          * @enum {unknown}
          */
-        Phase: "approval" | "away" | "grant" | "held" | "judge" | "model" | "owner" | "paused" | "person" | "queue" | "retry" | "review" | "secret" | "starting" | "stopping" | "unknown" | "working";
+        Phase: "approval" | "away" | "grant" | "held" | "judge" | "model" | "moment" | "owner" | "paused" | "person" | "queue" | "retry" | "review" | "secret" | "starting" | "stopping" | "unknown" | "working";
         /**
          * PhoneWay
          * @description The address that a phone opens, or `why` there is none.
@@ -4082,6 +4113,7 @@ export interface components {
             operations: unknown;
             question: string;
             reason: string;
+            shown: components["schemas"]["ShownRow"] | null;
             task: string | null;
             text: string;
             usual: string;
@@ -4102,7 +4134,7 @@ export interface components {
          * @description The reason why something does not move. Those of a task are stored with it; `why` joins the rest.
          * @enum {unknown}
          */
-        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "judge" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
+        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "judge" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
         /** Reasoned */
         Reasoned: {
             /**
@@ -4285,6 +4317,28 @@ export interface components {
             name: string;
             removed: boolean;
             running: string[];
+        };
+        /**
+         * Repeat
+         * @description Turns of one call: at most `most`, each begun `every_s` after the one before it began, or as soon as that ended.
+         *
+         *         The turns end once `until` holds, or no longer holds (`during`), for the results of `in_a_row` turns one after the
+         *         other. `carry` names arguments of a turn that are pointers into the result of the turn before it.
+         */
+        Repeat: {
+            /** @default {} */
+            carry?: {
+                [key: string]: string;
+            };
+            /** @default false */
+            during?: boolean;
+            /** @default 0 */
+            every_s?: number;
+            /** @default 1 */
+            in_a_row?: number;
+            most: number;
+            /** @default null */
+            until?: components["schemas"]["Condition"] | null;
         };
         /**
          * Repeatability
@@ -4726,6 +4780,22 @@ export interface components {
          * @enum {string}
          */
         Sharing: "names" | "cards" | "cards_and_file_heads";
+        /** ShownRow */
+        ShownRow: {
+            from: string;
+            left_out: number;
+            output: string;
+            value: unknown;
+        };
+        /**
+         * Shows
+         * @description The part of a result that a question shows beside its choices: the pointer `output` into that of `source`.
+         */
+        Shows: {
+            /** @default  */
+            output?: string;
+            source: string;
+        };
         /** SignInBody */
         SignInBody: {
             /** Id */
@@ -5009,6 +5079,8 @@ export interface components {
             look?: number;
             /** @default false */
             nested?: boolean;
+            /** @default null */
+            not_before?: components["schemas"]["Moment"] | null;
             /** @default {} */
             on_absence?: components["schemas"]["OnAbsence"];
             /** @default false */
@@ -5021,6 +5093,8 @@ export interface components {
             retry?: components["schemas"]["Retry"];
             /** @default [] */
             secrets?: string[];
+            /** @default null */
+            shows?: components["schemas"]["Shows"] | null;
             /** @default null */
             superseded_by?: string | null;
             /** @default {} */
@@ -5378,6 +5452,7 @@ export type ClockAsked = components['schemas']['ClockAsked'];
 export type Closed = components['schemas']['Closed'];
 export type Code = components['schemas']['Code'];
 export type Comparison = components['schemas']['Comparison'];
+export type Condition = components['schemas']['Condition'];
 export type ConditionRow = components['schemas']['ConditionRow'];
 export type ConsentRow = components['schemas']['ConsentRow'];
 export type ConstellationRow = components['schemas']['ConstellationRow'];
@@ -5470,6 +5545,7 @@ export type ModelOfRole = components['schemas']['ModelOfRole'];
 export type ModelReply = components['schemas']['ModelReply'];
 export type ModelState = components['schemas']['ModelState'];
 export type ModelUse = components['schemas']['ModelUse'];
+export type Moment = components['schemas']['Moment'];
 export type NamedDevice = components['schemas']['NamedDevice'];
 export type NamedQuestionRow = components['schemas']['NamedQuestionRow'];
 export type Need = components['schemas']['Need'];
@@ -5529,6 +5605,7 @@ export type RecipeWhole = components['schemas']['RecipeWhole'];
 export type Recoveries = components['schemas']['Recoveries'];
 export type RefusedRow = components['schemas']['RefusedRow'];
 export type RemovedSchedule = components['schemas']['RemovedSchedule'];
+export type Repeat = components['schemas']['Repeat'];
 export type Repeatability = components['schemas']['Repeatability'];
 export type Replayed = components['schemas']['Replayed'];
 export type RequestPreview = components['schemas']['RequestPreview'];
@@ -5559,6 +5636,8 @@ export type SetModel = components['schemas']['SetModel'];
 export type SetSecret = components['schemas']['SetSecret'];
 export type ShapeTask = components['schemas']['ShapeTask'];
 export type Sharing = components['schemas']['Sharing'];
+export type ShownRow = components['schemas']['ShownRow'];
+export type Shows = components['schemas']['Shows'];
 export type SignInBody = components['schemas']['SignInBody'];
 export type SignInLink = components['schemas']['SignInLink'];
 export type SignedAnswer_LeftHub_ = components['schemas']['SignedAnswer_LeftHub_'];

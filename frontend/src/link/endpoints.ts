@@ -39,6 +39,12 @@ function needOf(row: NamedQuestionRow): Need {
     expires_ms: msOf(row.expires_at),
     answered_ms: msOf(row.answered_at),
     calls: row.calls.map((call): Call => ({ ...call, args: JSON.stringify(call.args) })),
+    shown: row.shown && {
+      source: row.shown.from,
+      output: row.shown.output,
+      value: JSON.stringify(row.shown.value),
+      left_out: row.shown.left_out,
+    },
   } as Need;
 }
 

@@ -20,7 +20,7 @@ export function grantsOf(preview: RequestPreview): GrantLine[] {
 }
 
 export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet: StreamModel }) {
-  const groups = preview.tasks.filter((task) => task.each);
+  const groups = preview.tasks.filter((task) => task.each && !task.each.startsWith("turn "));
   const tag = (device: string | null | undefined): string => {
     if (!device) return "";
     const known = devices(fleet);

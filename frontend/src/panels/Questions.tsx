@@ -9,6 +9,7 @@ import { age, duration } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button } from "../ui/parts.tsx";
 import { PlanInShort } from "./PlanInShort.tsx";
+import { ShownResult } from "./ShownResult.tsx";
 
 const PERSON: Choice[] = [
   { value: "done", label: "Done" },
@@ -107,6 +108,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           </button>
         )}
       </span>
+      {question.shown && <ShownResult shown={question.shown} />}
       <Wider question={question} />
       <Remembered calls={question.calls ?? []} />
       {reason !== null && (

@@ -25,6 +25,10 @@ class ChangingCalls(TypedDict):
     more: int
 
 
+ShownRow = TypedDict("ShownRow", {"from": str, "output": str, "value": Any, "left_out": int})
+"""The part of a result that stands beside a question; of a longer one the beginning of its text."""
+
+
 class QuestionRow(TypedDict):
     """A question to a person: an approval, a task for a person, or the wish of a reviewer."""
 
@@ -46,6 +50,7 @@ class QuestionRow(TypedDict):
     answered_by: str | None
     answered_at: str | None
     reason: str
+    shown: ShownRow | None
     calls: list[CallRow]
     once_because: str
     usual: str

@@ -17,7 +17,7 @@ from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.goals import gives_shape
 from starloom_protocol.plan.schemas import NULL, OPEN, TEXT, Shape, either, escaped, listed, map_of, misfit, of_value
 from starloom_protocol.plan.signatures import Signature
-from starloom_protocol.spec_records import by_result
+from starloom_protocol.spec_records import Moment, Repeat, by_result, counts_as_one
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
@@ -27,6 +27,7 @@ _ANSWER: Final = map_of({"by": TEXT, "text": TEXT, "value": TEXT})
 _DEVICE: Final = map_of({"id": TEXT, "name": TEXT, "os": TEXT})
 _OFF: Final = listed(map_of(dict.fromkeys(("device", "off_since", "os", "why"), TEXT) | {"off": of_value(True)}))
 _WHO: Final = listed(map_of(dict.fromkeys(("device", "task"), TEXT)))
+_TIME: Final = either([TEXT, of_value(1), of_value(1.5)])
 _NUMBERED: Final = map_of({"number": of_value(1)})
 _FILE: Final = either([TEXT, map_of({"artifact": TEXT}, open_ended=True)])
 _EXIT_CODE: Final = "/exit_code"
@@ -84,7 +85,7 @@ class Flow:
             return OPEN
         if each.devices is not None:
             return _DEVICE
-        if each.times:
+        if each.times or each.repeat is not None:
             return _NUMBERED
         at = self.gives(each.source or "").at(each.output)
         return at if self._is_group(each.source) and not each.flatten else at.entries()
@@ -93,10 +94,11 @@ class Flow:
         spec = self._specs.get(task or "")
         return spec is not None and (spec.for_each is not None or spec.nested)
 
-    def _is_one(self, task: str) -> bool:
-        """Whether a group has one child, on the device that a result names."""
-        spec = self._specs.get(task)
-        return spec is not None and spec.for_each is not None and by_result(spec.for_each)
+    def _is_one(self, item: Input) -> bool:
+        """Whether an input reads a group as one task: its only call, or the last of its turns."""
+        spec = self._specs.get(item.source)
+        each = spec.for_each if spec is not None else None
+        return each is not None and counts_as_one(each) and (by_result(each) or not item.all)
 
     def _names_device(self, found: Shape, output: str, place: str) -> None:
         if not found.may_be(TEXT):
@@ -126,6 +128,12 @@ class Flow:
                 self._names_device(found, each.output, joined(place, "device", "output"))
             elif each.flatten or not self._is_group(each.source):
                 self._entries(found, each.output, where)
+        if spec.shows is not None:
+            self._pointed(spec.shows.source, spec.shows.output, joined(place, "shows", "output"))
+        if spec.not_before is not None:
+            self._names_time(spec.not_before, joined(place, "not_before", "output"))
+        if each is not None and each.repeat is not None:
+            self._turns(spec, each.repeat, joined(place, "repeat"))
         delivered = {item.name: self._delivered(spec, item, joined(place, "inputs", item.name)) for item in spec.inputs}
         for at, file in enumerate(spec.files_out):
             where = joined(place, "files_out", at, "output")
@@ -134,6 +142,24 @@ class Flow:
                 self._found.add(Code.WRONG_TYPE, where, f"`{file.output}` is {found.words()}, which names no file")
         self._call(spec.tool, spec.args, delivered, self._holes(spec), place, "inputs")
         self._further_calls(spec, place)
+
+    def _names_time(self, moment: Moment, place: str) -> None:
+        found = self._pointed(moment.source, moment.output, place)
+        if not found.may_be(_TIME):
+            reason = f"`{moment.output}` is {found.words()}, which names no time"
+            self._found.add(Code.WRONG_TYPE, place, reason, "Point at a text such as 2026-11-26 12:30.")
+
+    def _turns(self, spec: TaskSpec, turns: Repeat, place: str) -> None:
+        """Note the pointers of a repeat into the result of a turn that find nothing, or a value of another type."""
+        gives = self.gives(spec.id)
+        if turns.until is not None:
+            where = joined(place, "while" if turns.during else "until", "output")
+            self._resolved(gives, turns.until.output, where, spec.tool)
+        takes = self._of(spec.tool).args
+        for name, output in turns.carry.items():
+            where = joined(place, "carry", name)
+            found = self._resolved(gives, output, where, spec.tool)
+            self._fits(found, takes.at("/" + escaped(name)), spec.tool, where)
 
     def _further_calls(self, spec: TaskSpec, place: str) -> None:
         """Note the faults of the calls by which a task is taken back and looked at."""
@@ -206,7 +232,7 @@ class Flow:
         if item.who:
             return _WHO
         found = self._pointed(item.source, item.output, joined(place, "output"))
-        many = self._is_group(item.source) and not self._is_one(item.source) and not self._beside(spec, item)
+        many = self._is_group(item.source) and not self._is_one(item) and not self._beside(spec, item)
         if item.flatten:
             found = listed(self._entries(found, item.output, joined(place, "output")))
         elif many:

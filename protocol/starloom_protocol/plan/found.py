@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from starloom_protocol.entities import Fault
 from starloom_protocol.plan.models import PLAN_FORMAT
-from starloom_protocol.plan.other_words import form_here, operator_here
+from starloom_protocol.plan.other_words import form_here, map_here, operator_here
 from starloom_protocol.vocabulary import CODES, Code
 
 _SUGGESTIONS_MAX: Final = 50
@@ -118,7 +118,8 @@ class Found:
             self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", hint)
         elif kind in _KINDS:
             reason = f"{_KINDS[kind]} is needed here, not {kind_word(found)}"
-            self.add(Code.PLAN_INVALID, where, reason, _map_of(fields_at(model, loc), found) if "model" in kind else "")
+            form = _map_of(fields_at(model, loc), found) if "model" in kind else map_here(str(loc[-1]))
+            self.add(Code.PLAN_INVALID, where, reason, form)
         elif kind == "enum":
             words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             reason = f"{shown(found)} is none of {', '.join(words)}"

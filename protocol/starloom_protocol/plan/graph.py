@@ -16,6 +16,7 @@ from starloom_protocol.entities import Dependency, Input, TaskSpec, dependency_i
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.lower import FIRST_VERSION
 from starloom_protocol.plan.records import record
+from starloom_protocol.spec_records import Moment, counts_as_one
 from starloom_protocol.vocabulary import Code, Gate
 
 DEPENDENCIES_MAX: Final = 100_000
@@ -95,6 +96,12 @@ class Graph:
             if spec.inputs or name in roots:
                 spec = self._linked(placed, roots.get(name))
                 data.extend(data_gates(spec))
+            if spec.not_before is not None:
+                self._moment(spec.not_before, name, joined(placed.place, "not_before", "from"))
+            if spec.shows is not None:
+                where = joined(placed.place, "shows", "from")
+                if self.refers(spec.shows.source, where):
+                    self._edges.append(Edge(spec.shows.source, name, where))
             if spec.group is not None:
                 self._edges.append(Edge(name, spec.group, placed.place))
             specs.append(spec)
@@ -119,6 +126,17 @@ class Graph:
         if root is None and len(inputs) == len(spec.inputs):
             return spec
         return msgspec.structs.replace(spec, inputs=inputs, family=root)
+
+    def _moment(self, moment: Moment, name: str, place: str) -> None:
+        """Note a time that is read from no task, or from a group with many results."""
+        if not self.refers(moment.source, place):
+            return
+        self._edges.append(Edge(moment.source, name, place))
+        source = self._tasks.get(moment.source)
+        each = source.spec.for_each if source is not None else None
+        if source is not None and (source.spec.nested or (each is not None and not counts_as_one(each))):
+            reason = f"`{moment.source}` is a group, and a time is read from one result"
+            self._found.add(Code.PLAN_INVALID, place, reason, "Add a task that takes the results together.")
 
     def _told_of(self, item: Input, place: str) -> None:
         """Note a fault where `off` is asked of a group that waits for devices that are off, or `who` of one task."""
@@ -171,7 +189,12 @@ class Graph:
             if following not in self._tasks:
                 self._leads(following, place)
                 break
-            if self._tasks[following].spec.for_each is None:
+            shared = self._tasks[following].spec.for_each
+            if shared is not None and shared.repeat is not None:
+                reason = f"`{following}` is repeated, and its turns are no list that another task could share"
+                self._found.add(Code.PLAN_INVALID, place, reason, f"Read them: {{from: {following}}}.")
+                break
+            if shared is None:
                 reason = f"`{following}` is no group, so there is no list to share"
                 self._found.add(Code.PLAN_INVALID, place, reason, "Name a task that has for_each.")
                 break

@@ -30,6 +30,7 @@ from starloom_protocol.entities import (
     UndoCall,
     VerifyCall,
 )
+from starloom_protocol.plan.arguments import Arguments
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.models import (
     NAME,
@@ -47,7 +48,10 @@ from starloom_protocol.plan.models import (
     UndoDoc,
     VerifyDoc,
 )
+from starloom_protocol.plan.moments import moment_of
 from starloom_protocol.plan.records import record
+from starloom_protocol.plan.repeats import repeated
+from starloom_protocol.plan.shows import shows_of
 from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.secret_records import SECRET_NAME
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
@@ -149,7 +153,8 @@ class Lowering:
         if doc.tool is not None and self.known.tools is not None and doc.tool not in self.known.tools:
             self.tool(doc.tool, joined(place, "tool"))
         if "args" in given:
-            in_group = doc.for_each is not None or (doc.device is not None and doc.device.source is not None)
+            listed = doc.for_each is not None or doc.repeat is not None
+            in_group = listed or (doc.device is not None and doc.device.source is not None)
             made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=in_group)
             made["secrets"] = secrets_of(doc.args)
         if "inputs" in given:
@@ -165,7 +170,13 @@ class Lowering:
             made["device"] = None if doc.device is None else self.selector(doc.device, joined(place, "device"))
         if "files_out" in given:
             made["files_out"] = [FileOut(output=item.output, to=item.to) for item in doc.files_out]
-        if "for_each" in given and "for_each" not in made:
+        if doc.not_before is not None:
+            made["not_before"] = moment_of(self, doc, doc.not_before, joined(place, "not_before"))
+        if doc.shows is not None:
+            made["shows"] = shows_of(self, doc, doc.shows, joined(place, "shows"))
+        if doc.repeat is not None:
+            made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
+        elif "for_each" in given and "for_each" not in made:
             made["for_each"] = None if doc.for_each is None else self._for_each(doc.for_each, joined(place, "for_each"))
         if "on_absence" in given:
             absence = doc.on_absence
@@ -284,6 +295,17 @@ class Lowering:
                 self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
         for name in sorted(doc.model_fields_set & {"budget", "gives", "may", "until"}) if doc.goal is None else ():
             self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `goal`", "Remove it.")
+        if doc.repeat is not None and doc.tool is None:
+            self.found.add(
+                Code.PLAN_INVALID, joined(place, "repeat"), "only a call of a tool is repeated", "Remove it."
+            )
+        if doc.not_before is not None and doc.tool is None:
+            hint = "Let a task that waits for the time come before it."
+            where = joined(place, "not_before")
+            self.found.add(Code.PLAN_INVALID, where, "only a call of a tool begins at a time", hint)
+        if doc.shows is not None and doc.person is None:
+            where = joined(place, "shows")
+            self.found.add(Code.PLAN_INVALID, where, "only a question to a person shows a result", "Remove it.")
         if doc.verify is not None and doc.tool is None:
             self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.judge is not None:
@@ -324,6 +346,10 @@ class Lowering:
         if tools is not None and name not in tools:
             self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
 
+    def takes(self, tool: str) -> Arguments:
+        """Return the arguments that a tool takes, any if it is not known."""
+        return self.known.signatures.get(tool, _UNKNOWN).names
+
     def _takes(
         self, tool: str, args: Mapping[str, Any], source: str | None, drawn: Mapping[str, Any], place: str
     ) -> None:
@@ -331,7 +357,7 @@ class Lowering:
 
         `drawn` are arguments that come from elsewhere when it runs, in the field `source`.
         """
-        takes = self.known.signatures.get(tool, _UNKNOWN).names
+        takes = self.takes(tool)
         given = {**args, **drawn}
         for name in takes.unknown(given):
             where = joined(place, source if source and name in drawn else "args", name)

@@ -272,6 +272,9 @@ class TaskDoc(Doc):
     gives: dict[str, Any] | None = None
     until: list[CheckDoc] = Field(default_factory=list)
     budget: dict[str, Any] | None = None
+    repeat: dict[str, Any] | None = None
+    not_before: dict[str, Any] | None = None
+    shows: dict[str, Any] | None = None
 
 
 class TaskPatchDoc(TaskDoc):

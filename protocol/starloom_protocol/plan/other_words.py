@@ -58,6 +58,11 @@ _OPERATORS: Final = {
     ">": "gt",
     ">=": "ge",
 }
+_MAPS: Final = {
+    "repeat": "Write `repeat: {max: N, until: {output, op, value}}`. " + _TIMES,
+    "not_before": "Write `not_before: {from: TASK, output: /pointer}`.",
+    "shows": "Write `shows: {from: TASK, output: /pointer}`.",
+}
 # A field that only this document has, by which its place is known.
 _PLACES: Final = (("for_each", _OF_A_TASK), ("tasks", _OF_A_PLAN))
 
@@ -65,6 +70,11 @@ _PLACES: Final = (("for_each", _OF_A_TASK), ("tasks", _OF_A_PLAN))
 def form_here(name: str, known: Collection[str]) -> str:
     """Return how `name` is said at the place whose fields are `known`; empty where nothing is known about it."""
     return next((words.get(name, "") for mark, words in _PLACES if mark in known), "")
+
+
+def map_here(name: str) -> str:
+    """Return the form of a field that is a map, where something else was written; empty if it is not known."""
+    return _MAPS.get(name, "")
 
 
 def operator_here(written: str, words: Collection[str]) -> str:

@@ -61,9 +61,14 @@ class Scope:
             source = self.meant(each.source) if each.source is not None else None
             same = self.meant(each.same) if each.same is not None else None
             each = msgspec.structs.replace(each, source=source, same=same)
-        return msgspec.structs.replace(
-            spec, id=self.prefix + spec.id, group=self.prefix.rstrip("."), inputs=inputs, for_each=each
-        )
+        moment = spec.not_before
+        if moment is not None:
+            moment = msgspec.structs.replace(moment, source=self.meant(moment.source))
+        shows = spec.shows
+        if shows is not None:
+            shows = msgspec.structs.replace(shows, source=self.meant(shows.source))
+        named = {"for_each": each, "inputs": inputs, "not_before": moment, "shows": shows}
+        return msgspec.structs.replace(spec, id=self.prefix + spec.id, group=self.prefix.rstrip("."), **named)
 
 
 class Reading:
@@ -189,6 +194,10 @@ class Reading:
         for item in spec.inputs:
             if "." in item.source:
                 self._dotted.append((item.source, joined(place, "inputs", item.name, "from")))
+        read = (("not_before", spec.not_before), ("shows", spec.shows))
+        self._dotted.extend(
+            (one.source, joined(place, field, "from")) for field, one in read if one is not None and "." in one.source
+        )
         each = spec.for_each
         if each is not None:
             written = (("from", each.source), ("same", each.same))

@@ -34,7 +34,9 @@ def of_task(**fields: Any) -> dict[str, str]:
 
 
 def test_a_repetition_of_another_language_is_answered_with_the_group_of_like_calls() -> None:
-    assert of_task(repeat=3) == {"tasks[1].repeat": "Like calls are a group: `for_each: {times: N}`."}
+    assert of_task(count=3) == {"tasks[1].count": "Like calls are a group: `for_each: {times: N}`."}
+    assert "`repeat: {max: N, until:" in of_task(repeat=3)["tasks[1].repeat"]
+    assert "`for_each: {times: N}`" in of_task(repeat=3)["tasks[1].repeat"]
 
 
 @pytest.mark.parametrize(

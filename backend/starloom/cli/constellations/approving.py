@@ -14,6 +14,7 @@ import typer
 
 from starloom.cli.constellations.reading import open_words
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.text.shown_text import shown_lines
 from starloom.client.problems import usage
 from starloom.terminal.escaping import escaped
 from starloom.terminal.style import clock
@@ -97,6 +98,9 @@ def _list_open(run: Invocation) -> None:
         print(
             f"{item['id']}  {escaped(item['text'])}  ({item.get('constellation_name') or item['constellation']}{until})"
         )
+        if shown := item.get("shown"):
+            for line in shown_lines(shown["from"], shown["output"], shown["value"], shown["left_out"]):
+                print(line)
         if item["kind"] == "approval":
             looked_at += 1
             _show_calls(run, item["id"], looked_at)

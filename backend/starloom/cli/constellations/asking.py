@@ -291,6 +291,13 @@ def _tell_attention(view: Any) -> None:
     say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
     for name, question in view.open_questions.items():
         say(f"  {question.text}  (starloom approve {view.constellation}:{name}, or deny)", sys.stderr)
+        if question.shown is not None:
+            from starloom.cli.text.shown_text import shown_lines
+            from starloom_protocol.values import parse
+
+            shown = question.shown
+            for line in shown_lines(shown.source, shown.output, parse(shown.value), shown.left_out):
+                print(line, file=sys.stderr)
     head = view.head
     for reason in head.attention if head is not None else []:
         say(f"  {reason.value.replace('_', ' ')}  (starloom why)", sys.stderr)

@@ -23,7 +23,9 @@ from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
+from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.turns import turns_of
 from starloom_protocol.entities import (
     Attempt,
     Device,
@@ -36,10 +38,12 @@ from starloom_protocol.entities import (
     decode_entity,
 )
 from starloom_protocol.presentation import Presentation, presentation
+from starloom_protocol.spec_records import Repeat
 from starloom_protocol.task_controls import CONTROLS
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_TASK_STATES,
+    Code,
     ConstellationState,
     DeviceLink,
     GateState,
@@ -169,6 +173,9 @@ def _group(constellation: Constellation, task: str, group: GroupRecord) -> Why:
         if children
         else f"{task} is a group that waits for its list{_for(waits)}."
     )
+    repeat = each.repeat if (each := constellation.specs[task].for_each) is not None else None
+    if children and repeat is not None:
+        sentence = _turns(constellation, task, group, repeat)
     if group.review is not None:
         sentence = f"{sentence[:-1]}; it {_reviewed(constellation, group.review)}."
     return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
@@ -363,6 +370,8 @@ def _held_back(
             return f"{spec.id} is held by a person.", ["release"]
         case Reason.BACKOFF:
             return f"{spec.id} is tried again soon, after attempt {record.attempt} did not succeed.", []
+        case Reason.MOMENT:
+            return f"{spec.id} waits for its time: it begins at {_time(record.not_before_ms)}.", []
         case Reason.PAUSED:
             return f"{spec.id} is ready, but the constellation is paused.", ["resume"]
         case Reason.APPROVAL:
@@ -408,6 +417,34 @@ def _reviewed(constellation: Constellation, name: str) -> str:
     return f"waits for a review of {ended} by the model until {until:%H:%M:%S} UTC at the latest"
 
 
+def _time(at_ms: int) -> str:
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return f"{at:%H:%M:%S} UTC on {at.day} {at:%B}"
+
+
+def _no_time(constellation: Constellation, task: str, record: TaskRecord) -> str:
+    moment = constellation.specs[task].not_before
+    try:
+        found = named_ms(constellation, moment, record.since_ms) if moment is not None else 0
+    except NoMoment as error:
+        return f": {error}"
+    return f": the time was {_time(found)}" if found else ""
+
+
+def _turns(constellation: Constellation, task: str, group: GroupRecord, repeat: Repeat) -> str:
+    made = len(constellation.children.get(task, ()))
+    told = f"{task} has had {made} of at most {repeat.most} turns"
+    if group.code is Code.CONDITION_UNMET:
+        return f"{task} failed: its condition is not met after {made} turns. {CODES[group.code].hint}"
+    if group.state is GroupState.SUCCEEDED:
+        return f"{told} and is done{', since its condition is met' if repeat.until is not None else ''}."
+    if group.state is not GroupState.EXPANDED:
+        return f"{told} and is {group.state}."
+    last = turns_of(constellation, task)[-1]
+    due_ms = constellation.tasks[last].not_before_ms
+    return f"{told}; {last} begins at {_time(due_ms)}." if due_ms else f"{told}; {last} is the present one."
+
+
 def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
     record = constellation.tasks[task]
     attempt = constellation.last_attempt(task)
@@ -420,6 +457,8 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             title = CODES[record.code].title if record.code else "it failed"
             hint = CODES[record.code].hint if record.code else ""
             detail = f": {attempt.detail}" if attempt and attempt.detail else ""
+            if record.code is Code.MOMENT_OUTSIDE:
+                detail = _no_time(constellation, task, record)
             return f"{task} failed: {title}{detail}. {hint}", ["retry", "mark"]
         case TaskState.CANCELLED:
             return f"{task} was cancelled.", ["retry"]

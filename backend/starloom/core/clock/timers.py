@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.core.clock import expiry
+from starloom.core.clock import expiry, moments
 from starloom.core.clock.schedules import due_moments as of_schedules
 from starloom.core.fleet import draining, lab_faults
 from starloom.core.people import answer_words, approvals, inquiries
@@ -42,6 +42,7 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
         yield from conversation.due_moments(constellation)
         yield from inquiries.due_moments(constellation)
         yield from returning.due_moments(constellation)
+        yield from moments.due_moments(constellation)
     yield from of_schedules(shard)
     yield from draining.due_moments(shard)
     yield from health.due_moments(shard)
@@ -60,6 +61,8 @@ def is_stale(shard: Shard, timer: ArmTimer) -> bool:
         return timer.entity not in constellation.open_questions
     if timer.kind == returning.TIMER:
         return timer.entity not in constellation.returning
+    if timer.kind == moments.TIMER:
+        return not moments.is_awaited(constellation, timer.entity)
     if timer.kind not in _OF_ATTEMPTS:
         return False
     record = constellation.tasks.get(timer.entity)

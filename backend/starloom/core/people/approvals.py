@@ -14,7 +14,15 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from starloom.core.people.controls import activate, stop_all
-from starloom.core.rights.call_effects import ASKING, added_to, adds, effects_of_task, offers_in, specs_by_rules
+from starloom.core.rights.call_effects import (
+    ASKING,
+    added_to,
+    adds,
+    effects_of_task,
+    offers_in,
+    repeats_effects,
+    specs_by_rules,
+)
 from starloom.core.rights.consent import beyond, consent_to, may_run_on
 from starloom.core.rights.envelope_words import envelope_words
 from starloom.core.state.effects import ArmTimer
@@ -50,7 +58,7 @@ _STATE = ConstellationState
 class Verdict:
     """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered.
 
-    `tools` are those for whose calls a person is asked, in the order of the plan.
+    `tools` are those for whose calls a person is asked, in the order of the plan, with the number of turns of a repeat.
     """
 
     asks: bool
@@ -88,6 +96,10 @@ class _Effects:
     def is_offered(self, tool: str) -> bool:
         return any(True for _ in self._offers(tool))
 
+    def repeats(self, spec: TaskSpec) -> int:
+        """Return how many times a task may repeat a call that does more than read."""
+        return repeats_effects(spec, self._offers)
+
     def of(self, spec: TaskSpec) -> frozenset[Effect]:
         tool = spec.tool or ""
         if tool not in self._by_tool:
@@ -115,12 +127,13 @@ def judge(
     """Decide whether a plan waits for a person before its first task, and which calls that person could always allow.
 
     `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments
-    or with secrets need approval.
+    or with secrets need approval. Neither does a policy waive it for turns of a call that does more than read: their
+    number is approved with the call.
     """
-    guided = is_model(by)
+    guided, known = is_model(by), _Effects(fleet)
+    added = specs_by_rules(rules, specs)
     if policy.approval is Approval.NEVER and not hold and not guided:
-        return Verdict(asks=False)
-    known = _Effects(fleet)
+        specs, added = [[spec for spec in some if known.repeats(spec)] for some in (specs, added)]
     by_id = {spec.id: spec for spec in specs}
     standing = _by_action(fleet)
     calls: list[Call] = []
@@ -129,16 +142,17 @@ def judge(
         works = spec.tool is not None or spec.goal is not None
         effects = known.of(spec) if works and spec.key is None else frozenset()
         unseen = guided and spec.tool is not None and (bool(spec.secrets) or not known.is_offered(spec.tool))
-        if not unseen and not _asks(effects, asked_in_words=asked_in_words):
+        turns = known.repeats(spec)
+        if not turns and not unseen and not _asks(effects, asked_in_words=asked_in_words):
             continue
-        late = _late(spec, by_id)
+        late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
         if not late and standing and _covered(standing, call):
             continue
         calls.append(call)
         because = because or late or _too_wide(call)
-    for spec in specs_by_rules(rules, specs):
-        if guided or _asks(known.of(spec), asked_in_words=asked_in_words):
+    for spec in added:
+        if guided or known.repeats(spec) or _asks(known.of(spec), asked_in_words=asked_in_words):
             calls.append(Call(task=spec.id, tool=spec.tool or ""))
             because = because or f"a rule may add {spec.id} while it runs"
     every_time = hold or policy.approval is Approval.ALWAYS
@@ -148,7 +162,9 @@ def judge(
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
     elif len(calls) > CALLS_MOST:
         because = f"it makes {len(calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
-    tools = tuple(dict.fromkeys(call.tool for call in calls if call.tool))
+    often = {spec.id: turns for spec in (*specs, *added) if (turns := known.repeats(spec))}
+    named = (f"{call.tool} up to {often[call.task]} times" if call.task in often else call.tool for call in calls)
+    tools = tuple(dict.fromkeys(name for name in named if name))
     return Verdict(asks=True, calls=[] if because else calls, once_because=because, tools=tools)
 
 
@@ -167,7 +183,9 @@ def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
         return f"{spec.id} is a goal, so nobody knows its calls yet"
     root = by_id.get(spec.family or spec.id, spec)
     each = root.for_each
-    listed = spec.for_each is not None and (each is None or (each.devices is None and not each.times))
+    listed = spec.for_each is not None and (
+        each is None or (each.devices is None and not each.times and each.repeat is None)
+    )
     if spec.inputs or listed:
         return f"{spec.id} takes arguments from the results of other tasks, so nobody knows them yet"
     if adds(spec):

@@ -23,6 +23,7 @@ from starloom.core.state.inputs import ControlRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone
 from starloom.core.state.tasks.names import is_of_goal
+from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import (
     Put,
@@ -341,6 +342,9 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
             if constellation.tasks[child].state in FINAL_TASK_STATES
             and (item.action == "retry_from" or constellation.tasks[child].state is not TaskState.SUCCEEDED)
         ]
+        if not wanted and constellation.groups[group].code is Code.CONDITION_UNMET:
+            # All its turns succeeded and did not meet the condition: the last one looks again.
+            wanted = turns_of(constellation, group)[-1:]
         if not wanted and constellation.groups[group].state not in FINAL_GROUP_STATES:
             raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} has ended without success"))
         open_round(work, constellation, wanted or [group], item)

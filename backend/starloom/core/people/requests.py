@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from msgspec.structs import replace
 
 from starloom.core.people import answer_words, approvals, escalations, inquiries
@@ -15,6 +17,7 @@ from starloom.core.run.checks import judgement
 from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.shown import NothingToShow, shown_of
 from starloom.core.state.work import Refusal, Work, attend, change_task, fault, moved, unattend
 from starloom_protocol.authors import MODEL, is_model, may_decide, who
 from starloom_protocol.edits import LoweredPlan
@@ -224,11 +227,25 @@ def _planning_failed(work: Work, constellation: Constellation, why: Fault) -> No
 def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
     """Ask, durably, the question of a `person:` task whose gates are open."""
     record = constellation.tasks[spec.id]
+    try:
+        shown = shown_of(constellation, spec.shows) if spec.shows is not None else None
+    except NothingToShow as error:
+        failed = moved(work, record, TaskState.FAILED, code=error.code, checked=False)
+        change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=str(error), by="engine")
+        work.rules_due.append((constellation.name, spec.id, "failed"))
+        return
+    identity = name = f"{spec.id}-{record.round}"
+    for number in count(2) if shown is not None else ():
+        # An answer to what was shown before does not count for what is shown now.
+        if identity not in constellation.questions:
+            break
+        identity = f"{name}-{number}"
     question = Question(
         choices=spec.choices,
-        id=f"{spec.id}-{record.round}",
+        id=identity,
         kind=_PERSON,
         opened_ms=work.at_ms,
+        shown=shown,
         task=spec.id,
         text=spec.person or "",
         version=constellation.head.version,

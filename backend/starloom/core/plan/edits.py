@@ -23,7 +23,7 @@ from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import EditProposed
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.gates import ITEMS
+from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN
 from starloom.core.state.tasks.graph import find_cycle, raise_ranks
 from starloom.core.state.work import Put, Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.edits import (
@@ -273,6 +273,11 @@ def _remove_dependency(draft: Draft, operation: RemoveDependency, place: str) ->
         reason = f"{operation.id} is the list of {dependency.target}: change its for_each, or remove the group"
         draft.refuse(Code.BAD_REQUEST, reason, place)
         return
+    if dependency.input in (MOMENT, SHOWN):
+        part = "time" if dependency.input == MOMENT else "result that is shown"
+        reason = f"{operation.id} is the {part} of {dependency.target}: remove the task, or add another one"
+        draft.refuse(Code.BAD_REQUEST, reason, place)
+        return
     target = draft.editable(dependency.target, place)
     if target is None:
         return
@@ -308,6 +313,9 @@ def _drop_items(draft: Draft, operation: DropItems, place: str) -> None:
     spec = draft.spec(operation.of)
     if spec is None or spec.for_each is None:
         draft.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.of}", f"{place}.of")
+        return
+    if spec.for_each.repeat is not None:
+        draft.refuse(Code.BAD_REQUEST, f"the turns of {spec.id} are no items: skip one, or cancel them", f"{place}.of")
         return
     keys = parse(operation.keys)
     if not isinstance(keys, list):

@@ -16,8 +16,9 @@ from starloom.core.placement.off_devices import REPORT
 from starloom.core.placement.selection import selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
-from starloom.core.state.tasks.gates import ITEMS, excused, fact, shut_cause, successes
+from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, excused, fact, shut_cause, successes
 from starloom.core.state.tasks.graph import raise_ranks
+from starloom.core.state.tasks.turns import Next, decide
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
 from starloom_protocol.entities import (
     Dependency,
@@ -32,7 +33,8 @@ from starloom_protocol.entities import (
     dependency_id,
 )
 from starloom_protocol.events import EventKind
-from starloom_protocol.values import MISSING, canonical
+from starloom_protocol.spec_records import Repeat
+from starloom_protocol.values import MISSING, canonical, parse
 from starloom_protocol.vocabulary import (
     Code,
     DeviceLink,
@@ -118,15 +120,18 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
         _expand(work, constellation, root, _waiting_members(constellation, root), stored, keep=True)
         return
     source = list_of(constellation, root)
-    if source.times and constellation.undecided.get(root):
+    if (source.times or source.repeat) and constellation.undecided.get(root):
         # No call can begin yet, so the edit that added the group can still be undone, and devices may come on.
         return
     if source.devices is not None and source.source is None:
         if constellation.head.version:
             _expand_over_devices(work, constellation, root, source.devices)
         return
+    if source.repeat is not None:
+        _expand(work, constellation, root, [root], [_numbered(1)], keep=False)
+        return
     if source.times:
-        items = [Item(key=str(at), value=canonical({"number": at})) for at in range(1, source.times + 1)]
+        items = [_numbered(at) for at in range(1, source.times + 1)]
         _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
         return
     try:
@@ -135,6 +140,10 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
         _fail_family(work, constellation, root, error.code, str(error))
         return
     _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
+
+
+def _numbered(at: int) -> Item:
+    return Item(key=str(at), value=canonical({"number": at}))
 
 
 class NoList(Exception):
@@ -330,6 +339,11 @@ def child_of(
         replace(item, source=f"{item.source}.{key}") if item.source in family and not item.all else item
         for item in spec.inputs
     ]
+    moment, shows = spec.not_before, spec.shows
+    if moment is not None and moment.source in family:
+        moment = replace(moment, source=f"{moment.source}.{key}")
+    if shows is not None and shows.source in family:
+        shows = replace(shows, source=f"{shows.source}.{key}")
     device = spec.device
     if over_devices and device is None:
         device = Selector(id=key)
@@ -340,6 +354,8 @@ def child_of(
         key=key,
         for_each=None,
         inputs=inputs,
+        not_before=moment,
+        shows=shows,
         device=device,
         changed_in=number,
         family=spec.family or group,
@@ -387,6 +403,9 @@ def turns(constellation: Constellation, members: list[str], items: list[Item], n
 
 def _judge(work: Work, constellation: Constellation, group: str) -> None:
     for_each = list_of(constellation, group)
+    if for_each.repeat is not None:
+        _judge_turns(work, constellation, group, for_each.repeat)
+        return
     tally = constellation.tally.get(group) or Tally()
     enough = {Need.ANY: 1, Need.AT_LEAST: for_each.need_count}.get(for_each.need, 0)
     if enough and tally.succeeded >= enough and tally.unfinished:
@@ -408,6 +427,79 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
     code = Code.GROUP_NEED if state is GroupState.FAILED else None
     note = f"{tally.succeeded} of {counted} succeeded; first cause: {cause}"
     end_group(work, constellation, group, state, reason=reason, cause=cause, code=code, note=note)
+
+
+def _judge_turns(work: Work, constellation: Constellation, group: str, repeat: Repeat) -> None:
+    """Add the next turn of a repeated call, or end its group."""
+    decision, number = decide(constellation, group, repeat)
+    tally = constellation.tally.get(group) or Tally()
+    if decision is Next.TURN:
+        _add_turn(work, constellation, group, number + 1)
+    elif decision is Next.MET and tally.unfinished:
+        # A turn that was made again met the condition, so those after it are not needed.
+        _enough(work, constellation, group)
+    elif decision is Next.WAITS or tally.unfinished:
+        return
+    elif decision is Next.BROKEN:
+        _end_broken(work, constellation, group, f"{group}.{number}")
+    elif decision is Next.MET:
+        note = f"its condition is met after {number}" if repeat.until is not None else f"all {number} turns were made"
+        end_group(work, constellation, group, GroupState.SUCCEEDED, note=note)
+    elif decision is Next.UNMET:
+        note = f"the condition is not met after {number} turns"
+        end_group(work, constellation, group, GroupState.FAILED, code=Code.CONDITION_UNMET, note=note)
+
+
+def _end_broken(work: Work, constellation: Constellation, group: str, turn: str) -> None:
+    """End a group whose turn did not succeed, as that turn ended."""
+    record = constellation.tasks[turn]
+    if excused(constellation, turn, record):
+        end_group(work, constellation, group, GroupState.SKIPPED, reason=record.reason, cause="not_chosen")
+        return
+    state, reason, cause = _cause(constellation, group, [turn])
+    code = Code.GROUP_NEED if state is GroupState.FAILED else None
+    note = f"its turns end with {turn}, which did not succeed"
+    end_group(work, constellation, group, state, reason=reason, cause=cause, code=code, note=note)
+
+
+def _add_turn(work: Work, constellation: Constellation, group: str, at: int) -> None:
+    """Add one turn: the same call, with what is carried over from the turn before it; one event and one version."""
+    if len(constellation.tasks) >= work.shard.settings.tasks_most:
+        note = f"turn {at} would be one more than {work.shard.settings.tasks_most} tasks"
+        end_group(work, constellation, group, GroupState.FAILED, code=Code.PLAN_TOO_BIG, note=note)
+        return
+    head, number, before = constellation.head, constellation.head.version + 1, f"{group}.{at - 1}"
+    turn = child_of(constellation, group, str(at), number, [group], over_devices=False)
+    repeat = list_of(constellation, group).repeat
+    carry = repeat.carry if repeat is not None else {}
+    args = {name: value for name, value in parse(turn.args).items() if name not in carry}
+    carried = [Input(name=name, source=before, output=output) for name, output in carry.items()]
+    turn = replace(turn, args=canonical(args), inputs=[*turn.inputs, *carried])
+    edges = child_edges(constellation, group, turn, str(at), number, [group])
+    made = [Dependency(changed_in=number, gate=Gate.SUCCESS, source=before, target=turn.id)]
+    made += [_data_edge(item, turn.id, number) for item in carried]
+    grown = replace(constellation.groups[group], count=at)
+    version = Version(
+        added=[turn.id],
+        at_ms=work.at_ms,
+        author="expand",
+        changed=[group],
+        number=number,
+        reason=f"turn {at} of {group}",
+        trigger=before,
+    )
+    puts: list[Put] = [
+        ("item", f"{group}/{at}", _numbered(at)),
+        ("spec", turn.id, turn),
+        ("task", turn.id, fresh_record(work, constellation, turn.id)),
+        *edges,
+        *(("dep", dependency_id(one), one) for one in made),
+        ("group", group, grown),
+        ("version", str(number), version),
+        ("head", "", replace(head, version=number)),
+    ]
+    work.emit(constellation, EventKind.GROUP_EXPANDED, group, puts, by="expand", note=version.reason)
+    raise_ranks(constellation, [turn.id])
 
 
 def _judge_nested(work: Work, constellation: Constellation, group: str) -> None:
@@ -472,6 +564,9 @@ def _enough(work: Work, constellation: Constellation, group: str) -> None:
 def data_edges(spec: TaskSpec, number: int) -> list[Dependency]:
     """Return the data dependencies that a spec implies: its inputs, and the list of its family."""
     edges = [_data_edge(item, spec.id, number) for item in spec.inputs]
+    for name, read in ((MOMENT, spec.not_before), (SHOWN, spec.shows)):
+        if read is not None:
+            edges.append(Dependency(changed_in=number, gate=Gate.DATA, input=name, source=read.source, target=spec.id))
     if spec.for_each is not None and spec.for_each.source is not None:
         edges.append(
             Dependency(changed_in=number, gate=Gate.DATA, input=ITEMS, source=spec.for_each.source, target=spec.id)

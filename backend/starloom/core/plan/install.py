@@ -69,7 +69,7 @@ def _edges_of(plan: LoweredPlan) -> dict[str, Dependency]:
     """Return every dependency by its id: those that inputs and lists imply, then those that the plan names."""
     edges: dict[str, Dependency] = {}
     for spec in plan.specs:
-        if spec.inputs or spec.for_each is not None:
+        if spec.inputs or spec.for_each is not None or spec.not_before is not None or spec.shows is not None:
             edges.update((dependency_id(edge), edge) for edge in data_edges(spec, 1))
     for dependency in plan.dependencies:
         edges.setdefault(dependency_id(dependency), dependency)

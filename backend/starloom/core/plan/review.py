@@ -20,6 +20,7 @@ from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.failure_causes import cause_of
+from starloom.core.state.tasks.named_times import has_moment
 from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.authors import MODEL
@@ -290,7 +291,11 @@ def close(work: Work, constellation: Constellation, job: Job, note: str) -> None
         if record.review == job.id:
             free = Reason.HELD if record.held else None
             reason = free if record.reason is Reason.REVIEW else record.reason
-            puts.append(("task", task, replace(record, review=None, reason=reason)))
+            released = replace(record, review=None, reason=reason)
+            if record.reason is Reason.REVIEW and has_moment(constellation, task):
+                # Its gates decide again, and its time with them.
+                released = replace(released, state=TaskState.WAITING, reason=None)
+            puts.append(("task", task, released))
     for name, group in constellation.groups.items():
         if group.review == job.id:
             puts.append(("group", name, replace(group, review=None)))

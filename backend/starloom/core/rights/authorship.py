@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from starloom.core.rights.call_effects import ASKING, EVERY, effects_of_task, offers_in, specs_by_rules
+from starloom.core.rights.call_effects import ASKING, EVERY, effects_of_task, offers_in, repeats_effects, specs_by_rules
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
@@ -156,6 +156,9 @@ def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
     for spec in specs:
         if (spec.tool is None and spec.goal is None) or spec.key is not None:
             continue
+        turns = repeats_effects(spec, offers)
+        if turns:
+            found.append(f"{spec.id} may call {spec.tool} {turns} times, and it does more than read")
         known = spec.goal is not None or any(True for _ in offers(spec.tool or ""))
         effects = effects_of_task(spec, offers) if known else EVERY
         asking = [effect.value for effect in Effect if effect in effects & ASKING]

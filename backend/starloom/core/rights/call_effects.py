@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from starloom.core.state.model import Fleet
 from starloom_protocol.entities import FileOut, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Repeatability
 
 Offers = Callable[[str], Iterable[ToolOffer]]
 """Returns the offers of known devices under a tool's name."""
@@ -47,6 +47,19 @@ def offers_in(fleet: Fleet) -> Offers:
         return [tools[tool] for tools in fleet.tool_sets.different() if tool in tools]
 
     return of
+
+
+def repeats_effects(spec: TaskSpec, offers: Offers) -> int:
+    """Return how many times a task may repeat a call that does more than read; 0 for any other task.
+
+    The tool's own repeatability decides, whatever the plan says of it; a tool that no device offers may do anything.
+    """
+    repeat = spec.for_each.repeat if spec.for_each is not None else None
+    if repeat is None or spec.tool is None:
+        return 0
+    offered = list(offers(spec.tool))
+    reads = bool(offered) and all(offer.repeatability is Repeatability.PURE for offer in offered)
+    return 0 if reads and not adds(spec) else repeat.most
 
 
 def effects_of_call(offer: ToolOffer, spec: TaskSpec, others: Offers) -> frozenset[Effect]:

@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from starloom.core.rights.call_effects import ASKING, effects_of_call, named_offers, offers_in, places_of, work_of
+from starloom.core.rights.call_effects import (
+    ASKING,
+    effects_of_call,
+    named_offers,
+    offers_in,
+    places_of,
+    repeats_effects,
+    work_of,
+)
 from starloom.core.rights.consent import may_run_on
 from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
@@ -75,6 +83,9 @@ def _beyond(
     if not devices:
         return [f"no device offers {spec.tool} for {spec.id}"]
     wider: list[str] = []
+    turns = repeats_effects(spec, offers_in(fleet))
+    if turns:
+        wider.append(f"{spec.id} would call {spec.tool} up to {turns} times, and it does more than read")
     for device in devices:
         power, name = _power_on(fleet, device, spec), _name(fleet, device)
         given = allowed.get(device)

@@ -66,5 +66,5 @@ def _list_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> tuple[object, ...
         return None
     root = specs.get(spec.family or spec.id, spec)
     items = root.for_each or spec.for_each
-    made = (items.source, items.output, items.devices, items.times, items.when_off)
+    made = (items.source, items.output, items.devices, items.times, items.repeat, items.when_off)
     return *made, spec.for_each.need, spec.for_each.need_count

@@ -31,7 +31,7 @@ from starloom.core.state.work import Work, change_task, close_question, moved, u
 from starloom_protocol.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.events import EventKind
 from starloom_protocol.frames import LeaseRef, ResultFrame
-from starloom_protocol.spec_records import by_result
+from starloom_protocol.spec_records import counts_as_one
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -136,7 +136,11 @@ def _input_plan(fleet: Fleet, constellation: Constellation, item: Input) -> Inpu
     if item.source in constellation.groups:
         sources = [_source(constellation, child, item.output) for child in successes(constellation, item.source)]
         source = constellation.specs[item.source]
-        many = source.goal is None and (source.for_each is None or not by_result(source.for_each))
+        each = source.for_each
+        turns = each is not None and each.repeat is not None
+        many = source.goal is None and (each is None or not counts_as_one(each) or (item.all and turns))
+        if turns and not many:
+            sources = sources[-1:]
         return InputPlan(flatten=item.flatten, many=many, name=name, sources=sources)
     record = constellation.tasks.get(item.source)
     if record is None or record.state is not TaskState.SUCCEEDED:

@@ -13,7 +13,7 @@ from typing import Any
 from starloom.core.state.model import Access, Constellation, Fleet, Shard, Stream, Tally
 from starloom.core.state.queues.fair_share import moved
 from starloom.core.state.queues.ready import dequeue, enqueue, queueable
-from starloom.core.state.tasks.gates import ITEMS, decide, decide_success, stale
+from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, stale
 from starloom.core.state.tasks.graph import set_ranks
 from starloom_protocol.entities import (
     Attempt,
@@ -328,7 +328,7 @@ def _index_dep(
         _count_gate(constellation, new.target, state, +1)
         if new.input == ITEMS:
             constellation.lists.setdefault(new.source, {})[key] = new
-        if new.condition is not None or new.input == ITEMS:
+        if new.condition is not None or new.input in READ_BY_CORE:
             _note_unasked(constellation, key, new, state)
         shard.touched[(constellation.name, new.target)] = None
 
@@ -357,7 +357,7 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
             if now is not _OPENED:
                 _count_gate(constellation, target, now, +1)
             touched[(name, target)] = None
-        if dependency.condition is not None or dependency.input == ITEMS:
+        if dependency.condition is not None or dependency.input in READ_BY_CORE:
             _note_unasked(constellation, key, dependency, now)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from starloom.settings import VERSION
-from starloom_protocol.api.approvals import CallRow, QuestionRow
+from starloom_protocol.api.approvals import CallRow, QuestionRow, ShownRow
 from starloom_protocol.api.constellations import (
     AnswerPart,
     AnswerShape,
@@ -41,6 +41,7 @@ from starloom_protocol.entities import (
     Offer,
     Question,
     Record,
+    Shown,
     TaskRecord,
     TaskSpec,
     Token,
@@ -298,6 +299,15 @@ def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> Answer
     return told
 
 
+def _shown(shown: Shown) -> ShownRow:
+    return {
+        "from": shown.source,
+        "output": shown.output,
+        "value": parse(shown.value),
+        "left_out": shown.left_out,
+    }
+
+
 def question_shape(constellation: str, question: Question) -> QuestionRow:
     return {
         "id": f"{constellation}:{question.id}",
@@ -318,6 +328,7 @@ def question_shape(constellation: str, question: Question) -> QuestionRow:
         "answered_by": question.answered_by,
         "answered_at": iso(question.answered_ms),
         "reason": question.reason,
+        "shown": _shown(question.shown) if question.shown is not None else None,
         "calls": [call_shape(call) for call in question.calls],
         "once_because": question.once_because,
         "usual": question.usual,

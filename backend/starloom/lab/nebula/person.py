@@ -108,4 +108,5 @@ class Person:
 def _shown(question: Question) -> str:
     """Return all that a person is shown of a question."""
     calls = [f"{call.task}: {call.tool}" for call in question.calls]
-    return "\n".join([question.text, *calls, *question.wider])
+    shown = [question.shown.value] if question.shown is not None else []
+    return "\n".join([question.text, *shown, *calls, *question.wider])

@@ -14,8 +14,8 @@ from starloom.lab.nebula.baselines import FULL, plan_of
 from starloom.lab.nebula.changes import Meanwhile, neutral
 from starloom.lab.nebula.damage import unnoticed
 from starloom.lab.nebula.doubts import Doubts, movable
+from starloom.lab.nebula.faults import CHANGE, noise_of, strikes
 from starloom.lab.nebula.faults import NONE as NO_FAULT
-from starloom.lab.nebula.faults import noise_of, strikes
 from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
 from starloom.lab.nebula.live_model import ModelUse, use_of
 from starloom.lab.nebula.measuring import Figures, figures_of
@@ -227,6 +227,8 @@ class Runner:
         stages = list(dict.fromkeys(line.stage for line in script.lines)) if script is not None else []
         changes: list[Meanwhile] = []
         drawn = strikes(self._profile, task.id, seed, stages)
+        if task.about.happens and self._profile != CHANGE:
+            drawn += strikes(CHANGE, task.id, seed)
         return _Course(Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes)), changes)
 
     def _script_of(self, task: Task, words: dict[str, str], baseline: str) -> Script | None:

@@ -59,7 +59,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """`task.yaml`. `needs` names what the product lacks to carry it out.
 
     `may_change` names by device the paths that may differ at the end, `may_call` how often tools that do something may
-    be called; everything else counts as damage. `faults` says by profile why a fault may keep it from being met.
+    be called; everything else counts as damage. `happens`: its change of the world is a part of the request and is made
+    under every profile. `faults` says by profile why a fault may keep it from being met.
     """
 
     words: str
@@ -69,6 +70,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ask: int = 0
     deadline_s: int = DEADLINE_S
     faults: dict[str, str] = {}
+    happens: bool = False
     may_call: dict[str, int] = {}
     may_change: dict[str, list[str]] = {}
     min_devices: int = 1

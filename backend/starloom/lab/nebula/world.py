@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
@@ -93,7 +94,7 @@ class NebulaWorld(Installation):
     def reset(self, seed: int, fixture: Fixture | None = None) -> tuple[Facts, dict[str, Any]]:
         """Give every device its first files and states, changed by a task's fixture; return the facts and the truth
         that the fixture computed."""
-        facts = self.facts(seed)
+        facts = replace(self.facts(seed), clock_s=time.time())
         base = self._base(facts)
         for name in self.devices:
             for part in (FILES, WORLD):

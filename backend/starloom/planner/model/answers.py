@@ -113,6 +113,19 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
         tolerance={"type": "number", "minimum": 0},
         apart=_YES,
     ),
+    "repeat": _object(
+        ("max",),
+        max=_COUNT,
+        every_s=_COUNT,
+        until=_CONDITION,
+        while_=_CONDITION,
+        in_a_row=_COUNT,
+        carry=_map(TEXT),
+    ),
+    "not_before": _object(
+        ("from",), from_=TEXT, output=TEXT, zone=TEXT, within_s=_COUNT, past={"type": "string", "enum": ["go", "fail"]}
+    ),
+    "shows": _object(("from",), from_=TEXT, output=TEXT),
     "goal": TEXT,
     "may": _object(tools=_list(TEXT), paths=_list(TEXT), hosts=_list(TEXT)),
     "gives": _ANY_OBJECT,

@@ -28,6 +28,7 @@ from starloom_protocol.entities import (
     TaskRecord,
     TaskSpec,
 )
+from starloom_protocol.plan.repeats import turn_words
 from starloom_protocol.spec_records import Check, Selector, by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Sharing, TaskState
@@ -264,6 +265,8 @@ def _list_of(spec: TaskSpec) -> str:
         return ""
     if by_result(each):
         return f"the device that {each.source}{each.output} names"
+    if each.repeat is not None:
+        return turn_words(each.repeat)
     if each.times and each.devices is None:
         return f"{each.times} calls"
     over = f"{each.source}{each.output}" if each.source is not None else f"the items of {each.same}"

@@ -9,8 +9,8 @@ export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
 /** Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`. */
-export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "goal_unmet" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "no_winner" | "device_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
-export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "goal_unmet", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "no_winner", "device_outside", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
+export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "goal_unmet" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "no_winner" | "device_outside" | "condition_unmet" | "moment_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
+export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_output", "wrong_type", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "pruned", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "disk_full", "history_corrupt", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "goal_unmet", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "memory_exceeded", "disk_exceeded", "artifact_corrupt", "network", "declined", "group_need", "no_winner", "device_outside", "condition_unmet", "moment_outside", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
 /** The first step of the recovery ladder: retry here, do not retry, or try another device. */
 export type CodeClass = "transient" | "permanent" | "device";
@@ -111,8 +111,8 @@ export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
 /** The reason why something does not move. Those of a task are stored with it; `why` joins the rest. */
-export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
-export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
+export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
+export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
 /** The reason why a constellation asks for a person, beside its state. */
 export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
@@ -154,8 +154,8 @@ export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | 
 export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_retried", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** The use of a part of the time: on a device, waiting, or a job of a model. */
-export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
-export const PHASE_WORDS: readonly Phase[] = ["starting", "working", "stopping", "queue", "approval", "person", "held", "paused", "retry", "review", "judge", "grant", "secret", "owner", "away", "unknown", "model"];
+export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "moment" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
+export const PHASE_WORDS: readonly Phase[] = ["starting", "working", "stopping", "queue", "approval", "person", "held", "paused", "retry", "moment", "review", "judge", "grant", "secret", "owner", "away", "unknown", "model"];
 
 /** One end of the channel. */
 export type Side = "hub" | "agent";
@@ -423,7 +423,17 @@ export interface Selector {
   tools?: string[];
 }
 
-/** A group's list: `source`+`output` (a task's output), `devices` (a selector), `same` (a family) or `times`. */
+/** Turns of one call: at most `most`, each begun `every_s` after the one before it began, or as soon as that ended. */
+export interface Repeat {
+  carry?: Record<string, string>;
+  during?: boolean;
+  every_s?: number;
+  in_a_row?: number;
+  most: number;
+  until?: Condition | null;
+}
+
+/** A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`. */
 export interface ForEach {
   after_s?: number;
   devices?: Selector | null;
@@ -433,6 +443,7 @@ export interface ForEach {
   need?: Need;
   need_count?: number;
   output?: string;
+  repeat?: Repeat | null;
   same?: string | null;
   source?: string | null;
   times?: number;
@@ -449,6 +460,21 @@ export interface Input {
   output?: string;
   source: string;
   who?: boolean;
+}
+
+/** The time before which a task does not begin: the pointer `output` into the result of `source`. */
+export interface Moment {
+  output?: string;
+  past?: string;
+  source: string;
+  within_s: number;
+  zone?: string;
+}
+
+/** The part of a result that a question shows beside its choices: the pointer `output` into that of `source`. */
+export interface Shows {
+  output?: string;
+  source: string;
 }
 
 export interface FileOut {
@@ -827,12 +853,14 @@ export interface TaskSpec {
   key?: string | null;
   look?: number;
   nested?: boolean;
+  not_before?: Moment | null;
   on_absence?: OnAbsence;
   optional?: boolean;
   person?: string | null;
   repeatability?: Repeatability | null;
   retry?: Retry;
   secrets?: string[];
+  shows?: Shows | null;
   superseded_by?: string | null;
   timeouts?: Timeouts;
   tool?: string | null;
@@ -944,6 +972,14 @@ export interface RuleRecord {
   whole?: boolean;
 }
 
+/** The part of a result that stands beside a question: `value` is canonical text. */
+export interface Shown {
+  left_out?: number;
+  output?: string;
+  source: string;
+  value: string;
+}
+
 /** A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish. */
 export interface Question {
   action?: string | null;
@@ -960,6 +996,7 @@ export interface Question {
   opened_ms: number;
   operations?: string;
   reason?: string;
+  shown?: Shown | null;
   task?: string | null;
   text: string;
   usual?: string;
@@ -1758,6 +1795,8 @@ export const CODES: Record<Code, CodeInfo> = {
   group_need: {"code_class": "permanent", "status": 422, "title": "Too few of the group succeeded", "hint": "See the failed children; retry of the group retries them."},
   no_winner: {"code_class": "permanent", "status": 422, "title": "The vote has no winner", "hint": "See the ballots; retry the calls, or vote with a weaker rule."},
   device_outside: {"code_class": "permanent", "status": 422, "title": "The result names no device that the plan allows", "hint": "See the result; widen `within` if that device is meant."},
+  condition_unmet: {"code_class": "permanent", "status": 422, "title": "All turns were made, and the condition was not met", "hint": "See the results of the turns; allow more of them with `repeat.max`, or change the condition."},
+  moment_outside: {"code_class": "permanent", "status": 422, "title": "The result names no time at which the task may begin", "hint": "See the result; write a zone for times without one, and `within_s` for later ones."},
   device_revoked: {"code_class": "device", "status": 422, "title": "The device was revoked", "hint": "Enroll it again if that was a mistake."},
   quarantined: {"code_class": "permanent", "status": 422, "title": "The task ended two agents and is set aside", "hint": "Look at its log before you retry it."},
   protocol_error: {"code_class": "permanent", "status": 400, "title": "The other side broke the protocol", "hint": "Update the older side."},
@@ -1942,6 +1981,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "waiting", "reason": "held", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "backoff", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "backoff", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "moment", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "moment", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "approval", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "approval", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "person", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
@@ -1994,6 +2035,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "ready", "reason": "held", "checked": true, "word": "Held by a person", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "backoff", "checked": false, "word": "Held, tries again soon", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "backoff", "checked": true, "word": "Held, tries again soon", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "moment", "checked": false, "word": "Waiting for its time", "glyph": "ring", "tone": "grey"},
+  {"state": "ready", "reason": "moment", "checked": true, "word": "Waiting for its time", "glyph": "ring", "tone": "grey"},
   {"state": "ready", "reason": "approval", "checked": false, "word": "Needs you", "glyph": "hand", "tone": "violet"},
   {"state": "ready", "reason": "approval", "checked": true, "word": "Needs you", "glyph": "hand", "tone": "violet"},
   {"state": "ready", "reason": "person", "checked": false, "word": "Needs you", "glyph": "hand", "tone": "violet"},
@@ -2046,6 +2089,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "leased", "reason": "held", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "backoff", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "backoff", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "moment", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "moment", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "approval", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "approval", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "person", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
@@ -2098,6 +2143,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "running", "reason": "held", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "backoff", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "backoff", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "moment", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "moment", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "approval", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "approval", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "person", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
@@ -2150,6 +2197,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelling", "reason": "held", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "backoff", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "backoff", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "moment", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "moment", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "approval", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "approval", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "person", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
@@ -2202,6 +2251,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "unknown", "reason": "held", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "backoff", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "backoff", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "moment", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "moment", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "approval", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "approval", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "person", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
@@ -2254,6 +2305,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "succeeded", "reason": "held", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "backoff", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "backoff", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "moment", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "moment", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "approval", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "approval", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "person", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
@@ -2306,6 +2359,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "failed", "reason": "held", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "backoff", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "backoff", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "moment", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "moment", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "approval", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "approval", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "person", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
@@ -2358,6 +2413,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelled", "reason": "held", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "backoff", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "backoff", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "moment", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "moment", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "approval", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "approval", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "person", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
@@ -2410,6 +2467,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "held", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "backoff", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "backoff", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "moment", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "moment", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "approval", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "approval", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "person", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
@@ -2466,6 +2525,7 @@ export const WAITS: Readonly<Partial<Record<Phase, string>>> = {
   held: "while held by a person",
   paused: "while paused by a person",
   retry: "before the next attempt",
+  moment: "for its time",
   review: "for a review of the plan",
   judge: "for the verdict of a judge",
   grant: "for a grant on a device",
@@ -2474,7 +2534,7 @@ export const WAITS: Readonly<Partial<Record<Phase, string>>> = {
   away: "for a device that did not answer",
   unknown: "until it was known whether it had happened",
 };
-export const PHASE_OF_REASON: Readonly<Partial<Record<Reason, Phase>>> = {"approval": "approval", "person": "person", "held": "held", "paused": "paused", "backoff": "retry", "review": "review", "judge": "judge", "missing_grant": "grant", "missing_secret": "secret", "owner_asked": "owner"};
+export const PHASE_OF_REASON: Readonly<Partial<Record<Reason, Phase>>> = {"approval": "approval", "person": "person", "held": "held", "paused": "paused", "backoff": "retry", "moment": "moment", "review": "review", "judge": "judge", "missing_grant": "grant", "missing_secret": "secret", "owner_asked": "owner"};
 export const PHASE_OF_RUN: Readonly<Partial<Record<ConstellationState, Phase>>> = {"awaiting_approval": "approval", "paused": "paused"};
 export const PHASE_OF_STATE: Readonly<Partial<Record<TaskState, Phase>>> = {"leased": "starting", "running": "working", "cancelling": "stopping", "unknown": "unknown"};
 export const FOR_A_PERSON: ReadonlySet<Phase> = new Set<Phase>(["approval", "person", "held", "paused", "grant", "secret", "owner", "unknown"]);

@@ -103,6 +103,33 @@ it("writes a device that a result names", () => {
   });
 });
 
+it("writes the turns of a repeated call", () => {
+  const until = { op: "eq", output: "/up", value: "false" } as const;
+  const spec: TaskSpec = {
+    changed_in: 1,
+    id: "a",
+    tool: "t",
+    for_each: { repeat: { most: 9, every_s: 5, until, carry: { url: "/next" } } },
+  };
+  const condition = { output: "/up", op: "eq", value: false };
+  expect(taskDoc(spec)).toEqual({
+    id: "a",
+    tool: "t",
+    repeat: { max: 9, every_s: 5, until: condition, carry: { url: "/next" } },
+  });
+  const turned = { ...spec, for_each: { repeat: { most: 2, during: true, in_a_row: 2, until } } };
+  expect(taskDoc(turned)).toMatchObject({ repeat: { max: 2, while: condition, in_a_row: 2 } });
+});
+
+it("writes the time before which a task does not begin", () => {
+  const not_before = { source: "note", output: "/text", within_s: 604_800, zone: "UTC" };
+  expect(taskDoc({ changed_in: 1, id: "a", tool: "t", not_before })).toEqual({
+    id: "a",
+    tool: "t",
+    not_before: { from: "note", output: "/text", zone: "UTC" },
+  });
+});
+
 it("writes the calls of a task again: how it is undone and how it is looked whether it happened", () => {
   const spec = {
     id: "a",

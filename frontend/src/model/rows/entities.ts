@@ -6,6 +6,8 @@ import type { StreamModel } from "../stream.ts";
 import type { Dependency, Head, Judge, RuleRecord, Selector, TaskSpec, Version } from "../types.ts";
 import { type Fields, isFields, type Json, trimmed } from "./document.ts";
 
+const WEEK_S = 7 * 24 * 3600;
+
 type Condition = { op: string; output: string; value?: string | null };
 
 const parsed = (text: string): Json => JSON.parse(text) as Json;
@@ -49,6 +51,33 @@ function byResult(each: NonNullable<TaskSpec["for_each"]>): boolean {
   return each.source != null && each.devices != null;
 }
 
+/** The turns of a repeated call, as they are written. */
+function repeatDoc(each: TaskSpec["for_each"]): Fields | undefined {
+  const repeat = each?.repeat;
+  if (!repeat) return undefined;
+  const condition = repeat.until ? conditionDoc(repeat.until) : undefined;
+  return trimmed({
+    max: repeat.most,
+    every_s: repeat.every_s || undefined,
+    until: repeat.during ? undefined : condition,
+    while: repeat.during ? condition : undefined,
+    in_a_row: (repeat.in_a_row ?? 1) > 1 ? repeat.in_a_row : undefined,
+    carry: { ...repeat.carry },
+  });
+}
+
+/** The time before which a task does not begin; the bound that is the default is left out. */
+function momentDoc(moment: TaskSpec["not_before"]): Fields | undefined {
+  if (!moment) return undefined;
+  return trimmed({
+    from: moment.source,
+    output: moment.output || undefined,
+    zone: moment.zone || undefined,
+    within_s: moment.within_s === WEEK_S ? undefined : moment.within_s,
+    past: moment.past === "fail" ? "fail" : undefined,
+  });
+}
+
 function deviceDoc({ device, for_each: each }: TaskSpec): Fields | undefined {
   if (!each?.devices || !byResult(each)) return device ? selectorDoc(device) : undefined;
   return {
@@ -80,10 +109,13 @@ export function taskDoc(spec: TaskSpec): Fields {
   const absence = spec.on_absence ?? {};
   const made = trimmed({
     id: spec.id,
-    for_each: spec.for_each && !byResult(spec.for_each) ? forEachDoc(spec.for_each) : undefined,
+    for_each:
+      spec.for_each && !byResult(spec.for_each) && !spec.for_each.repeat ? forEachDoc(spec.for_each) : undefined,
+    repeat: repeatDoc(spec.for_each),
     tool: spec.tool ?? undefined,
     person: spec.person ?? undefined,
     choices: spec.choices?.map((one) => trimmed({ value: one.value, label: one.label, fails: one.fails || undefined })),
+    shows: spec.shows ? trimmed({ from: spec.shows.source, output: spec.shows.output || undefined }) : undefined,
     device: deviceDoc(spec),
     repeatability: spec.repeatability ?? undefined,
     inputs,
@@ -92,6 +124,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     timeouts: trimmed({ ...timeouts }),
     retry: trimmed({ max_attempts: retry.max_attempts || undefined, on_check: retry.on_check || undefined }),
     on_absence: absence.then ? trimmed({ ...absence, after_s: absence.after_s || undefined }) : undefined,
+    not_before: momentDoc(spec.not_before),
     optional: spec.optional || undefined,
     undo: spec.undo ? callDoc(spec.undo, { outputs: { ...spec.undo.outputs } }) : undefined,
     verify: spec.verify ? callDoc(spec.verify, { expect: spec.verify.expect.map(checkDoc) }) : undefined,

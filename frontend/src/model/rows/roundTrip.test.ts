@@ -36,6 +36,9 @@ tasks:
   - {id: c, for_each: {devices: {labels: [home]}}, tool: disk.usage}
   - {id: g, for_each: {times: 3}, tool: system.info}
   - {id: h, for_each: {devices: {os: linux}, times: 2}, tool: system.info}
+  - {id: m, tool: notify, not_before: {from: a, output: /at, zone: Europe/Berlin, within_s: 60}, args: {text: x}}
+  - {id: n, person: "Well?", shows: {from: a, output: /files}}
+  - {id: l, tool: log.search, repeat: {max: 9, every_s: 5, until: {output: /count, op: ge, value: 3}}}
   - {id: i, tool: system.info, vote: {n: 3, on: /os, rule: {ahead_by: 2}, apart: true}}
   - {id: k, tool: fs.stat, device: {from: i, output: /winner, within: {os: linux}}}
   - {id: j, tool: data.vote, inputs: {ballots: {from: g, output: /os}, voters: {from: g, who: true}}}
@@ -192,6 +195,9 @@ describe("fields that rows cannot show", () => {
 
   it("names them in the row, so that nothing is lost unseen", () => {
     expect(row("i")?.more).toEqual(["vote"]);
+    expect(row("l")?.more).toEqual(["repeat"]);
+    expect(row("m")?.more).toEqual(["not_before"]);
+    expect(row("n")?.more).toEqual(["shows"]);
     expect(row("g")?.more).toEqual(["times"]);
     expect(row("h")?.more).toEqual(["times"]);
   });

@@ -55,7 +55,7 @@ export function trialOf(plan: Fields, id: string, known: TrialKnown): Trial {
   }
   let device = task.device;
   const each = isFields(task.for_each) ? task.for_each : null;
-  if (each && "times" in each) item = { number: 1 };
+  if ((each && "times" in each) || "repeat" in task) item = { number: 1 };
   if (each && "devices" in each) {
     if (!known.anyDevice) return no("No device that fits is online.");
     item = { id: known.anyDevice.id, name: known.anyDevice.name };

@@ -11,20 +11,28 @@ from typing import Any, Final
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import goal_answer, is_step
 from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
-from starloom_protocol.spec_records import by_result
+from starloom_protocol.spec_records import counts_as_one
 from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
 
 ITEMS = "$items"
+MOMENT = "$moment"
+SHOWN = "$shown"
+READ_BY_CORE: Final = frozenset({ITEMS, MOMENT, SHOWN})
+"""The data dependencies whose value the core reads itself; no device is given it."""
 
 
 def pointer_of(constellation: Constellation, dependency: Dependency) -> str | None:
     """Return the pointer that the core reads to decide a gate; None if it reads no output."""
     if dependency.condition is not None:
         return dependency.condition.output
-    if dependency.input != ITEMS:
+    if dependency.input not in READ_BY_CORE:
         return None
     spec = constellation.specs.get(dependency.target)
+    if dependency.input == MOMENT:
+        return spec.not_before.output if spec is not None and spec.not_before is not None else None
+    if dependency.input == SHOWN:
+        return spec.shows.output if spec is not None and spec.shows is not None else None
     return spec.for_each.output if spec is not None and spec.for_each is not None else None
 
 
@@ -34,6 +42,12 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     for result in constellation.head.results:
         if result.source in (spec.id, spec.group) and result.output:
             found[result.output] = None
+    for source in (spec.id, spec.group) if constellation.outgoing else ():
+        # A part that is too large to be shown is no fault of the task that made it.
+        for dependency in constellation.outgoing.get(source or "", {}).values():
+            pointer = pointer_of(constellation, dependency) if dependency.input == SHOWN else None
+            if pointer is not None:
+                found[pointer] = None
     return sorted(found) if found else []
 
 
@@ -41,8 +55,12 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     """Return the pointers that conditions, checks, rules and lists name of this task."""
     found: dict[str, None] = {}
     for dependency in constellation.outgoing.get(spec.id, {}).values():
-        pointer = pointer_of(constellation, dependency)
+        pointer = pointer_of(constellation, dependency) if dependency.input != SHOWN else None
         if pointer is not None:
+            found[pointer] = None
+    of_group = constellation.specs.get(spec.group) if spec.group is not None else None
+    if of_group is not None:
+        for pointer in _of_group(constellation, of_group):
             found[pointer] = None
     group = spec.group if constellation.lists else None
     while group is not None:
@@ -69,6 +87,19 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
             for pointer in output_nodes(parse(rule.operations)):
                 found[pointer] = None
     return found
+
+
+def _of_group(constellation: Constellation, group: TaskSpec) -> Iterator[str]:
+    """Yield the pointers that decisions name of a group and read in its children, and that by which its turns end."""
+    each = group.for_each
+    one = each is not None and counts_as_one(each)
+    for dependency in constellation.outgoing.get(group.id, {}).values():
+        if dependency.input == MOMENT or (one and dependency.condition is not None):
+            pointer = pointer_of(constellation, dependency)
+            if pointer is not None:
+                yield pointer
+    if each is not None and each.repeat is not None and each.repeat.until is not None:
+        yield each.repeat.until.output
 
 
 def output_nodes(value: Any) -> list[str]:
@@ -154,7 +185,7 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
             return GateState.OPEN if is_open else GateState.SHUT
         case Gate.DATA:
             if state == "succeeded":
-                unknown_list = dependency.input == ITEMS and any(unanswered(constellation, dependency))
+                unknown_list = dependency.input in READ_BY_CORE and any(unanswered(constellation, dependency))
                 return GateState.UNDECIDED if unknown_list else GateState.OPEN
             by_choice = dependency.optional and excused(constellation, source, record)
             return GateState.OPEN if by_choice else GateState.SHUT
@@ -231,13 +262,14 @@ def condition_met(constellation: Constellation, task: str, condition: Condition)
     """Decide a condition on a succeeded task's output; None while its fact is being fetched."""
     if task in constellation.groups:
         spec = constellation.specs.get(task)
-        if spec is None or not (spec.goal is not None or (spec.for_each is not None and by_result(spec.for_each))):
+        each = spec.for_each if spec is not None else None
+        if spec is None or not (spec.goal is not None or (each is not None and counts_as_one(each))):
             return False
         made = successes(constellation, task)
-        if len(made) != 1:
+        if not made or (len(made) != 1 and not (each is not None and each.repeat is not None)):
             return False
-        # The group of one call, and a goal, count as what they give.
-        task = made[0]
+        # The group of one call, and a goal, count as what they give, turns as the last of them.
+        task = made[-1]
     if not asked(constellation, task, condition.output):
         return None
     value = parse(condition.value) if condition.value is not None else None

@@ -28,11 +28,18 @@ class Facts:
     sites: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By server the addresses of its site, without and with TLS."""
     certificate_until: str = ""
+    clock_s: float = 0
+    """The time of this machine at which a run was given its world; 0 where there is no run."""
 
     @property
     def noon_s(self) -> float:
         """The world's present, in seconds: noon of its day. Its logs end there."""
         return datetime.combine(self.day, time(12), UTC).timestamp()
+
+    @property
+    def run_s(self) -> float:
+        """The time to which a run's own times are relative: that of this machine, noon where there is no run."""
+        return self.clock_s or self.noon_s
 
     def day_after(self, days: int) -> str:
         return (self.day + timedelta(days=days)).isoformat()

@@ -1,14 +1,26 @@
-"""The answer has a notice that was shown on each device."""
+"""A notice was shown on each device, and not before its time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from starloom.lab.nebula.devices import NAMES
 from starloom.lab.nebula.seen import Seen
 from starloom.lab.nebula.task import Checkpoint
 
+_NOTICE: Final = b'"tool":"notify"'
+
 
 def checks(w: Seen) -> Iterator[Checkpoint]:
-    rows = [row for table in w.answer.tables for row in table if row.get("shown") is True]
-    yield "on every device", {name for row in rows for name in NAMES if name in row.values()} == set(NAMES), 1
+    shown = [title.split() for title, value in w.answer.items if isinstance(value, dict) and value.get("shown")]
+    shown += [[str(one) for one in row.values()] for table in w.answer.tables for row in table if row.get("shown")]
+    yield "on every device", {name for words in shown for name in NAMES if name in words} == set(NAMES), 2
+    notices = {
+        key.removeprefix("spec/")
+        for event in w.events
+        for key, raw in event.puts.items()
+        if key.startswith("spec/") and raw is not None and _NOTICE in bytes(raw)
+    }
+    begun = [event.at_ms for event in w.events if event.kind == "task_leased" and event.about in notices]
+    yield "at the time and not before", bool(begun) and min(begun) >= w.truth["at_ms"], 2

@@ -1,0 +1,77 @@
+"""The time that a result names for a task: read, bounded, in milliseconds of hub time.
+
+A result is text of a stranger: only one form of a time is taken, and one later than the plan allows is none.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import fact, successes
+from starloom.core.state.tasks.turns import begins_ms
+from starloom_protocol.entities import Moment
+from starloom_protocol.values import MISSING
+from starloom_protocol.wording import quoted
+
+_CHARS_MOST: Final = 64
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,6})?)?\s?(Z|[+-]\d\d:?\d\d)?")
+
+
+class NoMoment(Exception):
+    """A result does not name a time at which the task may begin; the words say why."""
+
+
+def has_moment(constellation: Constellation, task: str) -> bool:
+    """Tell whether a task may have to wait for a time after its gates are open."""
+    return constellation.specs[task].not_before is not None or begins_ms(constellation, task) > 0
+
+
+def named_ms(constellation: Constellation, moment: Moment, now_ms: int) -> int:
+    """Return the time that a result names, in milliseconds of hub time.
+
+    Raises:
+        NoMoment: it names none, one later than allowed, or a past one where that fails.
+    """
+    made = successes(constellation, moment.source)
+    found = fact(constellation, made[-1], moment.output) if made else MISSING
+    where = f"{moment.output or 'the result'} of {moment.source}"
+    at_ms = _read(found, moment, where)
+    if at_ms > now_ms + moment.within_s * 1000:
+        raise NoMoment(f"{where} is {_said(at_ms)}, which is more than {moment.within_s} s ahead")
+    if at_ms < now_ms and moment.past == "fail":
+        raise NoMoment(f"{where} is {_said(at_ms)}, which has passed")
+    return at_ms
+
+
+def _read(found: object, moment: Moment, where: str) -> int:
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        try:
+            datetime.fromtimestamp(found, UTC)
+        except (OverflowError, OSError, ValueError) as error:
+            raise NoMoment(f"{where} is no number of seconds since 1970") from error
+        return int(found * 1000)
+    if not isinstance(found, str):
+        raise NoMoment(f"{where} is no time")
+    text = found.strip() if len(found) <= 4 * _CHARS_MOST else ""
+    if len(text) > _CHARS_MOST or not _TIME.fullmatch(text):
+        raise NoMoment(f"{where} is {quoted(found[:_CHARS_MOST])}, which is no time such as 2026-11-26 12:30")
+    try:
+        at = datetime.fromisoformat(re.sub(r"\s(?=Z|[+-])", "", text).replace(",", "."))
+        if at.tzinfo is None and moment.zone:
+            at = at.replace(tzinfo=ZoneInfo(moment.zone))
+        if at.tzinfo is None:
+            raise NoMoment(f"{where} is {quoted(text)}, which has no offset, and the plan names no zone")
+        return int(at.timestamp() * 1000)
+    except (OverflowError, ValueError) as error:
+        raise NoMoment(f"{where} is {quoted(text)}, which is no time of the calendar") from error
+
+
+def _said(at_ms: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        return "a time outside of the calendar"

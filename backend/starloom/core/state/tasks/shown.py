@@ -1,0 +1,60 @@
+"""The part of a result that a question shows: read when the question is asked, bounded, never changed afterwards.
+
+A person answers for what stands there, so a question whose part of a result is missing is not asked.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import fact, successes
+from starloom_protocol.entities import Shown, Shows
+from starloom_protocol.spec_records import counts_as_one
+from starloom_protocol.values import MISSING, canonical
+from starloom_protocol.vocabulary import Code
+
+SHOWN_CHARS_MOST: Final = 8_000
+"""About a hundred lines: more than a person reads before an answer, and few bytes in each live page."""
+
+
+class NothingToShow(Exception):
+    """The part of a result that a question should show is not there; `code` says why."""
+
+    def __init__(self, code: Code, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def shown_of(constellation: Constellation, shows: Shows) -> Shown:
+    """Return the part of a result to show; of a group with many results, the list of their parts.
+
+    Raises:
+        NothingToShow: the pointer finds nothing, or more than a device tells about a result.
+    """
+    made = successes(constellation, shows.source)
+    group = constellation.specs[shows.source].for_each if shows.source in constellation.groups else None
+    one = shows.source not in constellation.groups or (group is not None and counts_as_one(group))
+    found = [_part(constellation, task, shows) for task in (made[-1:] if one else made)]
+    if one and not found:
+        raise NothingToShow(Code.NO_VALUE, f"{shows.source} has no result to show")
+    value = found[0] if one else found
+    text = value if isinstance(value, str) else canonical(value)
+    left_out = max(len(text) - SHOWN_CHARS_MOST, 0)
+    return Shown(
+        left_out=left_out,
+        output=shows.output,
+        source=shows.source,
+        value=canonical(text[:SHOWN_CHARS_MOST] if left_out else value),
+    )
+
+
+def _part(constellation: Constellation, task: str, shows: Shows) -> object:
+    value = fact(constellation, task, shows.output)
+    if value is not MISSING:
+        return value
+    attempt = constellation.last_attempt(task)
+    where = f"{shows.output or 'the result'} of {task}"
+    if attempt is not None and attempt.facts.get(f"!{shows.output}", "0") != "0":
+        raise NothingToShow(Code.FACT_TOO_BIG, f"{where} is too large to be shown in a question")
+    raise NothingToShow(Code.NO_VALUE, f"{where} is not there, and the question should show it")

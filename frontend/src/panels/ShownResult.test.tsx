@@ -1,0 +1,21 @@
+/** The part of a result beside a question: text as it is, records as a table, and what is left out. */
+import { render, screen } from "@testing-library/react";
+import { expect, it } from "vitest";
+import { ShownResult } from "./ShownResult.tsx";
+
+it("shows a text with all its lines, and nothing of it as markup", () => {
+  render(<ShownResult shown={{ source: "fix", output: "/diff", value: JSON.stringify("-a\n+<b>b</b>") }} />);
+  expect(screen.getByRole("region", { name: "Shown: diff of fix" }).textContent).toContain("-a\n+<b>b</b>");
+  expect(document.querySelector(".shown .box b")).toBeNull();
+});
+
+it("shows records as a table", () => {
+  const value = JSON.stringify([{ device: "srv-a", service: "db" }]);
+  render(<ShownResult shown={{ source: "plan", output: "/rows", value }} />);
+  expect(screen.getByRole("cell", { name: "srv-a" })).toBeTruthy();
+});
+
+it("says how much of a long one is left out", () => {
+  render(<ShownResult shown={{ source: "fix", value: '"x"', left_out: 12 }} />);
+  expect(screen.getByText(/12 more characters are not shown/)).toBeTruthy();
+});

@@ -1,0 +1,59 @@
+"""`not_before` on a task: a time, read from the result of another task, before which it does not begin.
+
+Owns the form of `not_before` and its limits. The time itself is judged by the core, when the result is there.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from zoneinfo import available_timezones
+
+from pydantic import Field
+
+from starloom_protocol.plan.found import joined
+from starloom_protocol.plan.models import SECONDS_MAX, Doc, NodeId, Pointer, TaskDoc
+from starloom_protocol.plan.records import record
+from starloom_protocol.spec_records import Moment
+from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
+
+if TYPE_CHECKING:
+    from starloom_protocol.plan.lower import Lowering
+
+WITHIN_S: Final = 7 * 24 * 3600
+PASTS: Final = ("go", "fail")
+
+
+class MomentDoc(Doc):
+    source: NodeId = Field(alias="from")
+    output: Pointer = ""
+    zone: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    within_s: Annotated[int, Field(ge=1, le=SECONDS_MAX)] = WITHIN_S
+    past: Annotated[str, Field(max_length=16)] = "go"
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def moment_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str) -> Moment | None:
+    """Return the moment of a task with `not_before`; faults are noted."""
+    found = lowering.found
+    doc = found.validate(MomentDoc, raw, place)
+    if doc is None:
+        return None
+    if doc.past not in PASTS:
+        found.add(Code.PLAN_INVALID, joined(place, "past"), f"{quoted(doc.past)} is none of {', '.join(PASTS)}")
+    if doc.past == "fail" and task.repeat is not None:
+        reason = "the time has passed at every turn but the first"
+        found.add(Code.PLAN_INVALID, joined(place, "past"), reason, "Remove `past`, or `repeat`.")
+    if doc.zone is not None and doc.zone not in _zones():
+        close = difflib.get_close_matches(doc.zone, sorted(_zones()), n=1)
+        hint = f"Did you mean {close[0]}?" if close else "Use a name such as Europe/Vienna, America/New_York or UTC."
+        found.add(Code.PLAN_INVALID, joined(place, "zone"), f"there is no time zone {quoted(doc.zone)}", hint)
+    return record(
+        Moment, output=doc.output, past=doc.past, source=doc.source, within_s=doc.within_s, zone=doc.zone or ""
+    )
