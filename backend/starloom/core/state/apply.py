@@ -29,7 +29,7 @@ from starloom_protocol.entities import (
     TaskRecord,
     TaskSpec,
 )
-from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.fleet_records import Health, Pace, Stopping
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_CONSTELLATION_STATES,
@@ -102,6 +102,7 @@ def undo(shard: Shard, mark: int = 0) -> None:
 def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head | None, new: Head | None) -> None:
     if new is not None:
         constellation.head = new
+        constellation.tool_ms = new.tool_ms
     was = old is not None and old.state not in FINAL_CONSTELLATION_STATES
     now = new is not None and new.state not in FINAL_CONSTELLATION_STATES
     if now and not was:
@@ -257,7 +258,10 @@ def _take_slot(shard: Shard, constellation: Constellation, key: str, device: str
     shares[owner] = shares.get(owner, 0) + 1
     constellation.held += 1
     fleet.used[device] = fleet.used.get(device, 0) + 1
-    fleet.holders.setdefault(device, {})[(constellation.name, key)] = None
+    record = constellation.tasks.get(key)
+    attempt = constellation.attempts.get(f"{key}/{record.attempt}") if record is not None else None
+    due_ms = attempt.leased_ms + attempt.expects_ms if attempt is not None and attempt.expects_ms else 0
+    fleet.holders.setdefault(device, {})[(constellation.name, key)] = due_ms
 
 
 def _index_group(
@@ -454,6 +458,12 @@ def _index_health(_shard: Shard, fleet: Fleet, _key: str, old: Health | None, ne
     fleet.faults += (new.faults if new is not None else 0) - (old.faults if old is not None else 0)
 
 
+def _index_pace(_shard: Shard, fleet: Fleet, key: str, _old: Pace | None, _new: Pace | None) -> None:
+    fleet.pace_number += 1
+    fleet.pace_changed.pop(key, None)
+    fleet.pace_changed[key] = fleet.pace_number
+
+
 def _index_stopping(_shard: Shard, fleet: Fleet, key: str, old: Stopping | None, new: Stopping | None) -> None:
     for attempt in old.attempts if old is not None else ():
         fleet.stop_waits.pop(attempt, None)
@@ -500,6 +510,7 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "device": _index_device,
         "offer": _index_offer,
         "health": _index_health,
+        "pace": _index_pace,
         "stopping": _index_stopping,
     },
     Access: {"secret": _index_secret},
