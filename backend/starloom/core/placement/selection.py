@@ -15,7 +15,16 @@ import msgspec
 from starloom.core.placement import disk_room
 from starloom.core.placement.battery import spared
 from starloom.core.placement.health import is_fault
-from starloom.core.placement.pace.finish import PASSED_MOST, WAIT_MOST_MS, Paced, Round, paced_of, rests, same
+from starloom.core.placement.pace.finish import (
+    DOUBT_LEAST,
+    PASSED_MOST,
+    WAIT_MOST_MS,
+    Paced,
+    Round,
+    paced_of,
+    rests,
+    same,
+)
 from starloom.core.placement.pace.index import index_of
 from starloom.core.placement.pace.learning import inputs_of
 from starloom.core.placement.pace.table import SMALL_BYTES, size_of
@@ -271,9 +280,18 @@ def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked
     Among those that are as good as the best one, the finish is 0, so that location, load and name decide.
     """
     times = {item[5]: expected.on(item[5]) for item in ranked}
-    first = min((item[0], item[1], times[item[5]]) for item in ranked)[2]
+    doubts = expected.paced.doubt
+    moves = {place: expected.transfer_ms(expected.known[place][0]) for place in times} if expected.whole else {}
+    least_ms = min(times[place] - moves.get(place, 0) for place in times)
+    seem: dict[int, int] = {}
+    for place, time_ms in times.items():
+        moved_ms = moves.get(place, 0)
+        # Where two paces may be the same, only the transfer tells the devices apart.
+        alike = (time_ms - moved_ms - least_ms) * 1000 <= least_ms * doubts.get(place, DOUBT_LEAST)
+        seem[place] = least_ms + moved_ms if alike else time_ms
+    first_ms = min((item[0], item[1], seem[item[5]]) for item in ranked)[2]
     made = [
-        (avoid, trust, 0 if same(times[place], first) else times[place], there, load, place)
+        (avoid, trust, 0 if same(seem[place], first_ms, DOUBT_LEAST) else seem[place], there, load, place)
         for avoid, trust, _finish, there, load, place in ranked
     ]
     return made, times
@@ -282,12 +300,16 @@ def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked
 def _better(turn: Round, expected: _Expected, free: int, avoid: Collection[str]) -> tuple[str, int, int] | None:
     """Return the busy device that should finish a task before the best free one: its id, the wait, the time there.
 
-    Only devices with known paces are compared; a free one without is taken.
+    Only devices with known paces are waited for. A free one whose pace is not known is taken, unless its factor over
+    other tools makes it so slow that it should finish later even at its best.
     """
     fleet, known, paced = expected.fleet, expected.known, expected.paced
-    if free not in paced.known:
-        return None
-    least_ms = expected.on(free)
+    doubt = paced.doubt.get(free, 0)
+    if free in paced.known:
+        least_ms = expected.on(free)
+    else:
+        least_ms = index_of(fleet).least(expected.demand.tool, expected.size, known[free][0])
+        least_ms += expected.transfer_ms(known[free][0])
     found: tuple[str, int, int] | None = None
     for takes_ms, place in paced.order:
         if takes_ms >= least_ms:
@@ -298,7 +320,11 @@ def _better(turn: Round, expected: _Expected, free: int, avoid: Collection[str])
         takes_ms += expected.transfer_ms(device)
         wait_ms = turn.free_ms(fleet, device, takes_ms // 8)
         finish_ms = wait_ms + takes_ms
-        if 0 <= wait_ms <= WAIT_MOST_MS and finish_ms < least_ms and not same(finish_ms, least_ms):
+        if (
+            0 <= wait_ms <= WAIT_MOST_MS
+            and finish_ms < least_ms
+            and not same(finish_ms, least_ms, max(doubt, paced.doubt[place]))
+        ):
             least_ms, found = finish_ms, (device, wait_ms, takes_ms)
     return found
 

@@ -2,7 +2,7 @@
 
 A `Round` is one pass over the queues. A task that waits for a better device claims its next slot, so that the tasks
 after it do not count on the same one. At most `PASSED_MOST` tasks wait in a round; all others take any free device.
-A busy device that takes longer than expected is expected to take as long again, so its waits end by themselves.
+A busy device that is late is expected to need as long again as it is late, so every wait for it has an end.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import insort
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
+from math import isqrt
 from typing import Final
 
 from starloom.core.placement.pace.index import PaceIndex, index_of
@@ -18,9 +19,10 @@ from starloom.core.state.model import Demand, Fleet, Shard
 PASSED_MOST: Final = 16
 WAIT_MOST_MS: Final = 600_000
 """A task waits for no device that is busy for longer."""
-NOISE_PART: Final = 16
 NOISE_MS: Final = 50
-"""Two finishes are the same if they differ by less than this part and this time together."""
+DOUBT: Final = 250
+DOUBT_LEAST: Final = 80
+"""Two finishes are the same if they differ by less than this time and this part of 1,000 by the root of the calls."""
 
 
 @dataclass(slots=True)
@@ -93,12 +95,13 @@ def rests(shard: Shard, demand: Demand, now_ms: int) -> bool:
 class Paced:
     """The expected times of a demand's feasible devices for one size class, by their places; brought up to date."""
 
-    __slots__ = ("known", "order", "seen", "tool")
+    __slots__ = ("doubt", "known", "order", "seen", "tool")
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
         self.seen = -1
         self.known: dict[int, int] = {}
+        self.doubt: dict[int, int] = {}
         self.order: list[tuple[int, int]] = []
 
     def update(self, index: PaceIndex, size: int, places: dict[str, int]) -> None:
@@ -119,6 +122,7 @@ class Paced:
             if device in sure:
                 takes_ms = index.expected(self.tool, size, device) if device in logs else 0
                 self.known[place] = takes_ms
+                self.doubt[place] = doubt_of(sure[device])
                 insort(self.order, (takes_ms, place))
         self.seen = index.number
 
@@ -138,7 +142,12 @@ def paced_of(fleet: Fleet, demand: Demand, size: int) -> Paced | None:
     return found
 
 
-def same(first_ms: int, second_ms: int) -> bool:
-    """Tell whether two expected finishes differ by no more than chance."""
+def doubt_of(count: int) -> int:
+    """Return the part of 1,000 by which the mean of so many calls may be wrong."""
+    return max(DOUBT_LEAST, DOUBT // isqrt(max(1, count)))
+
+
+def same(first_ms: int, second_ms: int, doubt: int) -> bool:
+    """Tell whether two expected finishes differ by no more than chance; `doubt` is that of the less known one."""
     low, high = min(first_ms, second_ms), max(first_ms, second_ms)
-    return high - low <= NOISE_MS + high // NOISE_PART
+    return high - low <= NOISE_MS + high * doubt // 1000

@@ -1,7 +1,8 @@
 """Expected times by tool, size class and device: a pure function of the fleet's paces, brought up to date when read.
 
-A device with few calls of a tool is expected to take the median of all devices, times its own factor over the tools
-that it is known for. The median, because one device that lies or stalls must not move what is expected of the others.
+A device without calls of a tool is expected to take the median of all devices, times its own factor over the tools
+that it is known for; each of its first calls replaces a part of that. The median, because one device that lies or
+stalls must not move what is expected of the others.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import Final
 
-from starloom.core.placement.pace.logarithms import OCTAVE, log_of, power_of
-from starloom.core.placement.pace.table import TRANSFER
+from starloom.core.placement.pace.logarithms import OCTAVE, log_of, power_of, spread_of
+from starloom.core.placement.pace.table import TRANSFER, key_of
 from starloom.core.state.model import Fleet
 from starloom_protocol.fleet_records import Pace
 
 SAMPLES_LEAST: Final = 3
 """A device with fewer calls of a tool is judged by the other devices, and taken whenever it is free."""
+TOOLS_LEAST: Final = 3
+"""A device that is known for so many tools has a factor by which a task may wait for a better one."""
+TRANSFERS_LEAST: Final = 32
+_NONE = (0, 0)
 FACTOR_MOST: Final = 4 * OCTAVE
 FAILURES_MOST: Final = 2 * OCTAVE
 TOOLS_MOST: Final = 64
@@ -30,7 +35,8 @@ _Key = tuple[str, int]
 class PaceIndex:
     """The logarithms of expected times by (tool, size class) and device, with their sorted values for medians.
 
-    `sure` are the devices with enough calls; `changed` has, by tool, the number of each device's last change in order.
+    `sure` are the devices with enough calls, and how many; `changed` has, by tool, the number of each device's last
+    change in order.
     """
 
     __slots__ = ("_devices", "_sorted", "changed", "logs", "number", "rates", "rows", "sizes", "sure")
@@ -39,9 +45,9 @@ class PaceIndex:
         self.number = 0
         self.rows: dict[str, Pace] = {}
         self.logs: dict[_Key, dict[str, int]] = {}
-        self.sure: dict[_Key, dict[str, None]] = {}
+        self.sure: dict[_Key, dict[str, int]] = {}
         self.sizes: dict[str, dict[int, int]] = {}
-        self.rates: dict[str, int] = {}
+        self.rates: dict[str, tuple[int, int]] = {}
         self.changed: dict[str, dict[str, int]] = {}
         self._sorted: dict[_Key, list[int]] = {}
         self._devices: dict[str, dict[_Key, int]] = {}
@@ -67,7 +73,10 @@ class PaceIndex:
         if device in self.sure.get(at, ()):
             return power_of(self.logs[at][device])
         usual = self.median(tool, size)
-        return power_of(usual + self.factor(device)) if usual is not None else 0
+        if usual is None:
+            return 0
+        log, count = self._known(tool, size, device)
+        return power_of((log * count + (usual + self.factor(device)) * (SAMPLES_LEAST - count)) // SAMPLES_LEAST)
 
     def is_sure(self, tool: str, size: int, device: str) -> bool:
         """Tell whether a device has enough calls of a tool to be judged by them."""
@@ -84,36 +93,60 @@ class PaceIndex:
 
     def factor(self, device: str) -> int:
         """Return the mean logarithm of how much longer a device takes than the median, over what it is known for."""
-        known = self._devices.get(device)
-        if not known:
+        beside = self._beside(device)
+        return max(-FACTOR_MOST, min(FACTOR_MOST, sum(beside) // len(beside))) if beside else 0
+
+    def least(self, tool: str, size: int, device: str) -> int:
+        """Return the milliseconds that a call takes at least where a device is known by its factor; 0 if it is not.
+
+        The spread of the factor over its tools is taken off.
+        """
+        beside, usual = self._beside(device), self.median(tool, size)
+        if usual is None or len(beside) < TOOLS_LEAST:
             return 0
-        total = 0
-        for at, log in known.items():
-            found = self._sorted[at]
-            total += log - (found[(len(found) - 1) // 2] + found[len(found) // 2]) // 2
-        return max(-FACTOR_MOST, min(FACTOR_MOST, total // len(known)))
+        total = sum(beside)
+        spread = spread_of(len(beside), total, sum(one * one for one in beside))
+        factor = max(-FACTOR_MOST, min(FACTOR_MOST, total // len(beside)))
+        log, count = self._known(tool, size, device)
+        return power_of((log * count + (usual + factor - spread) * (SAMPLES_LEAST - count)) // SAMPLES_LEAST)
+
+    def _known(self, tool: str, size: int, device: str) -> tuple[int, int]:
+        """Return the mean logarithm of the few calls of a device, and their number."""
+        row = self.rows.get(key_of(tool, device, size))
+        return (expected_log(row), min(row.count, SAMPLES_LEAST)) if row is not None and row.count else (0, 0)
+
+    def _beside(self, device: str) -> list[int]:
+        found = []
+        for at, log in self._devices.get(device, {}).items():
+            ordered = self._sorted[at]
+            found.append(log - (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2)
+        return found
 
     def transfer_ms(self, device: str, count: int) -> int:
         """Return the milliseconds for so many bytes to a device."""
-        rate = self.rates.get(device)
-        return count * (MIB_MS if rate is None else power_of(rate)) // MIB
+        own, count_own = self.rates.get(device, _NONE)
+        if count_own < TRANSFERS_LEAST:
+            # Transfers pass the same hub, so the first ones to any device tell of all.
+            calls = sum(calls for _logs, calls in self.rates.values())
+            if calls < SAMPLES_LEAST:
+                return count * MIB_MS // MIB
+            own, count_own = sum(logs for logs, _calls in self.rates.values()), calls
+        return count * power_of(own // count_own) // MIB
 
     def _join(self, row: Pace) -> None:
         if not row.count:
             return
-        log = expected_log(row)
         if row.tool == TRANSFER:
-            if row.count >= SAMPLES_LEAST:
-                self.rates[row.device] = log
+            self.rates[row.device] = row.logs, row.count
             return
-        at = row.tool, row.size
+        at, log = (row.tool, row.size), expected_log(row)
         self.logs.setdefault(at, {})[row.device] = log
         insort(self._sorted.setdefault(at, []), log)
         self._devices.setdefault(row.device, {})[at] = log
         sizes = self.sizes.setdefault(row.tool, {})
         sizes[row.size] = sizes.get(row.size, 0) + 1
         if row.count >= SAMPLES_LEAST:
-            self.sure.setdefault(at, {})[row.device] = None
+            self.sure.setdefault(at, {})[row.device] = row.count
 
     def _leave(self, row: Pace) -> None:
         if not row.count:

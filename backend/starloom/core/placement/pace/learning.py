@@ -53,13 +53,12 @@ def succeeded(work: Work, constellation: Constellation, spec: TaskSpec, ended: A
     puts: list[Put] = []
     if moved >= MOVED_LEAST:
         transfer_ms = index.transfer_ms(ended.device, moved)
-        # The part above the known pace is the transfer; where that is the smaller part, it would be mostly chance.
-        if index.is_sure(spec.tool or "", size, ended.device):
-            expected_ms = index.expected(spec.tool or "", size, ended.device)
-            rate = _row(work, TRANSFER, ended.device, 0)
-            if took_ms > 2 * expected_ms and _is_taken(work, rate):
-                over_ms = (took_ms - expected_ms) * MIB // moved
-                puts.append(("pace", key_of(TRANSFER, ended.device, 0), with_sample(rate, over_ms, moved, work.at_ms)))
+        # The part above the expected time is the transfer; where that is the smaller part, it would be mostly chance.
+        expected_ms = index.expected(spec.tool or "", size, ended.device)
+        rate = _row(work, TRANSFER, ended.device, 0)
+        if expected_ms and transfer_ms * 2 >= expected_ms and _is_taken(work, rate):
+            over_ms = max(took_ms - expected_ms, took_ms // 4) * MIB // moved
+            puts.append(("pace", key_of(TRANSFER, ended.device, 0), with_sample(rate, over_ms, moved, work.at_ms)))
         took_ms = max(took_ms // 4, took_ms - transfer_ms)
     row = _row(work, spec.tool or "", ended.device, size)
     if _is_taken(work, row):
