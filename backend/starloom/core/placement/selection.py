@@ -6,6 +6,7 @@ demand; a slot that becomes free goes to the queues, in the order of `fair_share
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -170,7 +171,7 @@ def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
             idle = place + (_WHOLE * len(found) if sparing else 0)
             demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
         demand.revision = revision
-        demand.full_at = -1
+        demand.free_seen = -1
         demand.places = {item[0]: place for place, item in enumerate(demand.feasible)}
         demand.paced.clear()
     return demand.feasible
@@ -208,11 +209,9 @@ def pick(
         return _least_busy(fleet, known, spec, demand)
     avoid = avoided(constellation, spec.id, record) if record.attempt else {}
     best: list[_Ranked] = []
-    for place, (device, slots, sparing, _idle) in enumerate(known):
-        busy = used.get(device, 0)
-        if busy >= slots:
-            continue
-        load = busy * _WHOLE // slots
+    for place in _free(fleet, demand):
+        device, slots, sparing, _idle = known[place]
+        load = used.get(device, 0) * _WHOLE // slots
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
@@ -228,7 +227,7 @@ def pick(
         expected = _Expected(fleet, known, demand, paced, size_of(whole), whole if moving else 0, moving)
         best, expects_ms = _by_finish(best, expected)
         best.sort()
-        if not best[0][0] and best[0][1] == 0 and len(turn.passed) < PASSED_MOST:
+        if not best[0][0] and best[0][1] == 0 and _may_wait(turn, constellation, demand, spec):
             waits_for = _better(turn, expected, best[0][5], avoid)
             if waits_for is not None:
                 turn.wait((constellation.name, spec.id), demand, *waits_for)
@@ -247,7 +246,7 @@ def pick(
     return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Expected:
     """The expected times of one task on the devices of its demand; `moving` bytes of its inputs lie on each device."""
 
@@ -280,6 +279,8 @@ def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked
     Among those that are as good as the best one, the finish is 0, so that location, load and name decide.
     """
     times = {item[5]: expected.on(item[5]) for item in ranked}
+    if len(ranked) == 1:
+        return ranked, times
     doubts = expected.paced.doubt
     moves = {place: expected.transfer_ms(expected.known[place][0]) for place in times} if expected.whole else {}
     least_ms = min(times[place] - moves.get(place, 0) for place in times)
@@ -295,6 +296,17 @@ def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked
         for avoid, trust, _finish, there, load, place in ranked
     ]
     return made, times
+
+
+def _may_wait(turn: Round, constellation: Constellation, demand: Demand, spec: TaskSpec) -> bool:
+    """Tell whether a task may wait for a better device: few do, and in a long queue none that the next one equals.
+
+    There is work enough for all devices then, and no task gains by its place.
+    """
+    if len(turn.passed) >= PASSED_MOST or turn.silent:
+        return False
+    line = demand.lines[constellation.name]
+    return len(line) < PASSED_MOST or -line[0][0] < constellation.rank.get(spec.id, 0)
 
 
 def _better(turn: Round, expected: _Expected, free: int, avoid: Collection[str]) -> tuple[str, int, int] | None:
@@ -348,9 +360,7 @@ def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: Tas
     """Choose as `pick` does, by one number a device, where devices differ only in owner, load and name."""
     used, count = fleet.used.get, len(known)
     best = [
-        busy * _WHOLE // slots * count + idle
-        for device, slots, _sparing, idle in known
-        if (busy := used(device, 0)) < slots
+        used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in _free(fleet, demand)
     ]
     if not best:
         return None
@@ -390,16 +400,32 @@ def full(constellation: Constellation, spec: TaskSpec) -> bool:
     return constellation.tally[spec.group].held_slots >= for_each.max_parallel
 
 
-def _any_free(fleet: Fleet, demand: Demand) -> bool:
+def _free(fleet: Fleet, demand: Demand) -> list[int]:
+    """Return the places of the feasible devices with a free slot, in order; only devices that changed are examined."""
     known = capable(fleet, demand)
-    if demand.full_at == fleet.freed:
-        return False
-    used = fleet.used
-    for device, slots, _sparing, _idle in known:
-        if used.get(device, 0) < slots:
-            return True
-    demand.full_at = fleet.freed
-    return False
+    if demand.free_seen == fleet.slots_number:
+        return demand.free
+    used, free = fleet.used, demand.free
+    if demand.free_seen < 0:
+        free[:] = [place for place, item in enumerate(known) if used.get(item[0], 0) < item[1]]
+    else:
+        changed, places = fleet.slots_changed, demand.places
+        for device in reversed(changed):
+            if changed[device] <= demand.free_seen:
+                break
+            place = places.get(device)
+            if place is None:
+                continue
+            at = bisect_left(free, place)
+            listed = at < len(free) and free[at] == place
+            if (used[device] < known[place][1]) is listed:
+                continue
+            if listed:
+                del free[at]
+            else:
+                free.insert(at, place)
+    demand.free_seen = fleet.slots_number
+    return free
 
 
 def next_lease(shard: Shard, turn: Round) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
@@ -435,7 +461,7 @@ def _open_demands(shard: Shard, now_ms: int) -> dict[str, list[Demand]]:
     for key, demand in list(shard.demands.items()):
         if not demand.lines:
             del shard.demands[key]
-        elif _any_free(shard.fleet, demand) and not rests(shard, demand, now_ms):
+        elif _free(shard.fleet, demand) and not rests(shard, demand, now_ms):
             found.setdefault(demand.owner, []).append(demand)
     return found
 

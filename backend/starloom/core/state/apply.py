@@ -244,12 +244,19 @@ def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step
     paces[spec.tool] = count + step, total_ms + step * took_ms
 
 
+def _count_slot(fleet: Fleet, device: str, step: int) -> None:
+    fleet.used[device] = fleet.used.get(device, 0) + step
+    fleet.slots_number += 1
+    fleet.slots_changed.pop(device, None)
+    fleet.slots_changed[device] = fleet.slots_number
+
+
 def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
     fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
     shares[owner] = shares.get(owner, 0) - 1
     constellation.held -= 1
     fleet.freed += 1
-    fleet.used[device] = fleet.used.get(device, 0) - 1
+    _count_slot(fleet, device, -1)
     fleet.holders.get(device, {}).pop((constellation.name, key), None)
 
 
@@ -257,7 +264,7 @@ def _take_slot(shard: Shard, constellation: Constellation, key: str, device: str
     fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
     shares[owner] = shares.get(owner, 0) + 1
     constellation.held += 1
-    fleet.used[device] = fleet.used.get(device, 0) + 1
+    _count_slot(fleet, device, +1)
     record = constellation.tasks.get(key)
     attempt = constellation.attempts.get(f"{key}/{record.attempt}") if record is not None else None
     due_ms = attempt.leased_ms + attempt.expects_ms if attempt is not None and attempt.expects_ms else 0
@@ -447,10 +454,10 @@ def _index_hedge(
         return
     if was is not None:
         fleet.freed += 1
-        fleet.used[was] = fleet.used.get(was, 0) - 1
+        _count_slot(fleet, was, -1)
         fleet.hedges.get(was, {}).pop(task, None)
     if now is not None:
-        fleet.used[now] = fleet.used.get(now, 0) + 1
+        _count_slot(fleet, now, +1)
         fleet.hedges.setdefault(now, {})[task] = None
 
 

@@ -253,10 +253,11 @@ class Fleet(Stream):
     once for all devices that offer the same (`tool_sets`).
 
     `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
-    rises with every slot that becomes free; `holders` has, by device, the tasks that hold its slots, each with the
-    moment at which it should end (0: unknown); `pace_changed` has the number of the last change of each pace, in order
-    of the changes, of which `pace_number` is the last, and `pace_index` is what `placement.pace` makes of the paces;
-    `stop_waits` has the device of each attempt for whose end a stop-all waits.
+    rises with every slot that becomes free; `slots_changed` has the number of the last change of each device's `used`,
+    in order of the changes, of which `slots_number` is the last; `holders` has, by device, the tasks that hold its
+    slots, each with the moment at which it should end (0: unknown); `pace_changed` has the number of the last change of
+    each pace, in order of the changes, of which `pace_number` is the last, and `pace_index` is what `placement.pace`
+    makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits.
     """
 
     __slots__ = (
@@ -280,6 +281,8 @@ class Fleet(Stream):
         "revision",
         "scheduled_plans",
         "schedules",
+        "slots_changed",
+        "slots_number",
         "standing",
         "stop_waits",
         "stopping",
@@ -312,6 +315,8 @@ class Fleet(Stream):
         self.tools: dict[str, Mapping[str, ToolOffer]] = {}
         self.tool_sets = ToolSets()
         self.used: dict[str, int] = {}
+        self.slots_changed: dict[str, int] = {}
+        self.slots_number = 0
         self.freed = 0
         self.holders: dict[str, dict[tuple[str, str], int]] = {}
         self.revision = 0
@@ -339,9 +344,10 @@ class Demand:
     """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
 
     `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner, and
-    its rank while idle where nothing else distinguishes devices (`placement`); `full_at` is the fleet's `freed` when
-    all their slots were found taken. If several constellations wait, `usual` and `longest` are heaps over them, kept by
-    `fair_share`; `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
+    its rank while idle where nothing else distinguishes devices (`placement`); `free` are the positions of those with a
+    free slot as of the fleet's `slots_number` `free_seen`. If several constellations wait, `usual` and `longest` are
+    heaps over them, kept by `fair_share`; `pushed` has the newest entry of each in `usual`, `aged` those with an entry
+    in `longest`.
 
     `places` has the positions of the feasible devices, `paced`, by size class, their expected times. While all of its
     tasks wait for better devices than the free ones, `rested` describes the fleet at that time, until `rests_until_ms`
@@ -351,7 +357,8 @@ class Demand:
     __slots__ = (
         "aged",
         "feasible",
-        "full_at",
+        "free",
+        "free_seen",
         "key",
         "lines",
         "longest",
@@ -380,7 +387,8 @@ class Demand:
         self.longest: list[tuple[int, str]] = []
         self.aged: set[str] = set()
         self.feasible: list[tuple[str, int, bool, int]] = []
-        self.full_at = -1
+        self.free: list[int] = []
+        self.free_seen = -1
         self.revision = -1
         self.paced: dict[int, Any] = {}
         self.places: dict[str, int] = {}

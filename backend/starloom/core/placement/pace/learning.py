@@ -46,10 +46,16 @@ def succeeded(work: Work, constellation: Constellation, spec: TaskSpec, ended: A
     fleet = work.shard.fleet
     if not work.shard.settings.pace_rows_most or not _counts(work, spec, ended):
         return
+    took_ms = max(0, ended.ended_ms - ended.leased_ms)
+    if not spec.inputs:
+        row = _row(work, spec.tool or "", ended.device, 0)
+        if _is_taken(work, row):
+            _put(work, [("pace", key_of(row.tool, row.device, 0), with_sample(row, took_ms, ended.bytes, work.at_ms))])
+        return
     lying = inputs_of(constellation, spec)
     whole = sum(size for _count, size in lying.values())
     moved = whole - lying.get(ended.device, (0, 0))[1]
-    index, size, took_ms = index_of(fleet), size_of(whole), max(0, ended.ended_ms - ended.leased_ms)
+    index, size = index_of(fleet), size_of(whole)
     puts: list[Put] = []
     if moved >= MOVED_LEAST:
         transfer_ms = index.transfer_ms(ended.device, moved)

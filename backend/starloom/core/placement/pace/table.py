@@ -34,14 +34,17 @@ def with_sample(row: Pace, took_ms: int, given_bytes: int, at_ms: int) -> Pace:
     """Return a row with one call more."""
     time, size = log_of(min(took_ms, LONGEST_MS)), log_of(given_bytes)
     row = faded(row)
-    return replace(
-        row,
+    return Pace(
         byte_logs=row.byte_logs + size,
         byte_squares=row.byte_squares + size * size,
         count=row.count + 1,
+        device=row.device,
+        failures=row.failures,
         last_ms=at_ms,
         logs=row.logs + time,
+        size=row.size,
         squares=row.squares + time * time,
+        tool=row.tool,
     )
 
 
