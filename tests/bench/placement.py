@@ -18,6 +18,7 @@ from typing import Any
 from starloom.core.placement.pace import waits
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
+from starloom.planner.fleet import FleetView
 from starloom_protocol.entities import Policy, ToolOffer
 from starloom_protocol.frames import ResultFrame
 from starloom_protocol.vocabulary import Approval, Effect, Outcome, Repeatability
@@ -78,7 +79,7 @@ class Fleet:
         self._runs += 1
         name = f"c{self._runs}"
         begin_ms = driver.now_ms
-        driver.submit(_plan_of(made), name=name)
+        driver.submit(plan_of(made), name=name)
         where: dict[int, int] = {}
         running: list[tuple[int, int, Any]] = []
         while True:
@@ -101,6 +102,11 @@ class Fleet:
         assert driver.state(name) == "succeeded", driver.state(name)
         return driver.now_ms - begin_ms
 
+    def seen(self) -> FleetView:
+        """Return the fleet with its paces as the planner sees it."""
+        fleet = self._driver.shard.fleet
+        return FleetView.of(fleet.devices, fleet.offers, paces=fleet.paces)
+
     def _end(self, dispatch: Any, size: int) -> None:
         frame = ResultFrame(at=dispatch.at, report=1, outcome=Outcome.OK, value="1", bytes=size)
         by = f"device:{dispatch.device}"
@@ -110,7 +116,7 @@ class Fleet:
         )
 
 
-def _plan_of(made: Graph) -> Any:
+def plan_of(made: Graph) -> Any:
     specs = []
     for number, sources in enumerate(made.before):
         specs.append(
