@@ -40,13 +40,16 @@ from starloom.engine.settings import EngineSettings
 from starloom.planner.brief import Brief, brief
 from starloom.planner.context import PromptPart
 from starloom.planner.fleet import FleetView as PlannersFleet
+from starloom.planner.forecast import Change
 from starloom.planner.matching import Match, Matched
 from starloom.planner.model.prompt import planning_parts
 from starloom.planner.preview import preview
 from starloom.planner.refusals import refused
+from starloom.planner.what_if import what_if
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol import frames as f
+from starloom_protocol.api.forecasts import WhatIf
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.channel import (
     ChannelKeys,
@@ -125,6 +128,9 @@ class NoRecipes:
 
     def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview:
         return preview(plan, PlannersFleet(), words=words, by=by).plain()
+
+    def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
+        return what_if(plan, PlannersFleet(), change, words=words, within_ms=within_ms)
 
     def brief(self, words: str, today: str = "") -> Brief:
         return brief(words, PlannersFleet(), (), today=today)

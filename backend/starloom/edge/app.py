@@ -38,6 +38,7 @@ from starloom.edge.routes.requests.model import ModelRoutes
 from starloom.edge.routes.requests.recipes import Recipes
 from starloom.edge.routes.requests.schedules import Schedules
 from starloom.edge.routes.requests.submission import Submit
+from starloom.edge.routes.requests.what_if import WhatIfRoute
 from starloom.edge.routes.service.health import Gauge, Service
 from starloom.edge.routes.service.lab import LabRoutes
 from starloom.edge.routes.service.local_network import LanRoutes
@@ -158,6 +159,7 @@ def build(
         VitalRoutes(hub),
         Sessions(hub, repeats, here),
         BriefRoutes(hub, submit),
+        WhatIfRoute(hub, submit),
         Recipes(hub, repeats),
         Schedules(hub, repeats, submit, constellations),
         Secrets(hub, repeats),
