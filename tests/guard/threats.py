@@ -525,8 +525,8 @@ THREATS = (
     Threat(
         "T100",
         "a device lies about how long it takes, to get all work, or to keep work from others",
-        "the hub measures from lease to end by its own clock; what others are expected to take is a median; a task waits "
-        "for a busy device no longer than it could gain, and a device holds no more than its slots",
+        "the hub measures from lease to end by its own clock; what others are expected to take is a median; a task "
+        "waits for a busy device no longer than it could gain, and a device holds no more than its slots",
         (
             "tests/guard/test_lying_paces.py",
             "tests/core/placement/test_pace.py::test_one_device_moves_little_of_what_is_expected_of_others",

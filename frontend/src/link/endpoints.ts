@@ -88,6 +88,13 @@ export interface PreviewSecret {
   line: string | null;
 }
 
+/** The time that a plan should take; four of five runs end between `low_ms` and `high_ms`. */
+export interface Estimate {
+  expected_ms: number;
+  low_ms: number;
+  high_ms: number;
+}
+
 export interface Preview {
   name?: string;
   plan_hash: string | null;
@@ -100,6 +107,7 @@ export interface Preview {
   asks_approval?: boolean;
   warnings?: string[];
   cost?: string | null;
+  estimate?: Estimate | null;
   understood?: Understood;
 }
 
