@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.placement.pace.table import key_of, with_sample
+from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.forecast import (
     PLAYS_LEAST,
@@ -15,7 +16,7 @@ from starloom.planner.forecast import (
     plays_for,
     unknown_tools,
 )
-from starloom.planner.preview import preview
+from starloom.planner.service import Planning
 from starloom.planner.what_if import what_if
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import ForEach, Offer, Selector
@@ -52,10 +53,10 @@ def test_a_chain_takes_the_sum_of_its_tasks() -> None:
 
 
 def test_a_preview_has_an_estimate_once_the_tools_have_run() -> None:
-    known = preview(chain(3), seen(one=10_000)).plain()["estimate"]
+    known = Planning(load_catalogue(), lambda: seen(one=10_000)).preview(chain(3))["estimate"]
     assert known is not None
     assert known["low_ms"] <= known["expected_ms"] <= known["high_ms"]
-    assert preview(chain(3), seen(calls=2, one=10_000)).plain()["estimate"] is None
+    assert Planning(load_catalogue(), lambda: seen(calls=2, one=10_000)).preview(chain(3))["estimate"] is None
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The preview of a lowered plan: for each task the device with its reason, the effects, and the missing grants.
 
-Pure; starts nothing. Placement decides here as it does in the engine, on the current fleet.
+Pure; starts nothing. Placement decides here as it does in the engine, on the current fleet. The expected time of a plan
+is added by `service`, because a forecast steps the core, which jobs may not import.
 """
 
 from __future__ import annotations
@@ -20,12 +21,9 @@ from starloom.core.rights.call_effects import effects_of_call, effects_of_task, 
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetView
-from starloom.planner.forecast import STEPS_OF_PREVIEW, forecast, plays_for
 from starloom.planner.granted_folders import folder_warnings
 from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
-from starloom.planner.what_if import estimate_of
 from starloom.program import on_device
-from starloom_protocol.api.forecasts import Estimate
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
@@ -95,7 +93,6 @@ class Preview:
     asks_approval: bool
     warnings: tuple[str, ...] = field(default=())
     secrets: tuple[SecretFlow, ...] = field(default=())
-    estimate: Estimate | None = None
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
@@ -118,7 +115,7 @@ class Preview:
             "results": [{"title": item.title, "from": item.source, "show": item.show} for item in self.plan.results],
             "rules": [{"name": rule.name, "task": rule.task, "reason": rule.reason} for rule in self.plan.rules],
             "cost": None,
-            "estimate": self.estimate,
+            "estimate": None,
             "warnings": list(self.warnings),
         }
 
@@ -178,14 +175,8 @@ def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str
             *_about_folders(plan, tasks, placed),
             *_about_secrets(plan, tasks, placed, access),
         ),
-        estimate=_estimate(plan, fleet),
         secrets=secret_flows(((spec, task.devices) for spec, task in zip(plan.specs, tasks, strict=True)), access),
     )
-
-
-def _estimate(plan: LoweredPlan, fleet: FleetView) -> Estimate | None:
-    found = forecast(plan, fleet, plays=plays_for(len(plan.specs), STEPS_OF_PREVIEW))
-    return estimate_of(found) if found is not None else None
 
 
 def _about_folders(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet) -> Iterable[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from starloom.planner.brief import Brief, brief
 from starloom.planner.catalogue import Catalogue
 from starloom.planner.fleet import FleetView
-from starloom.planner.forecast import Change
+from starloom.planner.forecast import STEPS_OF_PREVIEW, Change, forecast, plays_for
 from starloom.planner.gallery import card
 from starloom.planner.library import listed, newest, shown, with_saved
 from starloom.planner.matching import Matched, match
@@ -19,7 +19,7 @@ from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import preview
 from starloom.planner.refusals import examples, refused
-from starloom.planner.what_if import what_if
+from starloom.planner.what_if import estimate_of, what_if
 from starloom_protocol.api.forecasts import WhatIf
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.edits import LoweredPlan
@@ -69,7 +69,12 @@ class Planning:
 
     def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "") -> PlanPreview:
         """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words."""
-        return preview(plan, self._fleet(), words=words, by=by).plain()
+        fleet = self._fleet()
+        found = preview(plan, fleet, words=words, by=by).plain()
+        foreseen = forecast(plan, fleet, plays=plays_for(len(plan.specs), STEPS_OF_PREVIEW))
+        if foreseen is not None:
+            found["estimate"] = estimate_of(foreseen)
+        return found
 
     def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
         """Return the expected time of a plan now and after a change of the fleet, which `words` name."""
