@@ -72,7 +72,8 @@ def _known_s(shard: Shard, constellation: Constellation, task: str, name: str) -
     index, spec = index_of(shard.fleet), constellation.specs[task]
     size = size_of(sum(size for _count, size in inputs_of(constellation, spec).values()))
     tool, device = spec.tool or "", shard.fleet.by_name[name]
-    return index.expected(tool, size, device) / 1000 if index.is_sure(tool, size, device) else 0.0
+    known = index.is_sure(tool, size, device) or index.least(tool, size, device)
+    return index.expected(tool, size, device) / 1000 if known else 0.0
 
 
 def _waits_its_turn(constellation: Constellation, task: str) -> bool:
