@@ -1,4 +1,4 @@
-"""`make forecast-bench`: how often forecasts are right, over runs of random plans in virtual time.
+"""`python -m tests.bench.forecasts`: how often forecasts are right, over runs of random plans in virtual time.
 
 Each world runs ten plans, then the next ones are forecast before they run: the share inside the range, and the share
 that met a deadline beside the chance that was told. The exit code is 1 if fewer than 80 % are inside.
@@ -67,8 +67,9 @@ def measure(worlds: int, plays: int = PLAYS_MOST) -> Calibration:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--plays", type=int, default=60)
     options = parser.parse_args()
-    found = measure(-(-options.runs // EACH))
+    found = measure(-(-options.runs // EACH), options.plays)
     print(f"{found.runs} runs forecast, {found.silent} without a forecast")
     print(f"{found.inside / found.runs:.0%} inside the range; the expected time is off by {found.off / found.runs:.0%}")
     print("| chance told | runs | met the deadline |")
