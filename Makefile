@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= $(or $(STARLOOM_HOME),.starloom)
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev quick test proof short check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels shape
+.PHONY: help run dev environment environment-dev quick test proof short check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels shape placement-bench
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -90,6 +90,9 @@ bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live a
 
 bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the return after a kill; FLEET=10000 TOOLS=1 (offers of real agents), REDIS=redis://...
 	@exec $(HERE) -m tests.bench.scale --agents $(or $(FLEET),10000) --tools $(or $(TOOLS),0) $(if $(REDIS),--redis $(REDIS))
+
+placement-bench: environment-dev ## placement in virtual time beside HEFT with true durations, chance and a bound; SEEDS=60
+	@exec $(HERE) -m tests.bench.placement --seeds $(or $(SEEDS),60) --first $(or $(FIRST),0)
 
 shape: environment-dev ## rooms, arrows, floors, long functions, untyped routes and words of the code, in figures; ALL=1 names every place
 	@exec $(HERE) -m tests.arch.shape $(if $(ALL),--all)

@@ -351,7 +351,7 @@ def _make_hub(
         now_ms=clock.now_ms,
         planner=Planning(
             load_catalogue(),
-            lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing, access.secrets),
+            lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing, access.secrets, fleet.paces),
             lambda: fleet.recipes.values(),
         ),
         peers=shard.peers,

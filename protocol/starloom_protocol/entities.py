@@ -26,7 +26,7 @@ from starloom_protocol.approval_records import Call, Standing
 from starloom_protocol.ask_records import DeviceAsks
 from starloom_protocol.fleet_records import Device as Device
 from starloom_protocol.fleet_records import Enrollment as Enrollment
-from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.fleet_records import Health, Pace, Stopping
 from starloom_protocol.fleet_records import Offer as Offer
 from starloom_protocol.fleet_records import ToolOffer as ToolOffer
 from starloom_protocol.goal_records import Goal as Goal
@@ -103,7 +103,8 @@ class Head(Record, frozen=True, kw_only=True):
 
     `undone_from` is its final state before its work was undone. `priority` is that of the request; it takes precedence
     over the plan's own, which `policy` has. `given_up` is the reason of a review that ended it. `sharing` narrows the
-    part of results that the hub shows a model.
+    part of results that the hub shows a model. `tool_ms` is what a call of each tool was expected to take when the plan
+    was made; ranks in the queues count it.
     """
 
     approves: bool = True
@@ -132,6 +133,7 @@ class Head(Record, frozen=True, kw_only=True):
     schedule: str | None = None
     sharing: Sharing | None = None
     state: ConstellationState
+    tool_ms: dict[str, int] = {}
     undone_from: ConstellationState | None = None
     version: int = 0
 
@@ -313,7 +315,8 @@ class Attempt(Record, frozen=True, kw_only=True):
 
     `origin` is the constellation that made it, where a fork goes on from its result.
 
-    `hedge`: it runs beside an earlier one that takes long; the first result ends both.
+    `hedge`: it runs beside an earlier one that takes long; the first result ends both. `expects_ms` is the time from
+    lease to end that paces led to expect; 0: nothing was known.
     """
 
     artifact: str | None = None
@@ -325,6 +328,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     effect: EffectSeen | None = None
     end: AttemptEnd | None = None
     ended_ms: int = 0
+    expects_ms: int = 0
     facts: dict[str, str] = {}
     hedge: bool = False
     incarnation: int
@@ -519,6 +523,7 @@ Entity = (
     | Standing
     | DeviceAsks
     | Health
+    | Pace
     | Stopping
     | LabFault
     | ModelDay
@@ -553,6 +558,7 @@ KINDS: dict[str, type[Record]] = {
     "standing": Standing,
     "asks": DeviceAsks,
     "health": Health,
+    "pace": Pace,
     "stopping": Stopping,
     "lab_fault": LabFault,
     "model_day": ModelDay,

@@ -113,6 +113,7 @@ class EventKind(StrEnum):
     LOOKS_ENDED = "looks_ended"
     LOOKS_OPENED = "looks_opened"
     MODEL_USED = "model_used"
+    PACE_LEARNED = "pace_learned"
     PAUSED = "paused"
     PLAN_EDITED = "plan_edited"
     PLAN_MADE = "plan_made"
@@ -350,6 +351,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.JOB_RENEWED: KindRow(Category.OTHER, "kept the job %", housekeeping=True),
     EventKind.KEY_USED: KindRow(Category.OTHER, "noted a key of a request", housekeeping=True),
     EventKind.MODEL_USED: KindRow(Category.OTHER, "asked the model", housekeeping=True),
+    EventKind.PACE_LEARNED: KindRow(Category.OTHER, "learned the pace of %", housekeeping=True),
     EventKind.REVIEW_CLOSED: KindRow(Category.OTHER, "closed the review of %", housekeeping=True),
     EventKind.REVIEW_OPENED: KindRow(Category.OTHER, "opened a review of %", housekeeping=True),
     EventKind.REVIEW_PROLONGED: KindRow(Category.OTHER, "gave the review of % more time", housekeeping=True),

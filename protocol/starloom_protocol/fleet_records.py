@@ -1,4 +1,4 @@
-"""Records of devices: the device, its offer, its pairing, its health, and the work that a stop-all ended there."""
+"""Records of devices: the device, its offer, pairing, health and paces, and the work that a stop-all ended there."""
 
 from __future__ import annotations
 
@@ -20,6 +20,27 @@ class Health(Record, frozen=True, kw_only=True):
     since_ms: int
     state: str = "ok"
     trying: bool = False
+
+
+class Pace(Record, frozen=True, kw_only=True):
+    """The pace of a tool on a device, for inputs of one size class: how long its calls took, how much they gave.
+
+    Times are counted from lease to end by the hub's clock. `logs` and `squares` are the sums of their logarithms (1024
+    for a doubling) and of the squares of these, `byte_logs` and `byte_squares` the same of the bytes of results; all
+    lose half of their weight at a fixed number of calls, so that old ones fade. `failures` counts ends by a fault of
+    the device. The empty tool is the transfer to a device: milliseconds for a MiB.
+    """
+
+    byte_logs: int = 0
+    byte_squares: int = 0
+    count: int = 0
+    device: str
+    failures: int = 0
+    last_ms: int
+    logs: int = 0
+    size: int = 0
+    squares: int = 0
+    tool: str = ""
 
 
 class Stopping(Record, frozen=True, kw_only=True):

@@ -41,13 +41,16 @@ from starloom.engine.settings import EngineSettings
 from starloom.planner.brief import Brief, brief
 from starloom.planner.context import PromptPart
 from starloom.planner.fleet import FleetView as PlannersFleet
+from starloom.planner.forecast import Change
 from starloom.planner.matching import Match, Matched
 from starloom.planner.model.prompt import planning_parts
 from starloom.planner.preview import core_fleet, preview
 from starloom.planner.refusals import refused
+from starloom.planner.what_if import what_if
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol import frames as f
+from starloom_protocol.api.forecasts import WhatIf
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
 from starloom_protocol.approval_records import Call
@@ -133,6 +136,9 @@ class NoRecipes:
 
     def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
         return changing_calls(core_fleet(self.fleet), specs, rules)
+
+    def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
+        return what_if(plan, PlannersFleet(), change, words=words, within_ms=within_ms)
 
     def brief(self, words: str, today: str = "") -> Brief:
         return brief(words, PlannersFleet(), (), today=today)

@@ -624,5 +624,16 @@ THREATS = (
         ),
         part="a device that lies may use all turns, name any time within the bound, and show a person a false result",
     ),
+    Threat(
+        "T100",
+        "a device lies about how long it takes, to get all work, or to keep work from others",
+        "the hub measures from lease to end by its own clock; what others are expected to take is a median; a task "
+        "waits for a busy device no longer than it could gain, and a device holds no more than its slots",
+        (
+            "tests/guard/test_lying_paces.py",
+            "tests/core/placement/test_pace.py::test_one_device_moves_little_of_what_is_expected_of_others",
+        ),
+        part="a device that is really quick gets the work first, and may keep one task for each slot until its timeout",
+    ),
 )
 OWN = {"test_matrix.py": "E3"}

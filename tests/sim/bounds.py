@@ -1,6 +1,8 @@
 """How soon things must happen once nothing is broken any more: L2 work is placed, L3 results are acknowledged.
 
-Looks once a second of virtual time. L1 (everything ends or asks) and L4 (outboxes drain) are judged at the end.
+A task may wait for a better device than a free one whose pace is known, but for no more than twice the time that it
+would have there. Looks once a second of virtual time. L1 (everything ends or asks) and L4 (outboxes drain) are judged
+at the end.
 """
 
 from __future__ import annotations
@@ -8,6 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
+from starloom.core.placement.pace.index import index_of
+from starloom.core.placement.pace.learning import inputs_of
+from starloom.core.placement.pace.table import size_of
 from starloom.core.placement.selection import avoided
 from starloom.core.state.model import Constellation, Shard
 from starloom_protocol.entities import Selector
@@ -55,11 +60,20 @@ class Bounds:
                     continue
                 if device := _could(shard, constellation, task):
                     words = f"{name}/{task}, attempt {record.attempt}, is ready and {device} is free"
-                    yield words, PLACED_WITHIN_S
+                    yield words, PLACED_WITHIN_S + 2 * _known_s(shard, constellation, task, device)
         for device, agent in self._site.agents.items():
             if agent.alive and agent.push is not None:
                 for number in agent.outbox.pending:
                     yield f"report {number} of {device} is not acknowledged", ACKNOWLEDGED_WITHIN_S
+
+
+def _known_s(shard: Shard, constellation: Constellation, task: str, name: str) -> float:
+    """Return the seconds that a task should take on a device; 0 if its pace is not known, for nothing waits then."""
+    index, spec = index_of(shard.fleet), constellation.specs[task]
+    size = size_of(sum(size for _count, size in inputs_of(constellation, spec).values()))
+    tool, device = spec.tool or "", shard.fleet.by_name[name]
+    known = index.is_sure(tool, size, device) or index.least(tool, size, device)
+    return index.expected(tool, size, device) / 1000 if known else 0.0
 
 
 def _waits_its_turn(constellation: Constellation, task: str) -> bool:

@@ -127,6 +127,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", _C): _read(),
     ("POST", _C): _run(_PLAN_BYTES),
     ("POST", _C + "/preview"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
+    ("POST", V1 + "/what-if"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
     ("GET", V1 + "/brief"): _read(),
     ("POST", V1 + "/brief"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
     ("GET", _C + "/{constellation}"): _read(),

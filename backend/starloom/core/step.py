@@ -26,6 +26,8 @@ from starloom.core.people import (
     stop_all,
 )
 from starloom.core.placement import device_conditions, health, returning, waiting
+from starloom.core.placement.pace import waits
+from starloom.core.placement.pace.finish import Round
 from starloom.core.placement.selection import next_lease, requeue
 from starloom.core.plan import drafts, edits, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps
@@ -84,10 +86,10 @@ def step(work: Work, item: AnyInput) -> None:
 
 def look(work: Work) -> None:
     """Settle and place without an input, as after one that decided nothing."""
-    _settle(work, len(work.events))
+    _settle(work, len(work.events), silent=True)
 
 
-def _settle(work: Work, first: int) -> None:
+def _settle(work: Work, first: int, *, silent: bool = False) -> None:
     """Settle the agenda; `first` is the index of this step's first event."""
     shard = work.shard
     turns = 0
@@ -116,7 +118,7 @@ def _settle(work: Work, first: int) -> None:
             if turns > SETTLE_MOST:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
         # All placeable tasks were placed: only tasks that this touched can make room for more.
-        if not _place(work) or not (shard.touched or work.rules_due):
+        if not _place(work, silent=silent) or not (shard.touched or work.rules_due):
             break
     _say_ready(work)
     waiting.watch(work)
@@ -233,12 +235,14 @@ def _unpark(work: Work, constellation: Constellation, group: str) -> None:
         requeue(work.shard, constellation, task)
 
 
-def _place(work: Work) -> bool:
+def _place(work: Work, *, silent: bool) -> bool:
     """Lease all tasks that can be placed now; True if there were any."""
     placed = False
+    turn = Round(work.at_ms, silent)
     while True:
-        found = next_lease(work.shard)
+        found = next_lease(work.shard, turn)
         if found is None:
+            turn.close(work.shard)
             return placed
         if budgets.stop(work, found[0]):
             continue
@@ -250,6 +254,10 @@ def _place(work: Work) -> bool:
 def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind == expiry.TIDY:
         expiry.on_timer(work)
+        return
+    if item.kind == waits.TIMER:
+        # Placement, which follows each input, judges the waiting tasks again.
+        work.ignore("a wait for a better device is judged again")
         return
     if item.kind in schedules.TIMERS:
         schedules.on_timer(work, item)

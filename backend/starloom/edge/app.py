@@ -42,6 +42,7 @@ from starloom.edge.routes.requests.model import ModelRoutes
 from starloom.edge.routes.requests.recipes import Recipes
 from starloom.edge.routes.requests.schedules import Schedules
 from starloom.edge.routes.requests.submission import Submit
+from starloom.edge.routes.requests.what_if import WhatIfRoute
 from starloom.edge.routes.service.health import Gauge, Service
 from starloom.edge.routes.service.lab import LabRoutes
 from starloom.edge.routes.service.local_network import LanRoutes
@@ -190,6 +191,7 @@ def _routes(hub: Hub, files: Files, here: TypedHere, service: Service) -> tuple[
         Sessions(hub, repeats, here),
         Persons(hub),
         BriefRoutes(hub, submit),
+        WhatIfRoute(hub, submit),
         Recipes(hub, repeats),
         Schedules(hub, repeats, submit, constellations),
         Secrets(hub, repeats),

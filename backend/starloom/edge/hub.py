@@ -34,10 +34,12 @@ from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox
 from starloom.planner.brief import Brief
 from starloom.planner.context import PromptPart
+from starloom.planner.forecast import Change
 from starloom.planner.matching import Matched
 from starloom.program import NAME
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
+from starloom_protocol.api.forecasts import WhatIf
 from starloom_protocol.api.lab import FaultMeeting, RunRow, ScenarioRow
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
@@ -62,6 +64,8 @@ class Planner(Protocol):
     def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview: ...
 
     def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]: ...
+
+    def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf: ...
 
     def brief(self, words: str, today: str = "") -> Brief: ...
 

@@ -126,8 +126,12 @@ def settings_of(settings: ShardSettings) -> dict[str, int]:
 
 
 def with_settings(found: dict[str, int]) -> ShardSettings:
-    """Return settings from a record; one that no longer exists is left out."""
+    """Return settings from a record; one that no longer exists is left out.
+
+    A record without paces is of a hub that learned none.
+    """
     settings = ShardSettings()
+    settings.pace_rows_most = 0
     for name in ShardSettings.__slots__:
         if name in found:
             setattr(settings, name, found[name])

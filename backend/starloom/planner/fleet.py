@@ -9,6 +9,7 @@ from functools import cached_property
 
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import Device, Offer, Secret, ToolOffer
+from starloom_protocol.fleet_records import Pace
 from starloom_protocol.plan import Signature, signatures_of
 from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability, most_careful
 
@@ -55,6 +56,7 @@ class FleetView:
     offers: Mapping[str, Offer] = field(default_factory=dict)
     standing: Mapping[str, Standing] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
+    paces: Mapping[str, Pace] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -62,6 +64,7 @@ class FleetView:
         offers: Mapping[str, Offer],
         standing: Mapping[str, Standing] | None = None,
         secrets: Mapping[str, Secret] | None = None,
+        paces: Mapping[str, Pace] | None = None,
     ) -> FleetView:
         """Take the picture from entities by id."""
         records = {device.id: device for device in devices.values() if not device.revoked}
@@ -69,7 +72,7 @@ class FleetView:
         seen = [_seen(device, offers.get(device.id), tools) for device in records.values()]
         kept = {name: offer for name, offer in offers.items() if name in records}
         ordered = tuple(sorted(seen, key=lambda device: device.name))
-        return FleetView(ordered, records, kept, dict(standing or {}), dict(secrets or {}))
+        return FleetView(ordered, records, kept, dict(standing or {}), dict(secrets or {}), dict(paces or {}))
 
     @cached_property
     def by_name(self) -> Mapping[str, DeviceSeen]:

@@ -1,6 +1,7 @@
 """The preview of a lowered plan: for each task the device with its reason, the effects, and the missing grants.
 
-Pure; starts nothing. Placement decides here as it does in the engine, on the current fleet.
+Pure; starts nothing. Placement decides here as it does in the engine, on the current fleet. The expected time of a plan
+is added by `service`, because a forecast steps the core, which jobs may not import.
 """
 
 from __future__ import annotations
@@ -119,6 +120,7 @@ class Preview:
             "results": [{"title": item.title, "from": item.source, "show": item.show} for item in self.plan.results],
             "rules": [{"name": rule.name, "task": rule.task, "reason": rule.reason} for rule in self.plan.rules],
             "cost": None,
+            "estimate": None,
             "warnings": list(self.warnings),
         }
 

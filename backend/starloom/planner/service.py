@@ -12,6 +12,7 @@ from starloom.core.people.approvals import changing_calls
 from starloom.planner.brief import Brief, brief
 from starloom.planner.catalogue import Catalogue
 from starloom.planner.fleet import FleetView
+from starloom.planner.forecast import STEPS_OF_PREVIEW, Change, forecast, plays_for
 from starloom.planner.gallery import card
 from starloom.planner.library import listed, newest, recipe_of, shown, with_saved
 from starloom.planner.matching import Matched, match
@@ -19,6 +20,8 @@ from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import core_fleet, preview
 from starloom.planner.refusals import examples, refused
+from starloom.planner.what_if import estimate_of, what_if
+from starloom_protocol.api.forecasts import WhatIf
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
 from starloom_protocol.approval_records import Call
@@ -69,7 +72,16 @@ class Planning:
 
     def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "") -> PlanPreview:
         """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words."""
-        return preview(plan, self._fleet(), words=words, by=by).plain()
+        fleet = self._fleet()
+        found = preview(plan, fleet, words=words, by=by).plain()
+        foreseen = forecast(plan, fleet, plays=plays_for(len(plan.specs), STEPS_OF_PREVIEW))
+        if foreseen is not None:
+            found["estimate"] = estimate_of(foreseen)
+        return found
+
+    def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
+        """Return the expected time of a plan now and after a change of the fleet, which `words` name."""
+        return what_if(plan, self._fleet(), change, words=words, within_ms=within_ms)
 
     def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
         """Return the calls of a plan that do more than read, on this fleet; those that ask a person come first."""

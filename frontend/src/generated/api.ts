@@ -1775,6 +1775,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/what-if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What If
+         * @description Say how long a plan should take now, and how long without some devices or with copies of some.
+         */
+        post: operations["what_if_api_v1_what_if_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1979,6 +1999,39 @@ export interface components {
             recipe?: string | null;
             /** Request */
             request?: string | null;
+        };
+        /**
+         * AskedWhatIf
+         * @description A request, and the change: devices that are not there, and devices of which there is a copy, by name or id.
+         */
+        AskedWhatIf: {
+            /**
+             * Params
+             * @default {}
+             */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Plan */
+            plan?: {
+                [key: string]: unknown;
+            } | string | null;
+            /** Recipe */
+            recipe?: string | null;
+            /** Request */
+            request?: string | null;
+            /**
+             * With Copy Of
+             * @default []
+             */
+            with_copy_of?: string[];
+            /** Within S */
+            within_s?: number | null;
+            /**
+             * Without
+             * @default []
+             */
+            without?: string[];
         };
         /**
          * AttemptEnd
@@ -2325,6 +2378,17 @@ export interface components {
             id: string;
             seq: number;
             state?: components["schemas"]["ConstellationState"];
+        };
+        /**
+         * Course
+         * @description An estimate with its chance to end within the time that was asked for; null if none was.
+         */
+        Course: {
+            chance: number | null;
+            expected_ms: number;
+            high_ms: number;
+            low_ms: number;
+            plays: number;
         };
         /**
          * Create
@@ -2707,6 +2771,15 @@ export interface components {
             items: components["schemas"]["EnrollmentRow"][];
             next: string | null;
             refused: components["schemas"]["RefusedRow"][];
+        };
+        /**
+         * Estimate
+         * @description The time that a plan should take in milliseconds; four of five runs should end between `low` and `high`.
+         */
+        Estimate: {
+            expected_ms: number;
+            high_ms: number;
+            low_ms: number;
         };
         /**
          * EventPage
@@ -3877,6 +3950,7 @@ export interface components {
             asks_approval: boolean;
             cost: null;
             effects: components["schemas"]["Effect"][];
+            estimate: components["schemas"]["Estimate"] | null;
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -3991,12 +4065,13 @@ export interface components {
         };
         /**
          * PlanPreview
-         * @description A plan as it would run now.
+         * @description A plan as it would run now; `estimate` is null where too little is known.
          */
         PlanPreview: {
             asks_approval: boolean;
             cost: null;
             effects: components["schemas"]["Effect"][];
+            estimate: components["schemas"]["Estimate"] | null;
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -4372,6 +4447,7 @@ export interface components {
             asks_approval?: boolean;
             cost?: null;
             effects?: components["schemas"]["Effect"][];
+            estimate?: components["schemas"]["Estimate"] | null;
             missing_grants?: components["schemas"]["GrantLine"][];
             name?: string;
             params?: unknown;
@@ -5368,6 +5444,19 @@ export interface components {
             word: string;
         };
         /**
+         * WhatIf
+         * @description A plan on the fleet of now and on a changed one; null where there is no estimate, and `said` says why.
+         */
+        WhatIf: {
+            change: string;
+            name: string;
+            now: components["schemas"]["Course"] | null;
+            plan_hash: string;
+            said: string;
+            then: components["schemas"]["Course"] | null;
+            within_ms: number | null;
+        };
+        /**
          * WheelRow
          * @description A wheel of the agent, named with its hash.
          */
@@ -5428,6 +5517,7 @@ export type Approval = components['schemas']['Approval'];
 export type Approved = components['schemas']['Approved'];
 export type AskRow = components['schemas']['AskRow'];
 export type Asked = components['schemas']['Asked'];
+export type AskedWhatIf = components['schemas']['AskedWhatIf'];
 export type AttemptEnd = components['schemas']['AttemptEnd'];
 export type AttemptRow = components['schemas']['AttemptRow'];
 export type Attention = components['schemas']['Attention'];
@@ -5459,6 +5549,7 @@ export type ConstellationRow = components['schemas']['ConstellationRow'];
 export type ConstellationState = components['schemas']['ConstellationState'];
 export type Control = components['schemas']['Control'];
 export type Controlled = components['schemas']['Controlled'];
+export type Course = components['schemas']['Course'];
 export type Create = components['schemas']['Create'];
 export type Created = components['schemas']['Created'];
 export type DayBudget = components['schemas']['DayBudget'];
@@ -5480,6 +5571,7 @@ export type Enroll = components['schemas']['Enroll'];
 export type EnrollmentDetail = components['schemas']['EnrollmentDetail'];
 export type EnrollmentRow = components['schemas']['EnrollmentRow'];
 export type Enrollments = components['schemas']['Enrollments'];
+export type Estimate = components['schemas']['Estimate'];
 export type EventPage = components['schemas']['EventPage'];
 export type EventRow = components['schemas']['EventRow'];
 export type Expectation = components['schemas']['Expectation'];
@@ -5678,6 +5770,7 @@ export type Vital = components['schemas']['Vital'];
 export type Vitals = components['schemas']['Vitals'];
 export type Wait = components['schemas']['Wait'];
 export type WaitingRow = components['schemas']['WaitingRow'];
+export type WhatIf = components['schemas']['WhatIf'];
 export type WheelRow = components['schemas']['WheelRow'];
 export type WhyAll = components['schemas']['WhyAll'];
 export type WhyRow = components['schemas']['WhyRow'];
@@ -8991,6 +9084,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Vitals"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    what_if_api_v1_what_if_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskedWhatIf"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

@@ -9,6 +9,7 @@ export type {
   ChainCheck,
   ConstellationRow,
   Created,
+  Estimate,
   FaultMeeting,
   FaultWhole,
   GrantLine,

@@ -1,5 +1,5 @@
 /** The plan that would run: each task with its device, why that one, what it may do, and what it lacks. */
-
+import { about } from "../model/estimate.ts";
 import { devices } from "../model/fleet.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { GrantLine, RequestPreview, TaskPreviewRow } from "../model/types.ts";
@@ -113,12 +113,17 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
   );
 }
 
-/** Cost and effects of a plan, in a line beside the button that starts it. */
+/** Expected time, cost and effects of a plan, in a line beside the button that starts it. */
 export function Facts({ preview }: { preview: RequestPreview }) {
   const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
   const risky = effects.filter((effect) => effect === "change" || effect === "destroy" || effect === "control");
   return (
     <span className="row wrap dim">
+      {preview.estimate && (
+        <span title="Four of five runs end within this range">
+          Takes <b>{about(preview.estimate)}</b>
+        </span>
+      )}
       <span>
         Cost <b>{preview.cost ?? "none"}</b>
       </span>

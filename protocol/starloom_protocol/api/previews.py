@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from starloom_protocol.api.constellations import AnswerShape
+from starloom_protocol.api.forecasts import Estimate
 from starloom_protocol.vocabulary import ConstellationState, Effect, Repeatability
 
 
@@ -75,7 +76,7 @@ class SecretNeed(TypedDict):
 
 
 class PlanPreview(TypedDict):
-    """A plan as it would run now."""
+    """A plan as it would run now; `estimate` is null where too little is known."""
 
     name: str
     recipe: str | None
@@ -89,6 +90,7 @@ class PlanPreview(TypedDict):
     results: list[ResultRow]
     rules: list[RuleRow]
     cost: None
+    estimate: Estimate | None
     warnings: list[str]
 
 
@@ -138,6 +140,7 @@ class RequestPreview(TypedDict):
     results: NotRequired[list[ResultRow]]
     rules: NotRequired[list[RuleRow]]
     cost: NotRequired[None]
+    estimate: NotRequired[Estimate | None]
     warnings: NotRequired[list[str]]
     understood: NotRequired[Understood]
 

@@ -27,6 +27,7 @@ PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the pl
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     hub_command(app, "submit")(submit)
+    hub_command(app, "what-if")(what_if)
     hub_command(app, "ls")(list_constellations)
     hub_command(app, "show")(show)
     hub_command(app, "watch")(watch)
@@ -141,6 +142,40 @@ def submit(
         return
     print(f"{identity} accepted: {run.client.address.url}/constellations/{identity}")
     say("Follow it: starloom watch - its answer: starloom result")
+
+
+def what_if(
+    run: Invocation,
+    plan: Annotated[str | None, typer.Argument(metavar="[PLAN]", help="A plan (YAML or JSON); - for stdin.")] = None,
+    words: Annotated[str, typer.Option("--words", help="A request in words instead of a plan.")] = "",
+    recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name instead of a plan.")] = None,
+    param: ParamOption = None,
+    without: Annotated[list[str] | None, typer.Option("--without", help="A device that is not there.")] = None,
+    with_copy_of: Annotated[
+        list[str] | None, typer.Option("--with-copy-of", help="A device of which there is one more.")
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option("--within", help="Also the chance to end within, for example 5m.")
+    ] = None,
+) -> None:
+    """Say how long a plan should take, now and on a changed fleet. Starts nothing."""
+    if sum(1 for given in (plan, words, recipe) if given) != 1 or not (without or with_copy_of):
+        raise usage(
+            "a plan and a change are needed",
+            "For example: starloom what-if plan.yaml --without srv-a",
+        )
+    body = what_runs(words, plan, recipe, param)
+    body |= {"without": without or [], "with_copy_of": with_copy_of or []}
+    if within:
+        body["within_s"] = duration_s(within)
+    found = run.client.post("/what-if", body)
+    if run.as_json:
+        run.emit(found)
+        return
+    from starloom.cli.text.forecast_text import what_if_lines
+
+    for line in what_if_lines(found):
+        say(line)
 
 
 def list_constellations(

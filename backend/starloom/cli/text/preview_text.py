@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from starloom.cli.text.candidates import candidate_lines
+from starloom.cli.text.forecast_text import about
 from starloom.terminal.typed import typed
 
 
@@ -34,6 +35,8 @@ def preview_text(found: dict[str, Any]) -> RenderableType:
     parts.extend(Text(typed(warning), style="yellow") for warning in found["warnings"])
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
+    if found.get("estimate"):
+        parts.append(Text(about(found["estimate"])))
     parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
     return Group(*parts)
 

@@ -6,6 +6,7 @@ demand; a slot that becomes free goes to the queues, in the order of `fair_share
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -15,6 +16,19 @@ import msgspec
 from starloom.core.placement import disk_room
 from starloom.core.placement.battery import spared
 from starloom.core.placement.health import is_fault
+from starloom.core.placement.pace.finish import (
+    DOUBT_LEAST,
+    PASSED_MOST,
+    WAIT_MOST_MS,
+    Paced,
+    Round,
+    paced_of,
+    rests,
+    same,
+)
+from starloom.core.placement.pace.index import index_of
+from starloom.core.placement.pace.learning import inputs_of
+from starloom.core.placement.pace.table import SMALL_BYTES, size_of
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.queues import fair_share
 from starloom.core.state.queues.ready import ANY, enqueue, queueable
@@ -37,11 +51,13 @@ _NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.M
 
 _WHOLE = 1000
 """The load of a device without a free slot; a device that is spared ranks behind all loads."""
+_NOTHING = (0, 0)
+_LEAST_BUSY, _FIRST = "it is the least busy that can", "it should finish it first"
 _FAILED, _SILENT = 1, 2
 """Why a device is avoided for a task: one that reported a failure still answers, one that was lost may not."""
-_Ranked = tuple[int, int, int, int, int]
-"""Avoided, trust, minus its inputs there, load, index among the feasible, which are in order of name."""
-_BY_LOAD: _Ranked = (0, 0, 0, 0, 0)
+_Ranked = tuple[int, int, int, int, int, int]
+"""Avoided, trust, finish (0: as good as the best), minus its inputs there, load, index among the feasible by name."""
+_BY_LOAD: _Ranked = (0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +71,13 @@ class Candidate:
 
 
 class Choice(msgspec.Struct, frozen=True, gc=False):
-    """The chosen device, up to two alternatives, and the sentence that says why."""
+    """The chosen device, up to two alternatives, why in words, and the expected time there (0: unknown)."""
 
     device: str
     others: list[str]
     why: str
     repeatability: Repeatability
+    expects_ms: int = 0
 
 
 def selects(selector: Selector, device: Device, tools: Mapping[str, ToolOffer]) -> bool:
@@ -154,7 +171,9 @@ def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
             idle = place + (_WHOLE * len(found) if sparing else 0)
             demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
         demand.revision = revision
-        demand.full_at = -1
+        demand.free_seen = -1
+        demand.places = {item[0]: place for place, item in enumerate(demand.feasible)}
+        demand.paced.clear()
     return demand.feasible
 
 
@@ -173,44 +192,153 @@ def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict
 
 
 def pick(
-    shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord, demand: Demand
+    shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord, demand: Demand, turn: Round
 ) -> Choice | None:
-    """Choose among the free capable devices; None if none is free.
+    """Choose among the free capable devices; None if none is free, or a busy one should finish the task earlier.
 
     Ranked by: has not failed this task (one that was silent over it comes last), reliability (a probed one first), not
-    spared for its owner, location of the inputs, least load, name.
+    spared for its owner, expected finish, location of the inputs, least load, name.
     """
     fleet = shard.fleet
     known = capable(fleet, demand)
     doubted, used = fleet.health, fleet.used
-    if not (record.attempt or spec.inputs or doubted):
+    lying = inputs_of(constellation, spec) if spec.inputs else {}
+    whole = sum(size for _count, size in lying.values())
+    paced = paced_of(fleet, demand, size_of(whole))
+    if paced is None and not (record.attempt or lying or doubted):
         return _least_busy(fleet, known, spec, demand)
-    avoid = avoided(constellation, spec.id, record)
-    inputs_on: dict[str, int] = {}
-    for item in spec.inputs:
-        source = constellation.last_attempt(item.source)
-        if source is not None:
-            inputs_on[source.device] = inputs_on.get(source.device, 0) + 1
+    avoid = avoided(constellation, spec.id, record) if record.attempt else {}
     best: list[_Ranked] = []
-    for place, (device, slots, sparing, _idle) in enumerate(known):
-        busy = used.get(device, 0)
-        if busy >= slots:
-            continue
-        load = busy * _WHOLE // slots
+    for place in _free(fleet, demand):
+        device, slots, sparing, _idle = known[place]
+        load = used.get(device, 0) * _WHOLE // slots
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
-        best.append((avoid.get(device, 0), trust, -inputs_on.get(device, 0), load, place))
+        best.append((avoid.get(device, 0), trust, 0, -lying.get(device, _NOTHING)[0], load, place))
     if not best:
         return None
-    best.sort()
+    expects_ms: dict[int, int] = {}
+    if paced is not None and turn.silent:
+        # An input that decided nothing left all of these waiting; it had a time, which this look has not.
+        return None
+    if paced is not None:
+        moving = {device: size for device, (_count, size) in lying.items()} if whole >= SMALL_BYTES else {}
+        expected = _Expected(fleet, known, demand, paced, size_of(whole), whole if moving else 0, moving)
+        best, expects_ms = _by_finish(best, expected)
+        best.sort()
+        if not best[0][0] and best[0][1] == 0 and _may_wait(turn, constellation, demand, spec):
+            waits_for = _better(turn, expected, best[0][5], avoid)
+            if waits_for is not None:
+                turn.wait((constellation.name, spec.id), demand, *waits_for)
+                return None
+    else:
+        best.sort()
     chosen = best[0]
     if chosen[0] and any(item[0] not in avoid for item in known):
         return None
-    device = known[chosen[4]][0]
-    others = [known[item[4]][0] for item in best[1:3]]
+    device = known[chosen[5]][0]
+    others = [known[item[5]][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
-    return Choice(device, others, _why(chosen, len(best), demand.selector), repeatability)
+    why = _why(chosen, len(best), demand.selector)
+    if why == _LEAST_BUSY and any(item[2] for item in best):
+        why = _FIRST
+    return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))
+
+
+@dataclass(slots=True)
+class _Expected:
+    """The expected times of one task on the devices of its demand; `moving` bytes of its inputs lie on each device."""
+
+    fleet: Fleet
+    known: list[tuple[str, int, bool, int]]
+    demand: Demand
+    paced: Paced
+    size: int
+    whole: int
+    moving: dict[str, int]
+
+    def on(self, place: int) -> int:
+        """Return the milliseconds on a device from lease to end."""
+        device = self.known[place][0]
+        takes_ms = self.paced.known.get(place)
+        if takes_ms is None:
+            takes_ms = index_of(self.fleet).expected(self.demand.tool, self.size, device)
+        return takes_ms + self.transfer_ms(device)
+
+    def transfer_ms(self, device: str) -> int:
+        """Return the milliseconds in which the inputs that lie elsewhere reach a device."""
+        if not self.whole:
+            return 0
+        return index_of(self.fleet).transfer_ms(device, self.whole - self.moving.get(device, 0))
+
+
+def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked], dict[int, int]]:
+    """Return the free devices with the expected finish in their ranks, and the expected times by place.
+
+    Among those that are as good as the best one, the finish is 0, so that location, load and name decide.
+    """
+    times = {item[5]: expected.on(item[5]) for item in ranked}
+    if len(ranked) == 1:
+        return ranked, times
+    doubts = expected.paced.doubt
+    moves = {place: expected.transfer_ms(expected.known[place][0]) for place in times} if expected.whole else {}
+    least_ms = min(times[place] - moves.get(place, 0) for place in times)
+    seem: dict[int, int] = {}
+    for place, time_ms in times.items():
+        moved_ms = moves.get(place, 0)
+        # Where two paces may be the same, only the transfer tells the devices apart.
+        alike = (time_ms - moved_ms - least_ms) * 1000 <= least_ms * doubts.get(place, DOUBT_LEAST)
+        seem[place] = least_ms + moved_ms if alike else time_ms
+    first_ms = min((item[0], item[1], seem[item[5]]) for item in ranked)[2]
+    made = [
+        (avoid, trust, 0 if same(seem[place], first_ms, DOUBT_LEAST) else seem[place], there, load, place)
+        for avoid, trust, _finish, there, load, place in ranked
+    ]
+    return made, times
+
+
+def _may_wait(turn: Round, constellation: Constellation, demand: Demand, spec: TaskSpec) -> bool:
+    """Tell whether a task may wait for a better device: few do, and in a long queue none that the next one equals.
+
+    There is work enough for all devices then, and no task gains by its place.
+    """
+    if len(turn.passed) >= PASSED_MOST or turn.silent:
+        return False
+    line = demand.lines[constellation.name]
+    return len(line) < PASSED_MOST or -line[0][0] < constellation.rank.get(spec.id, 0)
+
+
+def _better(turn: Round, expected: _Expected, free: int, avoid: Collection[str]) -> tuple[str, int, int] | None:
+    """Return the busy device that should finish a task before the best free one: its id, the wait, the time there.
+
+    Only devices with known paces are waited for. A free one whose pace is not known is taken, unless its factor over
+    other tools makes it so slow that it should finish later even at its best.
+    """
+    fleet, known, paced = expected.fleet, expected.known, expected.paced
+    doubt = paced.doubt.get(free, 0)
+    if free in paced.known:
+        least_ms = expected.on(free)
+    else:
+        least_ms = index_of(fleet).least(expected.demand.tool, expected.size, known[free][0])
+        least_ms += expected.transfer_ms(known[free][0])
+    found: tuple[str, int, int] | None = None
+    for takes_ms, place in paced.order:
+        if takes_ms >= least_ms:
+            break
+        device, slots, sparing, _idle = known[place]
+        if fleet.used.get(device, 0) < slots or sparing or device in avoid or device in fleet.health:
+            continue
+        takes_ms += expected.transfer_ms(device)
+        wait_ms = turn.free_ms(fleet, device, takes_ms // 8)
+        finish_ms = wait_ms + takes_ms
+        if (
+            0 <= wait_ms <= WAIT_MOST_MS
+            and finish_ms < least_ms
+            and not same(finish_ms, least_ms, max(doubt, paced.doubt[place]))
+        ):
+            least_ms, found = finish_ms, (device, wait_ms, takes_ms)
+    return found
 
 
 def _may_probe(
@@ -232,9 +360,7 @@ def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: Tas
     """Choose as `pick` does, by one number a device, where devices differ only in owner, load and name."""
     used, count = fleet.used.get, len(known)
     best = [
-        busy * _WHOLE // slots * count + idle
-        for device, slots, _sparing, idle in known
-        if (busy := used(device, 0)) < slots
+        used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in _free(fleet, demand)
     ]
     if not best:
         return None
@@ -259,9 +385,9 @@ def _why(chosen: _Ranked, free: int, selector: Selector) -> str:
         return "the plan names it"
     if free == 1:
         return "it is the only free device that can"
-    if chosen[2]:
+    if chosen[3]:
         return "its inputs are there"
-    return "it is the least busy that can"
+    return _LEAST_BUSY
 
 
 def full(constellation: Constellation, spec: TaskSpec) -> bool:
@@ -274,38 +400,54 @@ def full(constellation: Constellation, spec: TaskSpec) -> bool:
     return constellation.tally[spec.group].held_slots >= for_each.max_parallel
 
 
-def _any_free(fleet: Fleet, demand: Demand) -> bool:
+def _free(fleet: Fleet, demand: Demand) -> list[int]:
+    """Return the places of the feasible devices with a free slot, in order; only devices that changed are examined."""
     known = capable(fleet, demand)
-    if demand.full_at == fleet.freed:
-        return False
-    used = fleet.used
-    for device, slots, _sparing, _idle in known:
-        if used.get(device, 0) < slots:
-            return True
-    demand.full_at = fleet.freed
-    return False
+    if demand.free_seen == fleet.slots_number:
+        return demand.free
+    used, free = fleet.used, demand.free
+    if demand.free_seen < 0:
+        free[:] = [place for place, item in enumerate(known) if used.get(item[0], 0) < item[1]]
+    else:
+        changed, places = fleet.slots_changed, demand.places
+        for device in reversed(changed):
+            if changed[device] <= demand.free_seen:
+                break
+            place = places.get(device)
+            if place is None:
+                continue
+            at = bisect_left(free, place)
+            listed = at < len(free) and free[at] == place
+            if (used[device] < known[place][1]) is listed:
+                continue
+            if listed:
+                del free[at]
+            else:
+                free.insert(at, place)
+    demand.free_seen = fleet.slots_number
+    return free
 
 
-def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
+def next_lease(shard: Shard, turn: Round) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     """Remove the next placeable task from its queue and return it with its device; None if there is none."""
     if not shard.queued:
         return None
-    by_owner = _open_demands(shard)
+    by_owner = _open_demands(shard, turn.now_ms)
     owners = (
         list(by_owner) if len(by_owner) < 2 else sorted(by_owner, key=lambda owner: fair_share.owner_key(shard, owner))
     )
     for owner in owners:
         demands = by_owner[owner]
         if len(demands) == 1 and (alone := fair_share.alone(shard, demands[0])) is not None:
-            found = _placeable(shard, alone, demands)
+            found = _placeable(shard, turn, alone, demands)
             if found is not None:
                 fair_share.served(shard, alone)
                 return found
             continue
         turns = fair_share.Turns(shard, owner, demands)
         found = None
-        while found is None and (turn := turns.next()) is not None:
-            found = _placeable(shard, *turn)
+        while found is None and (asked := turns.next()) is not None:
+            found = _placeable(shard, turn, *asked)
         turns.close()
         if found is not None:
             turns.served(found[0])
@@ -313,19 +455,19 @@ def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choic
     return None
 
 
-def _open_demands(shard: Shard) -> dict[str, list[Demand]]:
-    """Return the demands that a free device could take, by owner; empty demands are dropped."""
+def _open_demands(shard: Shard, now_ms: int) -> dict[str, list[Demand]]:
+    """Return the demands that a free device could take and that do not rest, by owner; empty demands are dropped."""
     found: dict[str, list[Demand]] = {}
     for key, demand in list(shard.demands.items()):
         if not demand.lines:
             del shard.demands[key]
-        elif _any_free(shard.fleet, demand):
+        elif _free(shard.fleet, demand) and not rests(shard, demand, now_ms):
             found.setdefault(demand.owner, []).append(demand)
     return found
 
 
 def _placeable(
-    shard: Shard, constellation: Constellation, demands: list[Demand]
+    shard: Shard, turn: Round, constellation: Constellation, demands: list[Demand]
 ) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     """Remove a constellation's next placeable task from these demands, highest rank first, and return it."""
     name = constellation.name
@@ -334,7 +476,7 @@ def _placeable(
             _prune_head(shard, demand, name)
         demands = sorted((one for one in demands if name in one.lines), key=lambda one: one.lines[name][0])
     for demand in demands:
-        found = _from_line(shard, constellation, demand, demand.lines[name])
+        found = _from_line(shard, turn, constellation, demand)
         if not demand.lines[name]:
             fair_share.leave(shard, demand, name)
         if found is not None:
@@ -351,9 +493,10 @@ def _prune_head(shard: Shard, demand: Demand, name: str) -> None:
 
 
 def _from_line(
-    shard: Shard, constellation: Constellation, demand: Demand, line: list[tuple[int, int, str]]
+    shard: Shard, turn: Round, constellation: Constellation, demand: Demand
 ) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     queued, name = shard.queued, constellation.name
+    line = demand.lines[name]
     set_aside = []
     found = None
     while line:
@@ -361,6 +504,9 @@ def _from_line(
         task = entry[2]
         at = name, task
         if queued.get(at) != demand.key:
+            continue
+        if turn.passed and at in turn.passed:
+            set_aside.append(entry)
             continue
         record, spec = constellation.tasks[task], constellation.specs[task]
         if constellation.head.state not in WORKING_CONSTELLATION_STATES:
@@ -371,7 +517,7 @@ def _from_line(
             del queued[at]
             constellation.parked.setdefault(spec.group or "", {})[task] = None
             continue
-        choice = pick(shard, constellation, spec, record, demand)
+        choice = pick(shard, constellation, spec, record, demand, turn)
         if choice is None:
             set_aside.append(entry)
             continue

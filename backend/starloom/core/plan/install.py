@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from starloom.core.placement.pace.index import usual_ms
 from starloom.core.plan.edits import first_record
 from starloom.core.plan.groups import data_edges
 from starloom.core.state.model import Constellation
@@ -56,6 +57,7 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         plan_hash=plan.hash,
         recipe=plan.recipe or constellation.head.recipe,
         params=plan.params,
+        tool_ms=usual_ms(work.shard.fleet, (spec.tool for spec in plan.specs if spec.tool is not None)),
     )
     puts.append(("version", "1", version))
     puts.append(("head", "", head))

@@ -11,6 +11,7 @@ import hashlib
 from msgspec.structs import replace
 
 from starloom.core.placement import health, off_devices
+from starloom.core.placement.pace import learning
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, recovery, verification
@@ -73,6 +74,7 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     number = max(record.attempt, record.hedge) + 1
     attempt = Attempt(
         device=choice.device,
+        expects_ms=choice.expects_ms,
         incarnation=shard.incarnation,
         leased_ms=work.at_ms,
         others=choice.others,
@@ -383,6 +385,7 @@ def _finished(
         hedging.close(work, constellation, spec.id, record)
     if work.shard.fleet.health:
         health.succeeded(work, attempt.device)
+    learning.succeeded(work, constellation, spec, done)
     if spec.judge is None:
         _succeeded(work, constellation, spec, record, done, checked=frame.verified or bool(spec.checks))
     elif record.state is _CANCELLING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.placement import health
+from starloom.core.placement.pace import learning
 from starloom.core.placement.selection import able
 from starloom.core.run import hedging, last_resort
 from starloom.core.run.verification import ENDED_IN_DOUBT
@@ -69,6 +70,7 @@ def broke(
     ended = replace(ended, code=code)
     if record.state is not TaskState.UNKNOWN:
         health.failed(work, ended)
+        learning.failed(work, spec, ended)
     if hedging.take_over(work, constellation, spec, record, ended):
         return
     repeatable = ended.repeatability in REPEATABLE
@@ -180,6 +182,7 @@ def lost(
         return
     ended = replace(attempt, end=AttemptEnd.LOST, ended_ms=work.at_ms, code=Code.LOST)
     health.failed(work, ended)
+    learning.failed(work, spec, ended)
     if hedging.take_over(work, constellation, spec, record, ended):
         return
     if then == "fail" or record.started >= attempts_most(spec, ended):

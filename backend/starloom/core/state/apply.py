@@ -29,7 +29,7 @@ from starloom_protocol.entities import (
     TaskRecord,
     TaskSpec,
 )
-from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.fleet_records import Health, Pace, Stopping
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_CONSTELLATION_STATES,
@@ -102,6 +102,7 @@ def undo(shard: Shard, mark: int = 0) -> None:
 def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head | None, new: Head | None) -> None:
     if new is not None:
         constellation.head = new
+        constellation.tool_ms = new.tool_ms
     was = old is not None and old.state not in FINAL_CONSTELLATION_STATES
     now = new is not None and new.state not in FINAL_CONSTELLATION_STATES
     if now and not was:
@@ -243,12 +244,19 @@ def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step
     paces[spec.tool] = count + step, total_ms + step * took_ms
 
 
+def _count_slot(fleet: Fleet, device: str, step: int) -> None:
+    fleet.used[device] = fleet.used.get(device, 0) + step
+    fleet.slots_number += 1
+    fleet.slots_changed.pop(device, None)
+    fleet.slots_changed[device] = fleet.slots_number
+
+
 def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
     fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
     shares[owner] = shares.get(owner, 0) - 1
     constellation.held -= 1
     fleet.freed += 1
-    fleet.used[device] = fleet.used.get(device, 0) - 1
+    _count_slot(fleet, device, -1)
     fleet.holders.get(device, {}).pop((constellation.name, key), None)
 
 
@@ -256,8 +264,11 @@ def _take_slot(shard: Shard, constellation: Constellation, key: str, device: str
     fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
     shares[owner] = shares.get(owner, 0) + 1
     constellation.held += 1
-    fleet.used[device] = fleet.used.get(device, 0) + 1
-    fleet.holders.setdefault(device, {})[(constellation.name, key)] = None
+    _count_slot(fleet, device, +1)
+    record = constellation.tasks.get(key)
+    attempt = constellation.attempts.get(f"{key}/{record.attempt}") if record is not None else None
+    due_ms = attempt.leased_ms + attempt.expects_ms if attempt is not None and attempt.expects_ms else 0
+    fleet.holders.setdefault(device, {})[(constellation.name, key)] = due_ms
 
 
 def _index_group(
@@ -443,15 +454,21 @@ def _index_hedge(
         return
     if was is not None:
         fleet.freed += 1
-        fleet.used[was] = fleet.used.get(was, 0) - 1
+        _count_slot(fleet, was, -1)
         fleet.hedges.get(was, {}).pop(task, None)
     if now is not None:
-        fleet.used[now] = fleet.used.get(now, 0) + 1
+        _count_slot(fleet, now, +1)
         fleet.hedges.setdefault(now, {})[task] = None
 
 
 def _index_health(_shard: Shard, fleet: Fleet, _key: str, old: Health | None, new: Health | None) -> None:
     fleet.faults += (new.faults if new is not None else 0) - (old.faults if old is not None else 0)
+
+
+def _index_pace(_shard: Shard, fleet: Fleet, key: str, _old: Pace | None, _new: Pace | None) -> None:
+    fleet.pace_number += 1
+    fleet.pace_changed.pop(key, None)
+    fleet.pace_changed[key] = fleet.pace_number
 
 
 def _index_stopping(_shard: Shard, fleet: Fleet, key: str, old: Stopping | None, new: Stopping | None) -> None:
@@ -500,6 +517,7 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "device": _index_device,
         "offer": _index_offer,
         "health": _index_health,
+        "pace": _index_pace,
         "stopping": _index_stopping,
     },
     Access: {"secret": _index_secret},

@@ -37,7 +37,7 @@ from starloom_protocol.entities import (
     ToolOffer,
     Version,
 )
-from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.fleet_records import Health, Pace, Stopping
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import GateState
@@ -67,6 +67,7 @@ FLEET_KINDS = (
     "recipe",
     "standing",
     "health",
+    "pace",
     "stopping",
     "asks",
     "model_day",
@@ -134,8 +135,8 @@ class Constellation(Stream):
     need a fact of a finished result that only its device can read. `head` is the constellation's own record, present
     from its first event on. `relisting` has the roots of families whose list is being made again; `lists` has, by
     source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
-    its tasks hold; `demands` has those in which its tasks wait; `served` is the shard's `order` when it last got a
-    slot, or when its first task joined a queue.
+    its tasks hold; `tool_ms` is that of its head; `demands` has those in which its tasks wait; `served` is the shard's
+    `order` when it last got a slot, or when its first task joined a queue.
     """
 
     __slots__ = (
@@ -170,6 +171,7 @@ class Constellation(Stream):
         "specs",
         "tally",
         "tasks",
+        "tool_ms",
         "unasked",
         "undecided",
         "unfinished_top",
@@ -203,6 +205,7 @@ class Constellation(Stream):
         self.parked: dict[str, dict[str, None]] = {}
         self.progress = Progress()
         self.rank: dict[str, int] = {}
+        self.tool_ms: dict[str, int] = {}
         self.ready = 0
         self.held = 0
         self.demands: dict[tuple[str, bytes], Demand] = {}
@@ -250,7 +253,11 @@ class Fleet(Stream):
     once for all devices that offer the same (`tool_sets`).
 
     `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
-    rises with every slot that becomes free; `stop_waits` has the device of each attempt for whose end a stop-all waits.
+    rises with every slot that becomes free; `slots_changed` has the number of the last change of each device's `used`,
+    in order of the changes, of which `slots_number` is the last; `holders` has, by device, the tasks that hold its
+    slots, each with the moment at which it should end (0: unknown); `pace_changed` has the number of the last change of
+    each pace, in order of the changes, of which `pace_number` is the last, and `pace_index` is what `placement.pace`
+    makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits.
     """
 
     __slots__ = (
@@ -266,10 +273,16 @@ class Fleet(Stream):
         "holders",
         "lab_faults",
         "offers",
+        "pace_changed",
+        "pace_index",
+        "pace_number",
+        "paces",
         "recipes",
         "revision",
         "scheduled_plans",
         "schedules",
+        "slots_changed",
+        "slots_number",
         "standing",
         "stop_waits",
         "stopping",
@@ -290,6 +303,10 @@ class Fleet(Stream):
         self.asks = cast(dict[str, DeviceAsks], self.tables["asks"])
         self.health = cast(dict[str, Health], self.tables["health"])
         self.lab_faults = cast(dict[str, LabFault], self.tables["lab_fault"])
+        self.paces = cast(dict[str, Pace], self.tables["pace"])
+        self.pace_changed: dict[str, int] = {}
+        self.pace_number = 0
+        self.pace_index: Any = None
         self.stopping = cast(dict[str, Stopping], self.tables["stopping"])
         self.stop_waits: dict[str, str] = {}
         self.faults = 0
@@ -298,8 +315,10 @@ class Fleet(Stream):
         self.tools: dict[str, Mapping[str, ToolOffer]] = {}
         self.tool_sets = ToolSets()
         self.used: dict[str, int] = {}
+        self.slots_changed: dict[str, int] = {}
+        self.slots_number = 0
         self.freed = 0
-        self.holders: dict[str, dict[tuple[str, str], None]] = {}
+        self.holders: dict[str, dict[tuple[str, str], int]] = {}
         self.revision = 0
 
 
@@ -325,21 +344,31 @@ class Demand:
     """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
 
     `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner, and
-    its rank while idle where nothing else distinguishes devices (`placement`); `full_at` is the fleet's `freed` when
-    all their slots were found taken. If several constellations wait, `usual` and `longest` are heaps over them, kept by
-    `fair_share`; `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
+    its rank while idle where nothing else distinguishes devices (`placement`); `free` are the positions of those with a
+    free slot as of the fleet's `slots_number` `free_seen`. If several constellations wait, `usual` and `longest` are
+    heaps over them, kept by `fair_share`; `pushed` has the newest entry of each in `usual`, `aged` those with an entry
+    in `longest`.
+
+    `places` has the positions of the feasible devices, `paced`, by size class, their expected times. While all of its
+    tasks wait for better devices than the free ones, `rested` describes the fleet at that time, until `rests_until_ms`
+    at most.
     """
 
     __slots__ = (
         "aged",
         "feasible",
-        "full_at",
+        "free",
+        "free_seen",
         "key",
         "lines",
         "longest",
         "needs",
         "owner",
+        "paced",
+        "places",
         "pushed",
+        "rested",
+        "rests_until_ms",
         "revision",
         "selector",
         "tool",
@@ -358,8 +387,13 @@ class Demand:
         self.longest: list[tuple[int, str]] = []
         self.aged: set[str] = set()
         self.feasible: list[tuple[str, int, bool, int]] = []
-        self.full_at = -1
+        self.free: list[int] = []
+        self.free_seen = -1
         self.revision = -1
+        self.paced: dict[int, Any] = {}
+        self.places: dict[str, int] = {}
+        self.rested: tuple[int, ...] = ()
+        self.rests_until_ms = 0
 
 
 class Shard:
@@ -437,6 +471,7 @@ class ShardSettings:
         "grace_ms",
         "hedge_after_ms",
         "hedge_times",
+        "pace_rows_most",
         "probe_first_ms",
         "probe_most_ms",
         "quarantine_at",
@@ -478,6 +513,7 @@ class ShardSettings:
         self.probe_most_ms = 600_000
         self.hedge_after_ms = 10_000
         self.hedge_times = 3
+        self.pace_rows_most = 2_000
         self.attempts_default = 3
         self.refusals_most = 10
         self.return_ms = 10_000

@@ -28,7 +28,7 @@ from starloom_protocol.entities import (
     decode_entity,
 )
 from starloom_protocol.feed import ACCESS, FLEET, Event
-from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.fleet_records import Health, Pace, Stopping
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.plan import Signature, signature_of
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
@@ -54,6 +54,7 @@ class FleetView:
         self.scheduled_plans: dict[str, ScheduledPlan] = {}
         self.standing: dict[str, Standing] = {}
         self.health: dict[str, Health] = {}
+        self.paces: dict[str, Pace] = {}
         self.stopping: dict[str, Stopping] = {}
         self.asks: dict[str, DeviceAsks] = {}
         self.lab_faults: dict[str, LabFault] = {}
@@ -66,6 +67,7 @@ class FleetView:
             "scheduled_plan": self.scheduled_plans,
             "standing": self.standing,
             "health": self.health,
+            "pace": self.paces,
             "stopping": self.stopping,
             "asks": self.asks,
             "lab_fault": self.lab_faults,

@@ -55,6 +55,14 @@ class Asked(Body):
     params: dict[str, Any] = {}
 
 
+class AskedWhatIf(Asked):
+    """A request, and the change: devices that are not there, and devices of which there is a copy, by name or id."""
+
+    without: Annotated[list[Name], Field(max_length=20)] = []
+    with_copy_of: Annotated[list[Name], Field(max_length=20)] = []
+    within_s: Annotated[int, Field(ge=1, le=30 * 86_400)] | None = None
+
+
 class Create(Asked):
     """A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
 

@@ -147,10 +147,14 @@ def _between(constellation: Constellation, targets: list[str], sources: list[str
 
 
 def set_ranks(constellation: Constellation) -> bool:
-    """Set the rank (edges to the farthest end) of every task, in one pass; False if a cycle leaves some without."""
+    """Set the rank of every task, in one pass; False if a cycle leaves some without.
+
+    It is the number of edges to the farthest end, and the expected milliseconds of the tasks on that way and its own.
+    """
     outgoing, rank = constellation.outgoing, constellation.rank
     left = {task: len(outgoing.get(task, ())) + (1 if spec.group else 0) for task, spec in constellation.specs.items()}
-    farthest = dict.fromkeys(left, 0)
+    own = {task: _own_ms(constellation, task) for task in left} if constellation.tool_ms else {}
+    farthest = own.copy() if own else dict.fromkeys(left, 0)
     free = [task for task, count in left.items() if count == 0]
     ranked = 0
     while free:
@@ -158,8 +162,9 @@ def set_ranks(constellation: Constellation) -> bool:
         ranked += 1
         rank[task] = below = farthest[task]
         for earlier in _preceding(constellation, task):
-            if farthest[earlier] <= below:
-                farthest[earlier] = below + 1
+            above = below + 1 + (own[earlier] if own else 0)
+            if farthest[earlier] < above:
+                farthest[earlier] = above
             left[earlier] = waits = left[earlier] - 1
             if not waits:
                 free.append(earlier)
@@ -185,7 +190,7 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
         task = raised.pop()
         above = rank[task] + 1
         for earlier in _preceding(constellation, task):
-            now = _rank_of(constellation, earlier) if lists else above
+            now = _rank_of(constellation, earlier) if lists else above + _own_ms(constellation, earlier)
             if now > rank.get(earlier, -1):
                 rank[earlier] = now
                 raised.append(earlier)
@@ -193,7 +198,21 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
 
 def _rank_of(constellation: Constellation, task: str) -> int:
     rank = constellation.rank
-    return 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
+    after = 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
+    return after + _own_ms(constellation, task)
+
+
+def _own_ms(constellation: Constellation, task: str) -> int:
+    """Return the expected milliseconds of a task; for a tool without a pace the mean of the others.
+
+    A list counts for its children, which run side by side.
+    """
+    tool_ms = constellation.tool_ms
+    spec = constellation.specs[task]
+    if not tool_ms or spec.tool is None or spec.key is not None:
+        return 0
+    found = tool_ms.get(spec.tool)
+    return found if found is not None else sum(tool_ms.values()) // len(tool_ms)
 
 
 def _preceding(constellation: Constellation, task: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Routes that start new work, and the settings of the model that plans it.
 
 submission      a constellation by words, plan or recipe, and its preview
+what_if         the expected time of a plan on a changed fleet
 brief           a request as a text for somebody's own assistant
 recipes         recipes and their versions
 schedules       schedules and their previews     schedule_json   their JSON

@@ -121,7 +121,8 @@ class Submit:
         else:
             checked = await self._check(request, body, size)
             plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
-        large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS
+        # An estimate plays the plan, which takes some 50 ms.
+        large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS or bool(hub.fleet.paces)
         words, by = body.request is not None, caller_of(request).by
         shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan, words=words, by=by))
         answer = cast("RequestPreview", {**shown})

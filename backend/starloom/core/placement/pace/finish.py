@@ -1,0 +1,153 @@
+"""The expected finish of a task: on a free device its time there, on a busy one the wait for its next slot as well.
+
+A `Round` is one pass over the queues. A task that waits for a better device claims its next slot, so that the tasks
+after it do not count on the same one. At most `PASSED_MOST` tasks wait in a round; all others take any free device.
+A busy device that is late is expected to need as long again as it is late, so every wait for it has an end.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
+from math import isqrt
+from typing import Final
+
+from starloom.core.placement.pace.index import PaceIndex, index_of
+from starloom.core.state.model import Demand, Fleet, Shard
+
+PASSED_MOST: Final = 16
+WAIT_MOST_MS: Final = 600_000
+"""A task waits for no device that is busy for longer."""
+NOISE_MS: Final = 50
+DOUBT: Final = 250
+DOUBT_LEAST: Final = 80
+"""Two finishes are the same if they differ by less than this time and this part of 1,000 by the root of the calls."""
+
+
+@dataclass(slots=True)
+class Waits:
+    """The tasks of one demand that wait for better devices; nothing changes before `until_ms` unless the fleet does."""
+
+    demand: Demand
+    until_ms: int
+
+
+@dataclass(slots=True)
+class Round:
+    """One pass: its time, the tasks that wait, and the moments at which the slots of busy devices become free.
+
+    A `silent` one examines the queues as after an input that decided nothing: no task is placed by expected finish.
+    """
+
+    now_ms: int
+    silent: bool = False
+    passed: dict[tuple[str, str], None] = field(default_factory=dict)
+    waits: dict[tuple[str, bytes], Waits] = field(default_factory=dict)
+    ends: dict[str, list[int]] = field(default_factory=dict)
+
+    def free_ms(self, fleet: Fleet, device: str, spare_ms: int) -> int:
+        """Return the wait for a busy device's next slot; -1 if one of its tasks is of unknown length.
+
+        `spare_ms` is the least that a slot beyond its time is expected to need.
+        """
+        ends = self.ends.get(device)
+        if ends is None:
+            ends = self.ends[device] = list(fleet.holders.get(device, {}).values())
+            heapify(ends)
+        if not ends or not ends[0] or fleet.hedges.get(device):
+            return -1
+        over_ms = self.now_ms - ends[0]
+        return -over_ms if over_ms < 0 else max(over_ms, spare_ms)
+
+    def wait(self, at: tuple[str, str], demand: Demand, device: str, wait_ms: int, takes_ms: int) -> None:
+        """Let a task wait for a device's next slot, and claim that slot."""
+        ends = self.ends[device]
+        due_ms = ends[0]
+        heapreplace(ends, self.now_ms + wait_ms + takes_ms)
+        self.passed[at] = None
+        waits = self.waits.get(demand.key)
+        if waits is None:
+            self.waits[demand.key] = Waits(demand, due_ms)
+        else:
+            waits.until_ms = min(waits.until_ms, due_ms)
+
+    def close(self, shard: Shard) -> None:
+        """Let the demands rest whose tasks all wait; one that rests already keeps its moment while nothing changes."""
+        for waits in self.waits.values():
+            now = situation(shard, waits.demand)
+            if waits.demand.rested != now:
+                waits.demand.rested = now
+                waits.demand.rests_until_ms = waits.until_ms
+
+
+def situation(shard: Shard, demand: Demand) -> tuple[int, ...]:
+    """Return what must change before a demand that rests is examined again."""
+    fleet = shard.fleet
+    return fleet.freed, fleet.revision, fleet.pace_number, shard.order, demand.revision
+
+
+def rests(shard: Shard, demand: Demand, now_ms: int) -> bool:
+    """Tell whether all tasks of a demand wait for better devices and none can be free yet."""
+    return bool(demand.rested) and now_ms < demand.rests_until_ms and demand.rested == situation(shard, demand)
+
+
+class Paced:
+    """The expected times of a demand's feasible devices for one size class, by their places; brought up to date."""
+
+    __slots__ = ("doubt", "known", "order", "seen", "tool")
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        self.seen = -1
+        self.known: dict[int, int] = {}
+        self.doubt: dict[int, int] = {}
+        self.order: list[tuple[int, int]] = []
+
+    def update(self, index: PaceIndex, size: int, places: dict[str, int]) -> None:
+        """Take the devices whose paces changed since."""
+        if self.seen == index.number:
+            return
+        sure, logs = index.sure.get((self.tool, size), {}), index.logs.get((self.tool, size), {})
+        changed = index.changed.get(self.tool, {})
+        for device in reversed(changed):
+            if changed[device] <= self.seen:
+                break
+            place = places.get(device)
+            if place is None:
+                continue
+            was = self.known.pop(place, None)
+            if was is not None:
+                self.order.remove((was, place))
+            if device in sure:
+                takes_ms = index.expected(self.tool, size, device) if device in logs else 0
+                self.known[place] = takes_ms
+                self.doubt[place] = doubt_of(sure[device])
+                insort(self.order, (takes_ms, place))
+        self.seen = index.number
+
+
+def paced_of(fleet: Fleet, demand: Demand, size: int) -> Paced | None:
+    """Return the expected times for a demand; None while nothing is known of its tool."""
+    if not fleet.paces:
+        return None
+    index = index_of(fleet)
+    if demand.tool not in index.sizes or not index.sizes[demand.tool]:
+        return None
+    found: Paced | None = demand.paced.get(size)
+    if found is None:
+        found = demand.paced[size] = Paced(demand.tool)
+    if found.seen != index.number:
+        found.update(index, size, demand.places)
+    return found
+
+
+def doubt_of(count: int) -> int:
+    """Return the part of 1,000 by which the mean of so many calls may be wrong."""
+    return max(DOUBT_LEAST, DOUBT // isqrt(max(1, count)))
+
+
+def same(first_ms: int, second_ms: int, doubt: int) -> bool:
+    """Tell whether two expected finishes differ by no more than chance; `doubt` is that of the less known one."""
+    low, high = min(first_ms, second_ms), max(first_ms, second_ms)
+    return high - low <= NOISE_MS + high * doubt // 1000

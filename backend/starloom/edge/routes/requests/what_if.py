@@ -1,0 +1,73 @@
+"""The expected time of a plan on the fleet of now and on a changed one. Starts nothing and changes no device."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from starloom.access.guard import V1
+from starloom.edge.hub import Hub
+from starloom.edge.routes.bodies import Asked, AskedWhatIf
+from starloom.edge.routes.requests.submission import Submit
+from starloom.edge.web.problems import Problem
+from starloom.edge.web.replies import json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom.planner.forecast import Change
+from starloom_protocol.api.forecasts import WhatIf
+from starloom_protocol.vocabulary import Code
+
+NAMED_MOST = 20
+
+
+class WhatIfRoute:
+    """`POST /what-if`."""
+
+    def __init__(self, hub: Hub, submit: Submit) -> None:
+        self._hub = hub
+        self._submit = submit
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/what-if", self.what_if, methods=["POST"])
+
+    async def what_if(self, request: Request, body: AskedWhatIf) -> JsonReply[WhatIf]:
+        """Say how long a plan should take now, and how long without some devices or with copies of some."""
+        if not body.without and not body.with_copy_of:
+            raise Problem(
+                Code.BAD_REQUEST,
+                "the change is empty",
+                hint="Name a device in without or in with_copy_of.",
+            )
+        without, copies = self._ids(body.without, "without"), self._ids(body.with_copy_of, "with_copy_of")
+        asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
+        plan = await self._submit.lowered(request, asked, len(await request.body()))
+        words = _words(body)
+        within_ms = body.within_s * 1000 if body.within_s is not None else None
+        planner = self._hub.planner
+        found = await self._hub.computing.run(
+            request,
+            True,
+            lambda: planner.what_if(plan, Change(without, copies), words=words, within_ms=within_ms),
+        )
+        return json_reply(found)
+
+    def _ids(self, names: list[str], place: str) -> tuple[str, ...]:
+        """Return the ids of devices.
+
+        Raises:
+            Problem: one of them is not there.
+        """
+        devices = [device for device in self._hub.fleet.devices.values() if not device.revoked]
+        known = {key: device.id for device in devices for key in (device.id, device.name)}
+        for name in names:
+            if name not in known:
+                there = ", ".join(sorted(device.name for device in devices)[:NAMED_MOST]) or "none yet"
+                raise Problem(
+                    Code.UNKNOWN_DEVICE, f"{place}: there is no device {name}", hint=f"The devices are: {there}."
+                )
+        return tuple(dict.fromkeys(known[name] for name in names))
+
+
+def _words(body: AskedWhatIf) -> str:
+    parts = [f"without {' and '.join(body.without)}"] if body.without else []
+    parts += [f"with a copy of {' and '.join(body.with_copy_of)}"] if body.with_copy_of else []
+    text = " and ".join(parts)
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,254 @@
+"""The forecast of a plan: the pure core plays it on the fleet's paces, in virtual time, with times drawn by seed.
+
+Knows no clock and starts nothing. It is silent where it would have to guess: about a tool without enough calls, a list
+whose length is a result, a branch that a result decides, a person. Work of other constellations is not played.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import sqrt
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.placement.pace import waits
+from starloom.core.placement.pace.index import SAMPLES_LEAST
+from starloom.core.placement.pace.logarithms import OCTAVE, power_of
+from starloom.core.placement.pace.table import key_of
+from starloom.core.state.apply import load
+from starloom.core.state.effects import SendDispatch
+from starloom.core.state.inputs import AnyInput, RequestReceived, ResultReported, TimerFired
+from starloom.core.state.model import Shard
+from starloom.core.state.work import Work
+from starloom.core.step import step
+from starloom.planner.fleet import FleetView
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Device, Offer, Policy
+from starloom_protocol.feed import FLEET
+from starloom_protocol.fleet_records import Pace
+from starloom_protocol.frames import ResultFrame
+from starloom_protocol.vocabulary import Approval, ConstellationState, Effect, Outcome, Repeatability
+
+PLAYS_MOST: Final = 200
+PLAYS_LEAST: Final = 10
+STEPS_OF_PREVIEW: Final = 600
+"""Tasks that a preview plays in all, some 50 ms; a plan with more than a tenth of them has no estimate there."""
+STEPS_MOST: Final = 20_000
+LOW, HIGH = 0.1, 0.9
+SPREAD_UNKNOWN: Final = 0.6 * OCTAVE
+"""The spread of a call's time that is assumed at first; it weighs as much as `SPREAD_CALLS` calls."""
+SPREAD_CALLS: Final = 3
+DEVICE_UNKNOWN: Final = 0.8 * OCTAVE
+WIDER: Final = 1.15
+"""Ranges are so much wider than the plays: these know only what was seen, and devices also change."""
+_BY = "person:forecast"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The makespans of all plays in milliseconds, the shortest first."""
+
+    plays_ms: tuple[int, ...]
+
+    @property
+    def expected_ms(self) -> int:
+        """The median."""
+        return self._at(0.5)
+
+    @property
+    def low_ms(self) -> int:
+        """The lower end of the range in which four of five runs should end."""
+        return self._wider(LOW)
+
+    @property
+    def high_ms(self) -> int:
+        """The upper end of that range."""
+        return self._wider(HIGH)
+
+    def chance(self, within_ms: int) -> float:
+        """Return the share of plays that end in time."""
+        return sum(1 for play_ms in self.plays_ms if play_ms <= within_ms) / len(self.plays_ms)
+
+    def _wider(self, share: float) -> int:
+        middle = self.expected_ms
+        return max(1, int(middle * (self._at(share) / middle) ** WIDER))
+
+    def _at(self, share: float) -> int:
+        return max(1, self.plays_ms[min(len(self.plays_ms) - 1, int(share * len(self.plays_ms)))])
+
+
+@dataclass(frozen=True)
+class Change:
+    """A fleet that is not there: devices left out, and devices of which there is one more; by id."""
+
+    without: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+
+
+def plays_for(tasks: int, steps: int) -> int:
+    """Return how many plays a plan of so many tasks gets; 0 if it is too long for `steps`."""
+    plays = min(PLAYS_MOST, steps // max(1, tasks))
+    return plays if plays >= PLAYS_LEAST else 0
+
+
+def forecast(
+    plan: LoweredPlan, fleet: FleetView, *, plays: int, change: Change | None = None, seed: str = ""
+) -> Forecast | None:
+    """Return the forecast of a plan; None where it would be a guess or the plan cannot end on this fleet."""
+    if plays <= 0 or not _can_be_played(plan) or not _is_known(plan, fleet.paces):
+        return None
+    stage = _Stage(fleet, change or Change(), seed or plan.hash)
+    played = _simple(plan)
+    found: list[int] = []
+    for number in range(plays):
+        took_ms = stage.play(played, number)
+        if took_ms is None:
+            return None
+        found.append(took_ms)
+    return Forecast(tuple(sorted(found)))
+
+
+def unknown_tools(plan: LoweredPlan, paces: Mapping[str, Pace]) -> list[str]:
+    """Return the tools of a plan that have too few calls for a forecast."""
+    calls: dict[str, int] = {}
+    for row in paces.values():
+        calls[row.tool] = calls.get(row.tool, 0) + row.count
+    tools = dict.fromkeys(spec.tool for spec in plan.specs if spec.tool is not None)
+    return [tool for tool in tools if calls.get(tool, 0) < SAMPLES_LEAST]
+
+
+def _is_known(plan: LoweredPlan, paces: Mapping[str, Pace]) -> bool:
+    return bool(plan.specs) and not unknown_tools(plan, paces)
+
+
+def _can_be_played(plan: LoweredPlan) -> bool:
+    """Tell whether the course of a plan depends on no result and no person."""
+    if plan.rules or any(dependency.condition is not None for dependency in plan.dependencies):
+        return False
+    return not any(
+        spec.person is not None or (spec.for_each is not None and spec.for_each.source is not None)
+        for spec in plan.specs
+    )
+
+
+def _simple(plan: LoweredPlan) -> LoweredPlan:
+    """Return a plan without the parts that need real results: checks, judges, secrets, approvals."""
+    specs = [replace(spec, checks=[], judge=None, secrets=[], undo=None, verify=None) for spec in plan.specs]
+    return replace(plan, specs=specs, policy=Policy(approval=Approval.NEVER))
+
+
+class _Stage:
+    """A shard of its own with the changed fleet, on which plays follow each other; it learns nothing."""
+
+    def __init__(self, fleet: FleetView, change: Change, seed: str) -> None:
+        self._shard = Shard()
+        self._shard.settings.pace_rows_most = 0
+        self._paces = dict(fleet.paces)
+        devices = {key: device for key, device in fleet.records.items() if key not in change.without}
+        offers = dict(fleet.offers)
+        for source in change.copies:
+            self._copy(source, devices, offers)
+        entities: dict[str, Device | Offer | Pace] = {f"device/{key}": device for key, device in devices.items()}
+        entities |= {f"offer/{key}": _harmless(offer) for key, offer in offers.items() if key in devices}
+        entities |= {f"pace/{key}": row for key, row in self._paces.items()}
+        load(self._shard, FLEET, 0, dict(entities))
+        self._spreads = _spreads(self._paces.values())
+        self._seed = seed
+        self._now_ms = 1
+
+    def _copy(self, source: str, devices: dict[str, Device], offers: dict[str, Offer]) -> None:
+        device, copied = devices[source], f"{source}-copy"
+        devices[copied] = replace(device, id=copied, name=f"{device.name}-copy")
+        if source in offers:
+            offers[copied] = offers[source]
+        for row in [row for row in self._paces.values() if row.device == source]:
+            self._paces[key_of(row.tool, copied, row.size)] = replace(row, device=copied)
+
+    def play(self, plan: LoweredPlan, number: int) -> int | None:
+        """Return the makespan of one play; None if the plan does not end well."""
+        chance = random.Random(f"{self._seed} {number}")  # noqa: S311 - a play must be the same again
+        errors: dict[tuple[str, str], float] = {}
+        name, begin_ms = f"play-{number}", self._now_ms
+        running: list[tuple[int, int, SendDispatch, int]] = []
+        order = 0
+        item: AnyInput = RequestReceived(id=name, by=_BY, constellation=name, plan=plan)
+        while True:
+            for dispatch, expects_ms in self._step(item):
+                if not expects_ms:
+                    return None
+                order += 1
+                took_ms = self._drawn(chance, errors, dispatch, expects_ms)
+                heappush(running, (self._now_ms + took_ms, order, dispatch, took_ms))
+            if not running:
+                break
+            judged_ms = self._judged_ms()
+            if judged_ms and judged_ms < running[0][0]:
+                self._now_ms = judged_ms
+                item = TimerFired(id=name, by="engine", constellation=FLEET, entity="", kind=waits.TIMER)
+                continue
+            self._now_ms, _order, dispatch, _took_ms = heappop(running)
+            frame = ResultFrame(at=dispatch.at, bytes=self._given(dispatch), outcome=Outcome.OK, report=1, value="null")
+            item = ResultReported(id=name, by=f"device:{dispatch.device}", device=dispatch.device, frame=frame)
+        shard = self._shard
+        constellation = shard.constellations.pop(name, None)
+        shard.live.pop(name, None)
+        shard.demands.clear()
+        shard.queued.clear()
+        ended = constellation is not None and constellation.head.state is ConstellationState.SUCCEEDED
+        return self._now_ms - begin_ms if ended else None
+
+    def _step(self, item: AnyInput) -> list[tuple[SendDispatch, int]]:
+        work = Work(self._shard)
+        step(work, replace(item, at_ms=self._now_ms))
+        self._shard.journal.clear()
+        found = []
+        for effect in work.effects:
+            if isinstance(effect, SendDispatch):
+                constellation = self._shard.constellations[effect.at.constellation]
+                found.append((effect, constellation.attempt(effect.at.task, effect.at.attempt).expects_ms))
+        return found
+
+    def _judged_ms(self) -> int:
+        """Return when tasks that wait for a better device are judged again; 0 if none do."""
+        rests = [demand.rests_until_ms for demand in self._shard.demands.values() if demand.rested and demand.lines]
+        return max(min(rests), self._now_ms + 1_000) if rests else 0
+
+    def _drawn(
+        self, chance: random.Random, errors: dict[tuple[str, str], float], dispatch: SendDispatch, expects_ms: int
+    ) -> int:
+        """Return a time: the expected one, off by what is not known of the pace, and by the chance of one call."""
+        spread = self._spreads.get(dispatch.tool, SPREAD_UNKNOWN)
+        at = dispatch.tool, dispatch.device
+        if at not in errors:
+            row = self._paces.get(key_of(dispatch.tool, dispatch.device, 0))
+            off = spread / sqrt(row.count) if row is not None and row.count else DEVICE_UNKNOWN
+            errors[at] = chance.gauss(0, off)
+        return max(1, int(expects_ms * 2 ** ((errors[at] + chance.gauss(0, spread)) / OCTAVE)))
+
+    def _given(self, dispatch: SendDispatch) -> int:
+        row = self._paces.get(key_of(dispatch.tool, dispatch.device, 0))
+        return power_of(row.byte_logs // row.count) if row is not None and row.count else 0
+
+
+def _harmless(offer: Offer) -> Offer:
+    """Return an offer whose tools only read, so that a play waits for no approval."""
+    tools = [
+        replace(tool, effects=[Effect.READ], effects_by={}, repeatability=Repeatability.PURE) for tool in offer.tools
+    ]
+    return replace(offer, tools=tools)
+
+
+def _spreads(rows: Iterable[Pace]) -> dict[str, float]:
+    """Return the spread of a call's logarithm by tool, over all devices, drawn towards the one assumed at first."""
+    squares: dict[str, float] = {}
+    freedom: dict[str, int] = {}
+    for row in rows:
+        if row.count > 1:
+            squares[row.tool] = squares.get(row.tool, 0.0) + row.squares - row.logs * row.logs / row.count
+            freedom[row.tool] = freedom.get(row.tool, 0) + row.count - 1
+    assumed = SPREAD_CALLS * SPREAD_UNKNOWN**2
+    return {tool: sqrt((max(0.0, squares[tool]) + assumed) / (freedom[tool] + SPREAD_CALLS)) for tool in squares}

@@ -1,0 +1,122 @@
+"""Forecasts: what they tell of known tools, where they are silent, how often they are right, and what if."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom.core.placement.pace.table import key_of, with_sample
+from starloom.planner.catalogue import load_catalogue
+from starloom.planner.fleet import FleetView
+from starloom.planner.forecast import (
+    PLAYS_LEAST,
+    PLAYS_MOST,
+    STEPS_OF_PREVIEW,
+    Change,
+    forecast,
+    plays_for,
+    unknown_tools,
+)
+from starloom.planner.service import Planning
+from starloom.planner.what_if import what_if
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import ForEach, Offer, Selector
+from starloom_protocol.fleet_records import Pace
+from starloom_protocol.vocabulary import Op
+from tests.bench.forecasts import INSIDE_LEAST, measure
+from tests.builders import TOOLS, plan, task, when
+from tests.planner.fleets import device
+
+
+def seen(calls: int = 5, slots: int = 1, **takes_ms: int) -> FleetView:
+    """A fleet of devices with the time of a call of `t.pure` on each."""
+    devices = {item.id: item for item in (device(name) for name in takes_ms)}
+    offers = {name: Offer(digest="x", slots=slots, tools=TOOLS) for name in devices}
+    paces = {}
+    for item, time_ms in zip(devices.values(), takes_ms.values(), strict=True):
+        row = Pace(device=item.id, last_ms=0, tool="t.pure")
+        for number in range(calls):
+            row = with_sample(row, time_ms + number, 10, 0)
+        paces[key_of("t.pure", item.id, 0)] = row
+    return FleetView.of(devices, offers, paces=paces)
+
+
+def chain(length: int) -> LoweredPlan:
+    return plan(task("t0"), *(task(f"t{n}", f"x=t{n - 1}") for n in range(1, length)))
+
+
+def test_a_chain_takes_the_sum_of_its_tasks() -> None:
+    found = forecast(chain(4), seen(one=10_000), plays=100)
+    assert found is not None
+    assert 32_000 < found.expected_ms < 50_000
+    assert found.low_ms < found.expected_ms < found.high_ms
+    assert found == forecast(chain(4), seen(one=10_000), plays=100)
+
+
+def test_a_preview_has_an_estimate_once_the_tools_have_run() -> None:
+    known = Planning(load_catalogue(), lambda: seen(one=10_000)).preview(chain(3))["estimate"]
+    assert known is not None
+    assert known["low_ms"] <= known["expected_ms"] <= known["high_ms"]
+    assert Planning(load_catalogue(), lambda: seen(calls=2, one=10_000)).preview(chain(3))["estimate"] is None
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        plan(task("a", tool="t.idem")),
+        plan(task("a"), task("b", person="Go on?")),
+        plan(task("a"), task("g", for_each=ForEach(source="a", output="/l"))),
+        plan(task("a"), task("b"), when("a>b", "/x", Op.EQ, 1)),
+        plan(task("a", device="nowhere")),
+    ],
+    ids=["unknown tool", "a person", "a list of a result", "a branch", "no device"],
+)
+def test_a_forecast_is_silent_where_it_would_guess(made: LoweredPlan) -> None:
+    assert forecast(made, seen(one=10_000), plays=20) is None
+
+
+def test_a_list_over_devices_is_forecast() -> None:
+    made = plan(task("g", for_each=ForEach(devices=Selector(tools=["t.pure"]))))
+    found = forecast(made, seen(one=1_000, two=20_000), plays=50)
+    assert found is not None
+    assert found.expected_ms > 12_000
+
+
+def test_plays_are_bounded_by_their_tasks() -> None:
+    assert plays_for(1, 10**9) == PLAYS_MOST
+    assert plays_for(STEPS_OF_PREVIEW, STEPS_OF_PREVIEW) == 0
+    assert plays_for(STEPS_OF_PREVIEW // PLAYS_LEAST, STEPS_OF_PREVIEW) == PLAYS_LEAST
+
+
+def test_a_copy_of_a_device_makes_wide_work_faster_and_its_loss_slower() -> None:
+    wide, fleet = plan(*(task(f"t{n}") for n in range(8))), seen(one=10_000, two=10_000)
+    more = what_if(wide, fleet, Change(copies=("d-one",)), words="With a copy of one")
+    less = what_if(wide, fleet, Change(without=("d-one",)), words="Without one", within_ms=60_000)
+    assert more["now"] is not None
+    assert more["then"] is not None
+    assert more["then"]["expected_ms"] < more["now"]["expected_ms"]
+    assert more["said"].endswith("less time.")
+    assert less["now"] is not None
+    assert less["then"] is not None
+    assert less["then"]["expected_ms"] > 1.5 * less["now"]["expected_ms"]
+    now, then = less["now"]["chance"], less["then"]["chance"]
+    assert now is not None
+    assert then is not None
+    assert now > 0.8 > 0.2 > then
+
+
+def test_what_if_says_why_there_is_no_estimate() -> None:
+    few = what_if(chain(2), seen(calls=1, one=10_000), Change(without=("d-one",)), words="Without one")
+    assert (few["now"], few["said"]) == (None, "t.pure ran too seldom for an estimate: three calls are enough.")
+    gone = what_if(chain(2), seen(one=10_000), Change(without=("d-one",)), words="Without one")
+    assert gone["now"] is not None
+    assert gone["said"] == "Without one, the plan cannot end: no other device can take all of its tasks."
+    assert unknown_tools(chain(1), {}) == ["t.pure"]
+
+
+@pytest.mark.test
+def test_four_of_five_runs_end_inside_the_range() -> None:
+    found = measure(21, plays=40)
+    assert found.runs >= 100
+    assert found.inside >= INSIDE_LEAST * found.runs
+    told = [(step, met / runs) for step, (runs, met) in sorted(found.chances.items()) if runs >= 10]
+    assert [share for _step, share in told] == sorted(share for _step, share in told)
