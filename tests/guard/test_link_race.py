@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from starloom_agent import registry
-from starloom_agent.toolkit.files import beneath
+from starloom_agent.toolkit import beneath
 from starloom_agent.toolkit.interface import ToolContext
 from starloom_protocol.entities import FileOut
 from tests.device_agents.played_call import Loop
