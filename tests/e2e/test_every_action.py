@@ -36,6 +36,7 @@ ELSEWHERE = {
     "lan": "the hub's own listener (test_joining)",
     "live": "the page's own stream (every test of this folder)",
     "model": "the hub's model (test_waiting)",
+    "people": "who may use the hub (tests/edge/routes/people/test_sessions.py)",
     "recipes": "plans that are kept (test_rows)",
     "schedule-preview": "before there is a schedule (test_schedules)",
     "schedules": "clocks (test_schedules)",
@@ -51,6 +52,8 @@ RESTORED = {f"POST {V1}/devices/{{device}}/seen"}
 """Only a hub on a restored history has it (tests/chaos/test_restored.py); the page's own test presses its button."""
 
 _C = f"{V1}/constellations/{{constellation}}"
+OF_GOALS = {f"POST {_C}/tasks/{{task}}/hint"}
+"""Only work of a model takes it, which the stack of these journeys has not (test_goals gives one from the page)."""
 
 
 def operations_of(document: dict[str, Any]) -> set[str]:
@@ -72,7 +75,7 @@ def operations_of(document: dict[str, Any]) -> set[str]:
 def on_live_work(operations: set[str]) -> set[str]:
     return {
         one
-        for one in operations - BEFORE - RESTORED
+        for one in operations - BEFORE - RESTORED - OF_GOALS
         if (tail := one.partition(V1 + "/")[2]) and tail.partition("/")[0] not in ELSEWHERE
     }
 
