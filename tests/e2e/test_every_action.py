@@ -46,6 +46,7 @@ ELSEWHERE = {
     "sign-out": "sessions (test_small_pages)",
     "standing-approvals": "what later work may do (test_approvals)",
     "tokens": "keys of programs (test_small_pages)",
+    "what-if": "before there is a constellation (tests/edge/routes/requests/test_what_if.py)",
 }
 BEFORE = {f"POST {V1}/constellations", f"POST {V1}/constellations/preview", f"PATCH {V1}/devices/{{device}}"}
 RESTORED = {f"POST {V1}/devices/{{device}}/seen"}
