@@ -58,6 +58,7 @@ def test_a_pairing_is_listed_and_answered_where_other_questions_are(stub: StubHu
     for path in ("/asks", "/constellations", "/schedules", "/devices"):
         stub.answers["GET", path] = (200, {"items": []})
     stub.answers["GET", "/enrollments"] = (200, {"items": [ASKING, {**ASKING, "id": "e-2", "state": "approved"}]})
+    stub.answers["GET", "/session"] = (200, {"role": "operator", "scopes": []})
     _, said = starloom(stub, "approvals")
     assert "e-1  box (linux) asks to join" in said
     assert "e-2" not in said
@@ -73,6 +74,7 @@ def test_who_may_not_see_pairings_still_sees_questions(stub: StubHub) -> None:
     for path in ("/asks", "/constellations", "/schedules", "/devices"):
         stub.answers["GET", path] = (200, {"items": []})
     stub.answers["GET", "/enrollments"] = (403, {"code": "forbidden", "title": "No"})
+    stub.answers["GET", "/session"] = (200, {"role": "approver", "scopes": []})
     assert starloom(stub, "approvals") == (0, "Nothing waits for you.\n")
 
 
