@@ -29,6 +29,8 @@ SKIPS = {
     "runs-this-test": "`make test` runs this file",
     "runs-for-a-while": "tests/chaos/test_scenarios.py runs every scenario by the same command",
     "needs-somebody-who-answers": "a model answers there by hand; tests/planner/blind plays the recorded answers",
+    "needs-a-second-person": "tests/edge/routes/people/test_sessions.py invites one and gives them another role",
+    "needs-a-plan-and-runs-before-it": "tests/planner/test_forecast.py and tests/cli ask what if",
     "needs-another-machine": "there is no second machine with a login here",
 }
 LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid"}

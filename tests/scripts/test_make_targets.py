@@ -59,6 +59,7 @@ SHOWN_BY = {
     "bench-ui": "tests/e2e/test_large_plans.py",
     "demo-check": "tests/e2e/test_sample.py",
     "guard": "tests/guard/test_threats.py",
+    "placement-bench": "tests/core/placement/test_pace.py",
     "seeded-bugs": "tests/seeded_bugs/test_verdicts.py",
     "soak": "tests/device_agents/test_ledger.py",
     "storm": "tests/chaos/test_storm.py",
