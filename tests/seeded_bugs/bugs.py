@@ -29,8 +29,8 @@ BUGS = [
     Bug(
         "a result is done without its judge",
         "backend/starloom/core/run/attempts.py",
-        "    if spec.judge is not None:\n        if record.state is _CANCELLING:\n",
-        "    if spec.judge is None:\n        pass\n    elif spec.optional:\n        if record.state is _CANCELLING:\n",
+        "    if spec.judge is None:\n        _succeeded(",
+        "    if spec.judge is None or not spec.optional:\n        _succeeded(",
         CORE,
     ),
     Bug(
@@ -50,8 +50,8 @@ BUGS = [
     Bug(
         "the failed look of a reviewer is reviewed",
         "backend/starloom/core/plan/review.py",
-        "    if constellation.specs[task].look:\n        return\n",
-        "",
+        "    if constellation.specs[task].look or is_of_goal(constellation, task):\n",
+        "    if is_of_goal(constellation, task):\n",
         CORE,
     ),
     Bug(
@@ -171,8 +171,8 @@ BUGS = [
     Bug(
         "a device takes more than it has slots",
         "backend/starloom/core/placement/selection.py",
-        "        if busy >= slots:\n            continue\n",
-        "",
+        "            if (used[device] < known[place][1]) is listed:\n",
+        "            if (used[device] <= known[place][1]) is listed:\n",
         CORE,
     ),
     Bug(

@@ -75,6 +75,9 @@ def may_issue(issuer: Caller, role: Role, scopes: frozenset[str]) -> str | None:
     excess = scopes - issuer.scopes if issuer.scopes else frozenset()
     if excess:
         return f"your own token does not have the scope {', '.join(sorted(excess))}"
+    unknown = scopes - frozenset(Scope)
+    if unknown:
+        return f"there is no scope {', '.join(sorted(unknown))}; there are {', '.join(Scope)}"
     return None
 
 

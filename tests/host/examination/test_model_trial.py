@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from starloom.cli.commands import build
-from starloom.host.examination.model_trial import Report, Used, announced
-from starloom.planner.model.answers import Stage
+from starloom.host.examination.model_trial import STAGES, Report, Used, announced
 from starloom.planner.model.endpoint import Endpoint
 from starloom.planner.model.trials import CALLS_MOST
 from tests.models.modes import REFUSES_TOOLS
@@ -152,7 +151,7 @@ def test_a_price_that_is_not_known_is_never_told_as_nothing() -> None:
     told = Report(used=used, price_known=False)
     assert "140 written, at a price that is not known here, 1.0 s a call" in told.lines()[-1]
     assert told.document()["used"]["price_known"] is False
-    far = {stage: Endpoint("https://models.test/v1", "strange") for stage in Stage}
+    far = {stage: Endpoint("https://models.test/v1", "strange") for stage in STAGES.values()}
     assert "at a price that is not known here" in announced(far)[1]
-    known = {stage: Endpoint("https://api.openai.com/v1", "gpt-4o") for stage in Stage}
+    known = {stage: Endpoint("https://api.openai.com/v1", "gpt-4o") for stage in STAGES.values()}
     assert "dollars" in announced(known)[1]
