@@ -27,7 +27,12 @@ export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
   const { hub } = useWorkspace();
   const stamp = `${constellation}/${view.id}/${view.record?.state}/${view.record?.reason}/${view.record?.attempt}`;
   // Devices come and go, and other work takes their slots, without an event of this constellation.
-  const why = useResource(stamp, (signal) => hub.why(constellation, view.id, signal), ["tasks", "devices"], 2000);
+  const why = useResource(
+    stamp,
+    (signal) => hub.why(constellation, view.id, signal),
+    ["constellations", "tasks", "devices"],
+    2000,
+  );
   const waits = gatesOf(model, view.id);
   return (
     <div className="stack">

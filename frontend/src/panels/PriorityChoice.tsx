@@ -81,7 +81,12 @@ export function PriorityOf({ constellation }: { constellation: Head }) {
 /** What goes before a constellation that has ready tasks and none at work: *3 tasks go before it, of X*. */
 export function BehindLine({ constellation }: { constellation: string }) {
   const { hub } = useWorkspace();
-  const why = useResource(`behind/${constellation}`, (signal) => hub.whyAll(constellation, signal), ["tasks"], 2000);
+  const why = useResource(
+    `behind/${constellation}`,
+    (signal) => hub.whyAll(constellation, signal),
+    ["constellations", "tasks"],
+    2000,
+  );
   const first = why.value?.items.find((item) => item.reason === "busy");
   if (!first) return null;
   return (

@@ -20,7 +20,12 @@ export function StuckCard({ constellation, views, onSelect }: Props) {
   const { hub } = useWorkspace();
   const attention = constellation.attention ?? [];
   const key = attention.length ? `stuck/${constellation.id}/${attention.join()}` : null;
-  const why = useResource(key, (signal) => hub.whyAll(constellation.id, signal), ["tasks", "devices"], 2000);
+  const why = useResource(
+    key,
+    (signal) => hub.whyAll(constellation.id, signal),
+    ["constellations", "tasks", "devices"],
+    2000,
+  );
   const found = why.value ? stoppedOf(constellation, why.value.items, why.value.attention) : [];
   const told = views.filter((view) => view.record?.reason === "owner_asked" && view.attempt?.detail);
   return (
