@@ -226,7 +226,7 @@ async def test_t33_no_token_gets_more_than_it_has(world: World) -> None:
                 may = role in (Role.OWNER, Role.OPERATOR) and scope in (None, Scope.ACCESS)
                 assert (made.status_code == 201) == (may and less), (role, scope, body, made.text)
             link = await http.post(f"{V1}/sign-in-links", json={})
-            # Whoever holds a whole token may be on the page with it, and nobody by a part of one.
+            # A whole token opens the page for its holder; a narrowed one does only with `access` among its scopes.
             assert (link.status_code == 201) == (scope in (None, Scope.ACCESS))
             invited = await http.post(f"{V1}/sign-in-links", json={"for": "bob", "role": "viewer"})
             if role is not Role.OWNER or scope is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from starloom.core.people.access import LINKS_MOST, LINKS_WITHIN_MS
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, CloseToken
 from starloom_protocol.entities import Principal, SignIn, Token
@@ -71,6 +72,22 @@ def test_a_lower_role_ends_what_has_more_rights_and_an_owner_stays() -> None:
     assert driver.shard.access.principals["ann"].role is Role.APPROVER
     assert {name for name, one in driver.shard.access.tokens.items() if one.revoked_ms} == {"t1", "t2"}
     assert driver.sent == [CloseToken(token="t1"), CloseToken(token="t2")]
+
+
+def test_who_is_no_owner_makes_a_bounded_number_of_links() -> None:
+    driver = Driver()
+    do(driver, i.PrincipalAdded, principal=replace(ANN, role=Role.VIEWER))
+
+    def opened(at: int, scope: str) -> Answer:
+        link = SignIn(created_ms=driver.now_ms, expires_ms=9**12, id=f"{scope}{at}", principal="ann", secret_hash="x")
+        return do(driver, i.SignInOpened, signin=link, scope=scope)
+
+    answers = [opened(at, Role.VIEWER) for at in range(LINKS_MOST + 1)]
+    assert [bool(answer.faults) for answer in answers] == [*[False] * LINKS_MOST, True]
+    assert answers[-1].faults[0].code is Code.RATE_LIMITED
+    assert not opened(0, Role.OWNER).faults, "an owner invites as many as there are"
+    driver.now_ms += LINKS_WITHIN_MS
+    assert not opened(99, Role.VIEWER).faults
 
 
 def test_the_only_owner_stays_one() -> None:

@@ -6,6 +6,8 @@ refusals is bounded where they are noticed (`access.denials`).
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from starloom.core.state.effects import CloseToken
@@ -24,6 +26,9 @@ from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.entities import Token
 from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
+
+LINKS_MOST: Final = 10
+LINKS_WITHIN_MS: Final = 15 * 60_000
 
 
 def on_principal(work: Work, item: PrincipalAdded) -> None:
@@ -120,7 +125,20 @@ def _descendants(access: Access, token: str) -> list[Token]:
 
 
 def on_signin(work: Work, item: SignInOpened) -> None:
-    """Keep a one-time sign-in link."""
+    """Keep a one-time sign-in link.
+
+    Each link is an event, so a viewer could fill the log with them: below the role of owner a principal makes at most
+    `LINKS_MOST` within `LINKS_WITHIN_MS`.
+    """
+    if item.scope != Role.OWNER:
+        lately = work.at_ms - LINKS_WITHIN_MS
+        made = sum(
+            one.principal == item.signin.principal and one.created_ms > lately
+            for one in work.shard.access.signins.values()
+        )
+        if made >= LINKS_MOST:
+            hint = "Use one of the links that you have, or wait some minutes."
+            raise Refusal(fault(Code.RATE_LIMITED, f"{made} sign-in links were made lately", "", hint))
     work.emit(work.shard.access, EventKind.SIGNIN_OPENED, item.signin.id, [("signin", item.signin.id, item.signin)])
     work.answer({"id": item.signin.id})
 
