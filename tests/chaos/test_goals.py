@@ -14,9 +14,9 @@ import pytest
 
 from starloom_protocol.entities import Job
 from tests.chaos.conftest import Settled
-from tests.chaos.model_server import DEVICE, NOTE
+from tests.chaos.model_server import DEVICE
 from tests.chaos.stack import Accepted, Stack
-from tests.chaos.test_models import SETTINGS, SWEEP_S, WITHIN_S, ModelServer, judge
+from tests.chaos.test_models import SETTINGS, SWEEP_S, WITHIN_S, ModelServer, judge, serving
 from tests.chaos.test_terminal import newest, starloom
 from tests.tiers import first_in_test
 from tests.waiting import until
@@ -31,16 +31,8 @@ CASES: Final = [(turn, target) for turn in TURNS for target in TARGETS]
 
 @pytest.fixture(scope="module")
 def model(stack: Stack) -> Iterator[ModelServer]:
-    server = ModelServer(stack)
-    server.start()
-    folder = stack.home / "folders" / DEVICE
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / NOTE).write_text("the note\n")
-    stack.client.put("/model", {"url": server.url, "model": "fake-1", "share": "cards_and_file_heads"})
-    try:
+    with serving(stack) as server:
         yield server
-    finally:
-        server.kill()
 
 
 def plan(name: str, **goal: Any) -> dict[str, Any]:

@@ -73,9 +73,9 @@ class ModelServer:
             self._process.wait()
 
 
-@pytest.fixture(scope="module")
-def model(stack: Stack) -> Iterator[ModelServer]:
-    """A model server that the hub of the stack uses, and the note that its plan first misses."""
+@contextmanager
+def serving(stack: Stack) -> Iterator[ModelServer]:
+    """Serve a model that the hub of the stack uses, beside a note on the device."""
     server = ModelServer(stack)
     server.start()
     folder = stack.home / "folders" / DEVICE
@@ -86,6 +86,13 @@ def model(stack: Stack) -> Iterator[ModelServer]:
         yield server
     finally:
         server.kill()
+
+
+@pytest.fixture(scope="module")
+def model(stack: Stack) -> Iterator[ModelServer]:
+    """A model server, and the note that its plan first misses."""
+    with serving(stack) as server:
+        yield server
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from starloom.client.discovery import HubAddress, Surroundings, homes, hub_option, read_local
+from starloom.client.discovery import HubAddress, Surroundings, find, homes, hub_option, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, unreachable, usage
 from starloom.client.rest import Client
@@ -102,6 +102,13 @@ def home_of(address: HubAddress) -> Path | None:
         if local is not None and local.url == address.url:
             return home
     return address.own.file.parents[1] if address.own and address.own.file.is_file() else None
+
+
+def home_of_the_hub(hub: str | None) -> Path | None:
+    """Return the data folder of the hub that commands find from here, None where none is found."""
+    with suppress(Problem):
+        return home_of(find(hub))
+    return None
 
 
 def home_in_service(address: HubAddress) -> Path | None:

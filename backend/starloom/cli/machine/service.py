@@ -129,7 +129,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.
 def backup(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
     """Write history, keys and files of this computer's hub into one archive; the service may run meanwhile."""
     from starloom.host.backup import back_up
-    from starloom.host.examination.doctor import home_of_the_hub
+    from starloom.host.supervisor import home_of_the_hub
 
     manifest = back_up(_settings(home or home_of_the_hub(run.hub)), file)
     _tell_archive(run, f"wrote {file}", manifest)
@@ -170,7 +170,7 @@ def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
 
 def config_show(run: Invocation, home: HomeOption = None) -> None:
     """Print every setting of the hub that is found from here, with its value and its source."""
-    from starloom.host.examination.doctor import home_of_the_hub
+    from starloom.host.supervisor import home_of_the_hub
     from starloom.settings import SettingsInvalid, load
 
     home = home or home_of_the_hub(run.hub)

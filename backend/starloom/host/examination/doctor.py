@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -19,7 +18,7 @@ from starloom.client.rest import Client
 from starloom.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
 from starloom.host import ports
 from starloom.host.examination import model_servers
-from starloom.host.supervisor import home_of
+from starloom.host.supervisor import home_of_the_hub
 from starloom.planner.model.endpoint import others_from
 from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import ModelFault
@@ -74,13 +73,6 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
         findings.append(_history(settings, None if whole else PAGES_WITHIN_S))
         findings.extend(look(settings) for look in (_redis, _page, _model))
     return findings + _hub(hub, settings)
-
-
-def home_of_the_hub(hub: str | None) -> Path | None:
-    """Return the data folder of the hub that answers here, so that both findings are about one installation."""
-    with suppress(Problem):
-        return home_of(find(hub))
-    return None
 
 
 def _python() -> Finding:
