@@ -23,6 +23,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -32,13 +33,14 @@ from typing import Any
 from starloom.client.problems import Problem
 from starloom.client.view import View
 from starloom.host.agents import LocalAgent, join
-from starloom_protocol.entities import Attempt, TaskRecord
+from starloom_protocol.entities import Attempt, Job, TaskRecord
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process
 from tests.waiting import PATIENCE_S, SLOWER, until
 
 PROFILES = {"laptop": Profile.WORK, "server": Profile.OPERATE, "phone": Profile.FILES}
 ANSWER_WITHIN_S = 90.0 * SLOWER
+EVENTS_TOLD = 12
 
 
 class Device:
@@ -229,7 +231,20 @@ class Running:
         few = {name: said.strip() for name, said in tasks.items() if said.strip() != "succeeded"}
         details = {name: made.detail for name in few if (made := self.view.last_attempt(name)) and made.detail}
         asks = {name: item.text for name, item in self.view.open_questions.items()}
-        return f"{self.id} is {self.view.state}; not succeeded: {few}; said: {details}; asks: {asks}"
+        jobs = [
+            f"{job.id} is {job.state}, claimed by {job.claimed_by} until {job.expires_ms}, {job.calls} calls"
+            for job in self.view.each("job", Job).values()
+            if job.state != "done"
+        ]
+        last = [
+            f"{event.at_ms} {event.kind} {event.note[:100]}"
+            for event in self._fleet.client.events(self.id, max(self.view.seq - EVENTS_TOLD, 0))
+        ]
+        logs = self._fleet.home / "logs"
+        return (
+            f"{self.id} is {self.view.state}; not succeeded: {few}; said: {details}; asks: {asks}; "
+            f"open jobs: {jobs}; last events: {last}; now {round(time.time() * 1000)}; logs in {logs}"
+        )
 
 
 class Fleet(Installation):

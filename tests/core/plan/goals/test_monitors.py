@@ -147,6 +147,19 @@ def test_time_that_is_over_asks_a_person_and_stands_still_meanwhile() -> None:
     assert one.state() == "succeeded"
 
 
+def test_a_goal_that_is_stopped_ends_with_its_last_call() -> None:
+    one = Pursued()
+    one.step(call())
+    (sent,) = one.take()
+    one.fire_due("goal_over")
+    one.reply("stop")
+    assert one.job.state == "ending"
+    assert one.state() == "active", "its last call runs on its device"
+    one.result(sent, None, Outcome.INTERRUPTED)
+    assert one.state() == "failed"
+    one.folded_equals_state()
+
+
 # -- any model
 
 
@@ -179,21 +192,9 @@ def test_no_turns_of_a_model_leave_the_envelope_and_each_goal_ends(
     one.reply("allow")
     allowed: set[str] = set()
     ahead = list(replies)
-    for kind, given_now in turns * 8:
-        if one.made.head.state != "active":
-            break
-        for key in list(one.made.open_questions):
-            question = one.made.questions[key]
-            yes = bool(ahead) and ahead.pop(0) == "first"
-            if yes:
-                allowed.update(_tasks_of(question.operations))
-            one.reply(question.choices[0 if yes else 1].value)
-        if one.job.state not in ("open", "claimed"):
-            continue
-        one.claim()
-        calls = given_now if kind == "step" else []
-        value = None if kind != "answer" else canonical(given_now)
-        one.propose(kind, calls=calls, value=value)
+
+    def end_calls() -> None:
+        """End what was sent, by a step or by a person who allowed it, as its device does."""
         for work in one.take():
             args = parse(work.args)
             assert work.device == "d-one"
@@ -203,6 +204,24 @@ def test_no_turns_of_a_model_leave_the_envelope_and_each_goal_ends(
                 assert work.at.task in allowed, "nobody was asked"
             ends = data.draw(st.sampled_from([Outcome.OK, Outcome.ERROR]))
             one.result(work, {"v": 1}, ends, **({} if ends is Outcome.OK else {"code": Code.TOOL_FAILED}))
+
+    for kind, given_now in turns * 8:
+        if one.made.head.state != "active":
+            break
+        for key in list(one.made.open_questions):
+            question = one.made.questions[key]
+            yes = bool(ahead) and ahead.pop(0) == "first"
+            if yes:
+                allowed.update(_tasks_of(question.operations))
+            one.reply(question.choices[0 if yes else 1].value)
+        end_calls()
+        if one.job.state not in ("open", "claimed"):
+            continue
+        one.claim()
+        calls = given_now if kind == "step" else []
+        value = None if kind != "answer" else canonical(given_now)
+        one.propose(kind, calls=calls, value=value)
+        end_calls()
     for _ in range(4):
         if one.made.head.state == "active" and not one.made.open_questions:
             one.fire_due("goal_over")
