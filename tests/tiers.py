@@ -39,6 +39,7 @@ END_S: Final = 360.0
 
 RERUNS: Final = 2
 RERUN_MARKS: Final = ("chaos", "e2e")
+RERUN_FOLDERS: Final = frozenset({"recipes"})
 """Tests of real processes and of a browser may be run again in a tier, and are counted."""
 
 FIRST: Final = ("e2e", "recipes", "checks", "chaos", "cli", "arch", "scripts", "lab", "device_agents")
@@ -81,7 +82,8 @@ def first_in_test(cases: Iterable[Any]) -> list[Any]:
 
 def mark(item: pytest.Item) -> None:
     """Let a tier try tests of real processes again."""
-    if item.config.getoption("--tier") and any(item.get_closest_marker(name) for name in RERUN_MARKS):
+    is_real = folder_of(item) in RERUN_FOLDERS or any(item.get_closest_marker(name) for name in RERUN_MARKS)
+    if item.config.getoption("--tier") and is_real:
         item.add_marker(pytest.mark.flaky(reruns=RERUNS))
 
 

@@ -122,6 +122,15 @@ def test_a_test_beyond_its_limit_fails(tmp_path: Path) -> None:
     assert "Timeout" in ran.stdout
 
 
+def test_tests_of_recipes_are_of_real_processes(tmp_path: Path) -> None:
+    place = tmp_path / "tests" / "recipes"
+    place.mkdir(parents=True)
+    text = FLAKY.format(mark="", seen=str(tmp_path / "seen"), fails=1)
+    (place / "test_some.py").write_text(text, encoding="utf-8")
+    ran = run(tmp_path, "--tier=test", *PARALLEL)
+    assert "Second tries: 1, of 1 tests." in ran.stdout, ran.stdout + ran.stderr
+
+
 @pytest.mark.parametrize(
     ("mark", "fails", "again", "last", "how"),
     [
