@@ -60,6 +60,7 @@ from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
+from starloom.ending import end_tasks
 from starloom.engine.finished import Keeping
 from starloom.engine.giving import Given
 from starloom.engine.loop import Engine
@@ -312,7 +313,7 @@ async def _start_shard(parts: _Parts, shard: _Shard, stack: AsyncExitStack) -> N
 
 def _keep_running(stack: AsyncExitStack, name: str, work: Coroutine[Any, Any, None]) -> None:
     """Start a task that is cancelled and awaited when the stack closes."""
-    stack.push_async_callback(_end, asyncio.create_task(work, name=name))
+    stack.push_async_callback(end_tasks, [asyncio.create_task(work, name=name)])
 
 
 def _make_hub(
@@ -461,11 +462,6 @@ async def _collect(collector: Collector, clock: HubClock, succession: Succession
             await collector.collect(clock.now_ms() / 1000)
         except (Damaged, Unavailable, OSError, ValueError) as error:
             _log.warning("event=collect_failed reason=%s", error)
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
 
 
 def _not_ready(succession: Succession, neighbours: Neighbours) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -184,3 +185,27 @@ async def test_an_answer_and_a_review_are_drawn_and_the_log_has_nothing_of_it() 
     assert channel.opened == 3
     assert constellation.head.state is ConstellationState.SUCCEEDED
     assert not [event for event in hub.driver.events if "sketch" in str(event)]
+
+
+class Stubborn(Channel):
+    """A channel whose client drops the first cancellation, as redis-py does below Python 3.12."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sending = asyncio.Event()
+
+    async def say(self, raw: bytes) -> None:
+        if not self.sending.is_set():
+            self.sending.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        await super().say(raw)
+
+
+async def test_a_job_ends_though_its_picture_drops_the_cancellation() -> None:
+    channel = Stubborn()
+    opened = sketched(channel.open, constellation="c-1", job="plan-1", worker="w", now_ms=lambda: 0)
+    async with asyncio.timeout(20), opened as hear:
+        hear(Piece("begun"))
+        await channel.sending.wait()
+    assert channel.said

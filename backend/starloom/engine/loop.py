@@ -30,6 +30,7 @@ from starloom.core.state.invariants import Violated, check
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import step
+from starloom.ending import end_tasks
 from starloom.engine.acks import REPORTS, Acknowledgements
 from starloom.engine.committing import TAKEN_OVER, Committing, is_waited_for
 from starloom.engine.counts import Counts, Measured
@@ -191,10 +192,8 @@ class Engine:
             if self.lost.is_set() or (not len(self.inbox) and not self._later):
                 break
             await self._clock.wait(100)
-        for task in self._tasks:
-            task.cancel()
         # The error of a failed task was logged when it failed.
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(self._tasks)
         self._tasks.clear()
         self._drop(self.inbox.close())
         self._void()

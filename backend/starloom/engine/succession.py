@@ -7,13 +7,13 @@ store decides whether it succeeds, and the term refuses late writes of an earlie
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from starloom.core.placement.queue_position import Position
 from starloom.core.state.inputs import AnyInput
+from starloom.ending import end_tasks
 from starloom.engine.following import Follower
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Clock, Inbox, LiveSink, Overloaded, Reply
@@ -148,9 +148,7 @@ class Succession:
     async def _stop_following(self) -> None:
         task, self._following = self._following, None
         if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await end_tasks([task])
 
     async def _look(self) -> None:
         now = self._clock.now_ms()

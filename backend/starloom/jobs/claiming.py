@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from starloom.core.state.inputs import AnyInput, JobClaimed
+from starloom.ending import end_tasks
 from starloom.store.port import InboxPort, Unavailable
 from starloom_protocol.entities import Fault
 
@@ -92,15 +93,11 @@ class Claim:
         try:
             await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
-                working.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await working
+                await end_tasks([working])
                 renewing.result()
             return working.result()
         finally:
-            for task in (working, renewing):
-                task.cancel()
-            await asyncio.gather(working, renewing, return_exceptions=True)
+            await end_tasks([working, renewing])
 
     async def _renew(self) -> None:
         """Renew until the claim is lost, then raise; never return. An unavailable engine is asked again later."""

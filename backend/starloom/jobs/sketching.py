@@ -8,7 +8,6 @@ fails by it.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -16,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from starloom.ending import end_tasks
 from starloom.planner.model.port import Hear, Piece
 from starloom.planner.model.sketching import SketchPad
 from starloom.store.port import SketchPort, Unavailable
@@ -51,9 +51,7 @@ async def sketched(
         try:
             yield sending.hear
         finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await end_tasks([task])
 
 
 class Sending:

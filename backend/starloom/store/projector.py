@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from starloom.ending import end_tasks
 from starloom.store.history import PastCommit, Superseded
 from starloom.store.port import Unavailable
 
@@ -54,8 +55,7 @@ class Projector:
         """Stop after the write in flight; queued commits stay in Redis for the next owner."""
         task, self._task = self._task, None
         if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await end_tasks([task])
         self._fail(Unavailable("the projector was stopped"))
 
     def add(self, commit: PastCommit, *, waited_for: bool = True) -> None:

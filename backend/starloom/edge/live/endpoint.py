@@ -26,6 +26,7 @@ from starloom.access.view import AccessView
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.pruned import words_of
 from starloom.edge.web.sockets import Gone, Proving, Socket
+from starloom.ending import end_tasks
 from starloom.store.port import ReadPort, Unavailable
 from starloom_protocol import feed
 from starloom_protocol.version import PROTOCOL_VERSIONS
@@ -229,9 +230,7 @@ class LiveClient:
         finally:
             self._parts.fanout.leave(self)
             tasks += self._loads.values()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(tasks)
 
     # -- from the client
 

@@ -15,6 +15,7 @@ import msgspec
 
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.web.hub_seals import Peers
+from starloom.ending import end_tasks
 from starloom.engine.ports import Clock
 from starloom.engine.succession import Succession
 from starloom.store.port import HubsPort, Unavailable
@@ -144,5 +145,4 @@ class Neighbours:
     async def _hear_no_more(self) -> None:
         task, self._hearing = self._hearing, None
         if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await end_tasks([task])
