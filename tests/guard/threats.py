@@ -635,5 +635,16 @@ THREATS = (
         ),
         part="a device that is really quick gets the work first, and may keep one task for each slot until its timeout",
     ),
+    Threat(
+        "T113",
+        "a device writes terminal commands or signs of writing direction into a result, a reason or its output, and "
+        "forges lines in its owner's terminal or on the page",
+        "every text of others is escaped where it is printed; the page writes such signs out; only `logs --raw` "
+        "passes them on",
+        (
+            "tests/guard/test_terminal_texts.py",
+            "tests/cli/text/test_answer_text.py::test_no_result_steers_the_terminal",
+        ),
+    ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -7,6 +7,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from starloom.terminal.escaping import escaped, escaped_text
 from starloom.terminal.style import clock, size
 
 ROWS_MOST = 30
@@ -28,12 +29,14 @@ def value_table(value: Any, most: int = ROWS_MOST) -> Table:
     marked = any("differs" in row for row in rows)
     table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
     for _, title, show in columns:
-        table.add_column(escape(title), justify="right" if show in ("bytes", "percent", "duration") else "left")
+        table.add_column(
+            escape(escaped(title)), justify="right" if show in ("bytes", "percent", "duration") else "left"
+        )
     if marked:
         table.add_column("")
     for row in rows[:most]:
         mark = ["differs" if row.get("differs") else ""] if marked else []
-        table.add_row(*(escape(cell(row.get(field), show)) for field, _, show in columns), *mark)
+        table.add_row(*(escape(escaped_text(cell(row.get(field), show))) for field, _, show in columns), *mark)
     if len(rows) > most:
         table.add_row(f"and {len(rows) - most} more")
     return table

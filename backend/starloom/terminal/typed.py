@@ -15,6 +15,7 @@ from typing import TextIO
 
 from starloom import program as installed
 from starloom.program import NAME
+from starloom.terminal.escaping import escaped_text
 
 
 def program() -> str:
@@ -43,5 +44,8 @@ def typed(text: str) -> str:
 
 
 def say(text: str, file: TextIO | None = None) -> None:
-    """Print sentences of the product, at once; on standard output unless a file is given."""
-    print(typed(text), file=file, flush=True)
+    """Print sentences of the product, at once; on standard output unless a file is given.
+
+    Names and reasons of others in them cannot steer the terminal.
+    """
+    print(escaped_text(typed(text)), file=file, flush=True)

@@ -2,6 +2,7 @@
  * Tables that tools give: `data.table` names columns with titles and units; bare rows have the names of their fields.
  * Pure: what a value says, never how it looks.
  */
+import { readable } from "./readable.ts";
 import { bytes } from "./words.ts";
 
 export type Row = Record<string, unknown>;
@@ -85,7 +86,7 @@ export function cell(value: unknown, show: string): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return amount(value, show);
   if (Array.isArray(value)) return value.map((item) => cell(item, show)).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value).trimEnd();
+  return readable(typeof value === "object" ? JSON.stringify(value) : String(value).trimEnd());
 }
 
 function amount(value: number, show: string): string {

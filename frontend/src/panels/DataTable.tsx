@@ -2,7 +2,9 @@
  * A table of an answer: titles and units as its tool names them; a row that differs from the usual one says so. One
  * that is wider than its place scrolls within itself, and shows at which side it goes on.
  */
+
 import { type RefObject, useEffect, useRef, useState } from "react";
+import { readable } from "../model/readable.ts";
 import { cell, differs, type TableValue } from "../model/table.ts";
 
 const ROWS_MAX = 200;
@@ -22,7 +24,7 @@ export function DataTable({ table }: { table: TableValue }) {
           <tr>
             {columns.map((column) => (
               <th key={column.field} scope="col">
-                {column.title}
+                {readable(column.title)}
               </th>
             ))}
             {marked && <th scope="col">Compared</th>}

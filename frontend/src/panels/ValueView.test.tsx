@@ -31,6 +31,14 @@ describe("ValueView", () => {
     expect(text).toContain("none");
   });
 
+  it("writes out what would turn the text behind it, wherever it stands", () => {
+    const turned = "a\u202eb";
+    for (const value of [turned, [turned], { name: turned, [turned]: 1 }, { a: { b: { c: { d: turned } } } }, LISTING])
+      expect(shown(value)).not.toContain("\u202e");
+    expect(shown([{ name: turned, [turned]: 1 }])).not.toContain("\u202e");
+    expect(shown({ name: turned }, true)).toContain("a‹U+202E›b");
+  });
+
   it("shows what is nested too deep as JSON", () => {
     expect(shown({ a: { b: { c: { d: 1 } } } })).toContain("<pre");
   });

@@ -1,5 +1,6 @@
 /** A value that a task gave: records as a table, fields with their units, plain text as text; deep ones as JSON. */
 import { useMemo } from "react";
+import { readable } from "../model/readable.ts";
 import { fieldText, isRow, type Row, readTable, titleOf } from "../model/table.ts";
 import { DataTable } from "./DataTable.tsx";
 
@@ -27,7 +28,7 @@ export function ValueView({ text, table = false, exact = false }: ValueViewProps
 function Part({ value, depth }: { value: unknown; depth: number }) {
   const table = useMemo(() => readTable(value), [value]);
   if (table) return <DataTable table={table} />;
-  if (typeof value === "string") return <div className="value">{value.slice(0, TEXT_MAX)}</div>;
+  if (typeof value === "string") return <div className="value">{readable(value.slice(0, TEXT_MAX))}</div>;
   if (Array.isArray(value) && value.length > 0 && value.every(isPlain)) return <Items values={value} />;
   if (isRow(value) && depth < DEPTH_MAX && Object.keys(value).length > 0) return <Fields row={value} depth={depth} />;
   return <Json value={value} />;
@@ -44,7 +45,7 @@ function Fields({ row, depth }: { row: Row; depth: number }) {
         <dl className="fields">
           {short.map(([name, field]) => (
             <div key={name}>
-              <dt title={name}>{titleOf(name)}</dt>
+              <dt title={readable(name)}>{readable(titleOf(name))}</dt>
               <dd title={typeof field === "number" ? String(field) : undefined}>
                 {isEmpty(field) ? "none" : fieldText(name, field)}
               </dd>
@@ -53,8 +54,8 @@ function Fields({ row, depth }: { row: Row; depth: number }) {
         </dl>
       )}
       {long.map(([name, field]) => (
-        <section key={name} className="stack" aria-label={titleOf(name)}>
-          <h3 className="strong">{titleOf(name)}</h3>
+        <section key={name} className="stack" aria-label={readable(titleOf(name))}>
+          <h3 className="strong">{readable(titleOf(name))}</h3>
           <Part value={field} depth={depth + 1} />
         </section>
       ))}
@@ -80,8 +81,8 @@ function Exact({ value }: { value: unknown }) {
     <dl className="fields">
       {Object.entries(value).map(([name, field]) => (
         <div key={name}>
-          <dt>{name}</dt>
-          <dd>{String(field)}</dd>
+          <dt>{readable(name)}</dt>
+          <dd>{readable(String(field))}</dd>
         </div>
       ))}
     </dl>
@@ -92,7 +93,7 @@ function Json({ value }: { value: unknown }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to.
     <pre className="value" tabIndex={0}>
-      {JSON.stringify(value, null, 2).slice(0, TEXT_MAX)}
+      {readable(JSON.stringify(value, null, 2).slice(0, TEXT_MAX))}
     </pre>
   );
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import Any
 
+import pytest
 from rich.console import Console
 
 from starloom.cli.text.answer_text import answer_lines
@@ -26,3 +28,33 @@ def test_words_of_a_model_come_first_with_their_sources() -> None:
         "Left out, because no cited result shows it: It has 1500 of them.",
         "Errors is done: 1 task on srv-b.",
     ]
+
+
+STEERS = "a\u202egpj.exe\x1b[31m\x9b2J\x07\u2066"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        STEERS,
+        f"first line\n{STEERS}",
+        {"cause": STEERS, STEERS: 1},
+        {"nested": {"deep": STEERS}},
+        [{"name": STEERS, STEERS: "b"}],
+        {"columns": [{"field": "a", "title": STEERS}], "rows": [{"a": STEERS}]},
+        {"artifact": "0" * 64, "bytes": 1, "name": STEERS},
+    ],
+)
+def test_no_result_steers_the_terminal(value: Any) -> None:
+    document = {
+        "state": "final",
+        "sentence": f"Done: {STEERS}",
+        "words": STEERS,
+        "cites": [],
+        "struck": [STEERS],
+        "items": [{"title": STEERS, "value": value, "from": {"task": "a"}}],
+    }
+    written = StringIO()
+    Console(width=200, file=written, force_terminal=False).print(answer_lines(document, {}))
+    assert "gpj.exe" in written.getvalue()
+    assert not [sign for sign in written.getvalue() if sign not in "\n\t" and not sign.isprintable()]

@@ -12,6 +12,7 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
+from starloom.terminal.escaping import escaped, escaped_text
 from starloom.terminal.typed import say
 from starloom_protocol.wording import quoted
 
@@ -45,8 +46,12 @@ def logs(
     attempt: Annotated[int | None, typer.Option("--attempt", min=1, help="Without it the newest.")] = None,
     tail: Annotated[int, typer.Option("--tail", min=1, help="Only the last bytes.")] = LOG_PAGE,
     search: Annotated[str | None, typer.Option("--q", help="Only lines that contain this.")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="As it was written, with colours and controls.")] = False,
 ) -> None:
-    """Print the output of a task; without a task, of every task that has begun."""
+    """Print the output of a task; without a task, of every task that has begun.
+
+    Signs that would steer the terminal are written out.
+    """
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
     snapshot = run.client.get(f"/constellations/{chosen}")
@@ -67,6 +72,7 @@ def logs(
         return
     for item in found:
         text = str(item.get("text", ""))
+        text = text if raw else escaped_text(text)
         if not text and task is None:
             continue
         if task is None or len(found) > 1:
@@ -209,7 +215,9 @@ def diff(
         run.emit(found)
         return
     for version in found.get("versions", []):
-        print(f"version {version['number']} by {version['author']}: {version.get('reason') or version.get('trigger')}")
+        print(
+            f"version {version['number']} by {version['author']}: {escaped(version.get('reason') or version.get('trigger') or '')}"
+        )
     parts = [("+", "added"), ("-", "removed"), ("~", "changed")]
     if not any(found.get(name) for _, name in parts):
         print("The plans are the same.")

@@ -13,7 +13,7 @@ from rich.text import Text
 from starloom.cli.text.goal_text import goal_lines, turn_line
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.client.view import View
-from starloom.terminal.escaping import escaped
+from starloom.terminal.escaping import escaped, escaped_text
 from starloom.terminal.style import clock, seconds, shown_text, size, state_text
 from starloom.terminal.tables import is_table, value_table
 from starloom.terminal.typed import typed
@@ -30,7 +30,7 @@ def title(view: View) -> Text:
     """Return one line: name, id, state, version."""
     head = view.head
     line = Text()
-    line.append(head.name if head else view.constellation, style="bold")
+    line.append(escaped(head.name) if head else view.constellation, style="bold")
     line.append(f"  {view.constellation}  ", style="bright_black")
     line.append_text(state_text(view.state))
     if head is not None and head.version:
@@ -86,7 +86,7 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     head = view.head
     parts: list[RenderableType] = [title(view)]
     if head is not None and head.request:
-        parts.append(Text(f"“{head.request}”", style="italic"))
+        parts.append(Text(f"“{escaped_text(head.request)}”", style="italic"))
     parts.append(Text(progress(view), style="bright_black"))
     children = {name for members in family_members(view).values() for name in members}
     parts.append(task_table(view, devices, most=most, leave_out=children))
@@ -94,7 +94,7 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     parts.extend(goal_lines(view))
     for name, question in view.open_questions.items():
         words = " --reason WORDS" if question.kind == "planner" else ""
-        line = f"☞  {question.text}  (starloom approve {view.constellation}:{name}{words})"
+        line = f"☞  {escaped_text(question.text)}  (starloom approve {view.constellation}:{name}{words})"
         parts.append(Text(typed(line), style="magenta"))
     if head is not None and head.attention:
         parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
@@ -132,15 +132,18 @@ def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
     """Return the words of a model with their sources, the sentence of the hub, and the items of an answer."""
     parts: list[RenderableType] = []
     if answer.words:
-        parts.append(Text(answer.words, style="bold"))
+        parts.append(Text(escaped_text(answer.words), style="bold"))
         sources = [
             f"[{number}] {task_name(cite.task, devices)}{f' {cite.pointer}' if cite.pointer else ''}"
             for number, cite in enumerate(answer.cites, start=1)
         ]
         if sources:
             parts.append(Text(f"From {', '.join(sources)}.", style="bright_black"))
-        parts.extend(Text(f"Left out, because no cited result shows it: {said}", "yellow") for said in answer.struck)
-    parts.append(Text(answer.sentence, style="" if answer.words else "bold"))
+        parts.extend(
+            Text(f"Left out, because no cited result shows it: {escaped_text(said)}", "yellow")
+            for said in answer.struck
+        )
+    parts.append(Text(escaped_text(answer.sentence), style="" if answer.words else "bold"))
     parts.extend(_item_text(item, devices) for item in answer.items)
     return Group(*parts)
 
@@ -150,9 +153,9 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     task = task_name(item.task, devices)
     on = f" on {where}" if where and task == item.task else ""
     origin = f"  ({task}{on}{', checked' if item.checked else ''})"
-    heading = Text.assemble((item.title, "bold"), (origin, "bright_black"))
+    heading = Text.assemble((escaped(item.title), "bold"), (origin, "bright_black"))
     if item.artifact is not None:
-        return Text.assemble(heading, f"\n  {size(item.bytes)} {item.media or ''} {item.artifact[:12]}")
+        return Text.assemble(heading, f"\n  {size(item.bytes)} {escaped(item.media or '')} {item.artifact[:12]}")
     if item.value is None:
         return Text.assemble(heading, "\n  -")
     value = parse(item.value)
@@ -162,12 +165,14 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         rows = value if isinstance(value, list) else value["rows"]
         return Group(heading, value_table(value)) if rows else Text.assemble(heading, "\n  nothing")
     if isinstance(value, dict) and _is_file(value):
-        return Text.assemble(heading, f"\n  {value.get('name', '')} {size(int(value.get('bytes', 0)))}")
+        return Text.assemble(heading, f"\n  {escaped(str(value.get('name', '')))} {size(int(value.get('bytes', 0)))}")
     if isinstance(value, dict) and value and all(not isinstance(part, (dict, list)) for part in value.values()):
-        return Text.assemble(heading, *(f"\n  {name}: {part}" for name, part in value.items()))
+        return Text.assemble(
+            heading, *(f"\n  {escaped(name)}: {escaped_text(str(part))}" for name, part in value.items())
+        )
     if isinstance(value, str):
-        return Text.assemble(heading, "\n  " + value)
-    return Text.assemble(heading, "\n  " + item.value)
+        return Text.assemble(heading, "\n  " + escaped_text(value))
+    return Text.assemble(heading, "\n  " + escaped_text(item.value))
 
 
 def _is_file(value: dict[str, object]) -> bool:

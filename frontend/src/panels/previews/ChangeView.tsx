@@ -5,6 +5,7 @@ import { useWorkspace } from "../../app/context.ts";
 import { useResource } from "../../app/resource.ts";
 import { type FileRef, shownAs } from "../../model/files.ts";
 import type { Side } from "../../model/parts.ts";
+import { readable } from "../../model/readable.ts";
 import { plural } from "../../model/words.ts";
 import { FilePreview, TEXT_BYTES_MAX } from "./FilePreview.tsx";
 
@@ -101,7 +102,7 @@ function Lines({ before, after }: { before: string; after: string }) {
           ) : (
             // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place.
             <span key={at} className={{ "+": "added", "-": "removed", " ": "" }[line.sign]}>
-              {`${line.sign} ${line.text}\n`}
+              {`${line.sign} ${readable(line.text)}\n`}
             </span>
           ),
         )}

@@ -6,6 +6,7 @@ import { lazy, Suspense, useMemo } from "react";
 import { useWorkspace } from "../../app/context.ts";
 import { useResource } from "../../app/resource.ts";
 import { type FileRef, readCsv, shownAs } from "../../model/files.ts";
+import { readable } from "../../model/readable.ts";
 import { readTable } from "../../model/table.ts";
 import { bytes } from "../../model/words.ts";
 import { DataTable } from "../DataTable.tsx";
@@ -79,7 +80,7 @@ function Contents({ text, whole, file }: { text: string; whole: boolean; file: F
   const plain = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to.
     <pre className="value" tabIndex={0}>
-      {text}
+      {readable(text)}
     </pre>
   );
   if (shown !== "markdown") return plain;

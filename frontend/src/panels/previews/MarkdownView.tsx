@@ -4,6 +4,7 @@
  */
 import Markdown from "markdown-to-jsx";
 import type { ReactNode } from "react";
+import { readable } from "../../model/readable.ts";
 
 const TEXT_MAX = 64 * 1024;
 const OUTSIDE = /^https?:\/\//i;
@@ -22,7 +23,7 @@ const Picture = ({ alt }: { alt?: string }) => <span className="dim">[{alt || "a
 const Nothing = () => null;
 
 export default function MarkdownView({ text }: { text: string }) {
-  const shown = text.slice(0, TEXT_MAX);
+  const shown = readable(text.slice(0, TEXT_MAX));
   return (
     <>
       <Markdown
