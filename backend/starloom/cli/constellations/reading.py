@@ -215,9 +215,8 @@ def diff(
         run.emit(found)
         return
     for version in found.get("versions", []):
-        print(
-            f"version {version['number']} by {version['author']}: {escaped(version.get('reason') or version.get('trigger') or '')}"
-        )
+        why_made = escaped(version.get("reason") or version.get("trigger") or "")
+        print(f"version {version['number']} by {version['author']}: {why_made}")
     parts = [("+", "added"), ("-", "removed"), ("~", "changed")]
     if not any(found.get(name) for _, name in parts):
         print("The plans are the same.")
