@@ -1,9 +1,11 @@
 /** The frame of every page: rail, top bar, bottom bar, link pill, palette, keys. Draws no page of its own. */
+
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { timeOfDay } from "../model/words.ts";
 import { KeyList } from "../panels/KeyList.tsx";
 import { Palette, type PaletteEntry } from "../panels/Palette.tsx";
+import { Boundary } from "../ui/Boundary.tsx";
 import { Brand, Icon, type IconName } from "../ui/Icon.tsx";
 import { Button } from "../ui/parts.tsx";
 import { useDoing } from "./Actions.tsx";
@@ -172,7 +174,9 @@ export function Shell(props: ShellProps) {
           />
         </header>
         <main id="main" tabIndex={-1} className={`${props.fixed ? "fixed" : ""} ${props.className ?? ""}`}>
-          {props.children}
+          <Boundary part="This page" of={path}>
+            {props.children}
+          </Boundary>
         </main>
         <nav className="bottombar" aria-label="Main, bottom">
           {[PLACES[0], PLACES[1]].map(

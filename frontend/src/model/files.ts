@@ -2,6 +2,7 @@
  * Files that an answer names: which they are, how each may be shown, and text that is a table.
  * Pure; what a file says about itself is never believed further than how it is shown.
  */
+import { known } from "./known.ts";
 import { isRow, type Row } from "./table.ts";
 
 export interface FileRef {
@@ -50,10 +51,10 @@ const SHOWN: Record<string, Shown> = {
 export function mediaOf(name: string, media?: string | null): string {
   const given = (media ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
   if (given && given !== "application/octet-stream") return given;
-  return BY_ENDING[name.split(".").pop()?.toLowerCase() ?? ""] ?? "application/octet-stream";
+  return known(BY_ENDING, name.split(".").pop()?.toLowerCase() ?? "") ?? "application/octet-stream";
 }
 
-export const shownAs = (media: string): Shown => SHOWN[media] ?? "none";
+export const shownAs = (media: string): Shown => known(SHOWN, media) ?? "none";
 
 /** A name to save it under; one without an ending gets that of its media type. */
 export function saveName(name: string, media: string): string {

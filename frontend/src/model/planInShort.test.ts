@@ -40,6 +40,15 @@ describe("a plan in short", () => {
     ]);
   });
 
+  it("says how many places it leaves out, and turns nothing around", () => {
+    const paths = ["a", "b", "c", "d\u202etxt", "e", "f"].map((path, at) =>
+      task(`${at}`, { tool: "fs.write", device: { name: "vm" }, args: JSON.stringify({ path }) }),
+    );
+    const [line] = planInShort(paths, fleet());
+    expect(line && planLineText(line)).toBe("write: a, b, c, d‹U+202E›txt and 2 more");
+    expect(changingCalls(paths, fleet())[3]?.args).toBe('{"path":"d‹U+202E›txt"}');
+  });
+
   it("lists the calls that do more than read, with their arguments", () => {
     const long = `{"text":"${"x".repeat(3000)}"}`;
     const found = changingCalls(
@@ -67,8 +76,8 @@ describe("a plan in short", () => {
       fleet(),
     );
     expect(found).toEqual([
-      { device: "Each device", effects: ["read"], places: [] },
-      { device: "A device that is chosen when it begins", effects: [], places: ["ls -l"] },
+      { device: "Each device", effects: ["read"], places: [], more: 0 },
+      { device: "A device that is chosen when it begins", effects: [], places: ["ls -l"], more: 0 },
     ]);
   });
 });

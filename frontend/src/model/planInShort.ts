@@ -2,7 +2,9 @@
  * A plan in a few lines for a person who decides about it: on each device the effects of its tools and the places that
  * they name. Pure.
  */
+
 import { nameOfDevice } from "./fleet.ts";
+import { readable } from "./readable.ts";
 import type { StreamModel } from "./stream.ts";
 import { isRow } from "./table.ts";
 import type { Offer, TaskSpec } from "./types.ts";
@@ -12,9 +14,24 @@ export interface PlanLine {
   effects: string[];
   /** Folders, files and addresses that its tasks name, the first first. */
   places: string[];
+  /** How many more it names. */
+  more: number;
 }
 
-const PLACES = ["root", "path", "paths", "folder", "folders", "under", "to", "target", "source", "url", "argv"];
+const PLACES = [
+  "root",
+  "path",
+  "paths",
+  "folder",
+  "folders",
+  "under",
+  "to",
+  "target",
+  "source",
+  "url",
+  "address",
+  "argv",
+];
 const PLACES_MAX = 4;
 const UNKNOWN = "A device that is chosen when it begins";
 const EACH = "Each device";
@@ -37,6 +54,7 @@ export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): Plan
     device,
     effects: [...effects],
     places: [...places].slice(0, PLACES_MAX),
+    more: Math.max(0, places.size - PLACES_MAX),
   }));
 }
 
@@ -91,11 +109,11 @@ export function changingCalls(specs: Iterable<TaskSpec>, fleet: StreamModel): Ca
     const args = spec.args ?? "{}";
     const shown =
       args.length > ARGS_CHARS_MAX ? `${args.slice(0, ARGS_CHARS_MAX)} ... (${args.length} characters)` : args;
-    lines.push({ task: spec.id, tool: spec.tool, device: deviceOf(spec, fleet), effects, args: shown });
+    lines.push({ task: spec.id, tool: spec.tool, device: deviceOf(spec, fleet), effects, args: readable(shown) });
   }
   return lines;
 }
 
 /** `vm: read, write; Keepsakes`. */
-export const planLineText = ({ effects, places }: PlanLine): string =>
-  [effects.join(", "), places.join(", ")].filter(Boolean).join(": ");
+export const planLineText = ({ effects, places, more }: PlanLine): string =>
+  readable([effects.join(", "), places.join(", ") + (more > 0 ? ` and ${more} more` : "")].filter(Boolean).join(": "));

@@ -1,4 +1,5 @@
 /** What a device may do, in words, and the line that its owner types there to change it. The device itself decides. */
+import { known } from "./known.ts";
 import type { Device, Offer } from "./types.ts";
 
 const PROFILES: Record<string, string> = {
@@ -40,8 +41,8 @@ export function rightsOf(device: Device, offer: Offer | undefined): Rights {
     if (tool.unavailable) reasons.set(tool.unavailable, [...(reasons.get(tool.unavailable) ?? []), tool.name]);
   }
   return {
-    sentence: device.os === "browser" ? TAB : (PROFILES[device.profile ?? "observe"] ?? PROFILES.observe ?? ""),
-    grants: grants.map((grant) => GRANTS[grant] ?? grant.replace(/^tab:/, "").replaceAll("_", " ")),
+    sentence: device.os === "browser" ? TAB : (known(PROFILES, device.profile ?? "observe") ?? PROFILES.observe ?? ""),
+    grants: grants.map((grant) => known(GRANTS, grant) ?? grant.replace(/^tab:/, "").replaceAll("_", " ")),
     lacking: [...reasons].map(([reason, tools]) => ({ reason, tools })),
     line: "starloom-agent policy",
   };

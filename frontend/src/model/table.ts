@@ -2,6 +2,7 @@
  * Tables that tools give: `data.table` names columns with titles and units; bare rows have the names of their fields.
  * Pure: what a value says, never how it looks.
  */
+import { known } from "./known.ts";
 import { readable } from "./readable.ts";
 import { bytes } from "./words.ts";
 
@@ -63,7 +64,7 @@ const TIME_FROM_S = 1e9;
 
 /** The name of a field as people read it: its unit stands with the value. */
 export const titleOf = (field: string): string =>
-  TITLES[field] ?? (UNIT.test(field) ? field.replace(UNIT, "") : field).replaceAll("_", " ");
+  known(TITLES, field) ?? (UNIT.test(field) ? field.replace(UNIT, "") : field).replaceAll("_", " ");
 
 /** The unit that a field's name says, by the tools' convention (`size_bytes`, `mtime_s`, `took_s`, `page_ms`). */
 export function unitOf(field: string, values: readonly unknown[]): string {

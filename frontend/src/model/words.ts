@@ -2,7 +2,9 @@
  * Words for what is not a task: a constellation's state, durations, sizes, ages, and the short sentences of
  * versions. A task's words come from the vocabulary's table (`presentation`).
  */
+
 import { CODES } from "../generated/protocol.ts";
+import { known } from "./known.ts";
 import { presentation, type Shown } from "./presentation.ts";
 import type { Attention, Code, Head, Version } from "./types.ts";
 
@@ -45,11 +47,11 @@ export const ATTENTION: Record<Attention, string> = {
 };
 
 export function codeTitle(code: Code | string | null | undefined): string {
-  return (code && CODES[code as Code]?.title) || "";
+  return (code && known(CODES, code)?.title) || "";
 }
 
 export function codeHint(code: Code | string | null | undefined): string {
-  return (code && CODES[code as Code]?.hint) || "";
+  return (code && known(CODES, code)?.hint) || "";
 }
 
 /** `0.8 s`, `12 s`, `3 min 05 s`, `2 h 10 min`. */

@@ -1,4 +1,5 @@
 /** The answer alone, or one part of it, under an address that can be passed on to whoever may see the hub. */
+
 import { Link } from "wouter";
 import { useFleet, useStream } from "../app/context.ts";
 import { Shell } from "../app/Shell.tsx";
@@ -6,6 +7,7 @@ import { partsOf } from "../model/parts.ts";
 import { answer, head, specs } from "../model/selectors.ts";
 import { PartSave, PartView } from "../panels/Answer.tsx";
 import { AnswerBand } from "../panels/AnswerBand.tsx";
+import { Boundary } from "../ui/Boundary.tsx";
 import { Empty } from "../ui/parts.tsx";
 import { MissingConstellation } from "./Missing.tsx";
 
@@ -44,7 +46,9 @@ export function AnswerPage({ id, part: wanted }: { id: string; part: string | nu
               </span>
             </header>
             <div className="part">
-              <PartView part={part} />
+              <Boundary part="This part of the answer" of={part.key}>
+                <PartView part={part} />
+              </Boundary>
             </div>
           </section>
         ))}

@@ -2,11 +2,13 @@
  * The answer's parts: chips in the band while the work goes on, and large in their own place once there is something
  * to look at. A part is found by its key, which stands in the address.
  */
+
 import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import type { FileRef } from "../model/files.ts";
 import { type AnswerPart, changeIn, type PartKind, parsed } from "../model/parts.ts";
 import { bytes, plural } from "../model/words.ts";
+import { Boundary } from "../ui/Boundary.tsx";
 import { Icon, type IconName } from "../ui/Icon.tsx";
 import { Button, Tabs } from "../ui/parts.tsx";
 import { FileList, SaveFile } from "./previews/FileList.tsx";
@@ -126,7 +128,9 @@ export function AnswerStage({
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to. */}
       <div className="body" role="group" tabIndex={0} aria-label={shown.title}>
-        <PartView key={shown.key} part={shown} />
+        <Boundary part="This part of the answer" of={shown.key}>
+          <PartView key={shown.key} part={shown} />
+        </Boundary>
       </div>
     </section>
   );

@@ -1,5 +1,7 @@
 /** The band on top of a constellation: its answer in a sentence, or why there is none yet, and the answer's parts. */
+
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import { readable } from "../model/readable.ts";
 import { shortAnswer } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { Answer, Head } from "../model/types.ts";
@@ -22,7 +24,7 @@ export function AnswerBand({ of, answer, sentence: now, label, fleet, children }
   const text = useRef<HTMLParagraphElement>(null);
   const sentence = now || sentenceWithout(of);
   const short = shortAnswer(answer);
-  const [first, rest] = short ? [/[.!?]$/.test(short) ? short : `${short}.`, ` ${sentence}`] : leadOf(sentence);
+  const [first, rest] = short ? [`“${short}”`, sentence] : leadOf(sentence);
   const words = answer?.words ?? "";
   const cut = useCut(text, whole, `${words}${first}${rest}`);
   return (
@@ -37,10 +39,10 @@ export function AnswerBand({ of, answer, sentence: now, label, fleet, children }
         </p>
       ) : (
         <p ref={text} className={`sentence ${whole ? "whole" : ""}`}>
-          <strong>
-            <Said text={first} />
-          </strong>
-          <Said text={rest} />
+          <strong>{short ? readable(first) : <Said text={first} />}</strong>{" "}
+          <span className={short ? "dim" : undefined}>
+            <Said text={rest} />
+          </span>
         </p>
       )}
       {(cut || whole) && (

@@ -5,6 +5,8 @@ import { head, specs } from "../model/selectors.ts";
 
 const LINES_MAX = 6;
 const CALLS_MAX = 50;
+/** So many calls are read at a glance; more stand behind a fold that says how many they are. */
+const OPEN_MAX = 6;
 
 /** `whole`: also the words and the places, where the plan itself is not in view. */
 export function PlanInShort({ constellation, whole = true }: { constellation: string; whole?: boolean }) {
@@ -28,7 +30,7 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
         </ul>
       )}
       {calls.length > 0 && (
-        <details>
+        <details open={calls.length <= OPEN_MAX}>
           <summary>
             {calls.length === 1 ? "The call that changes something" : `The ${calls.length} calls that change something`}
             , with all arguments

@@ -1,9 +1,11 @@
 /** Questions to a person, answered where they stand: approvals, `person:` tasks and a planner's questions alike. */
+
 import { useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { answeredHere } from "../app/needs.ts";
 import { nameOfDevice } from "../model/fleet.ts";
+import { readable } from "../model/readable.ts";
 import type { Call, Choice, Question } from "../model/types.ts";
 import { age, duration } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
@@ -73,14 +75,14 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       {picked ? (
         <input
           type="checkbox"
-          aria-label={`Choose: ${question.text}`}
+          aria-label={`Choose: ${readable(question.text)}`}
           checked={picked.chosen}
           onChange={(event) => picked.onChange(event.target.checked)}
         />
       ) : (
         <Glyph name="hand" tone="violet" />
       )}
-      <b className="strong">{question.text}</b>
+      <b className="strong">{readable(question.text)}</b>
       <span className="answers">
         {choices.map((choice) => (
           <Button
@@ -158,7 +160,7 @@ function Remembered({ calls }: { calls: Call[] }) {
         {calls.map((call) => (
           <li key={call.task}>
             <code className="mono">
-              {call.tool} {call.args ?? "{}"}
+              {call.tool} {readable(call.args ?? "{}")}
             </code>{" "}
             on {(call.devices ?? []).map((device) => nameOfDevice(fleet, device)).join(", ")}
           </li>

@@ -39,6 +39,12 @@ describe("ValueView", () => {
     expect(shown({ name: turned }, true)).toContain("a‹U+202E›b");
   });
 
+  it("shows fields of any name", () => {
+    for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"])
+      for (const value of [`{"${name}":{"x":1},"a":1}`, `[{"${name}":{"x":1},"a":2}]`, `{"${name}":"b"}`])
+        expect(renderToStaticMarkup(<ValueView text={value} table />)).toContain(name.replaceAll("_", " "));
+  });
+
   it("shows what is nested too deep as JSON", () => {
     expect(shown({ a: { b: { c: { d: 1 } } } })).toContain("<pre");
   });

@@ -1,10 +1,12 @@
 /** What waits for a person beside questions, each with its one action: an answer, a line to type, a page to open. */
+
 import { useState } from "react";
 import { Link } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { type Ask, type Stopped, useWaiting } from "../app/waiting.ts";
 import { nameOfDevice } from "../model/fleet.ts";
+import { readable } from "../model/readable.ts";
 import type { Device, Enrollment, Offer } from "../model/types.ts";
 import { age, duration, plural } from "../model/words.ts";
 import { Asleep } from "../ui/Asleep.tsx";
@@ -78,7 +80,7 @@ export function AskItem({ ask }: { ask: Ask }) {
         <span />
       )}
       <span className="sub">
-        <code className="mono wraps">{ask.args}</code>
+        <code className="mono wraps">{readable(ask.args ?? "")}</code>
       </span>
       <span className="sub">
         {ask.constellation && (

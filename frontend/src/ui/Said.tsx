@@ -1,9 +1,11 @@
+import { readable } from "../model/readable.ts";
 import { typed } from "./typed.ts";
 
 /** What the hub says, in which commands and names stand between backticks: those are shown as code. */
 export function Said({ text }: { text: string | null | undefined }) {
-  const parts = (text ?? "").split("`");
-  if (parts.length % 2 === 0) return <>{text}</>; // one that stands alone is a letter like any other
+  const words = readable(text ?? "");
+  const parts = words.split("`");
+  if (parts.length % 2 === 0) return <>{words}</>; // one that stands alone is a letter like any other
   let at = 0;
   return (
     <>
@@ -17,4 +19,4 @@ export function Said({ text }: { text: string | null | undefined }) {
 }
 
 /** The same words where only plain text goes: a tooltip, one clamped line. */
-export const plain = (text: string): string => (text.split("`").length % 2 ? text.replaceAll("`", "") : text);
+export const plain = (text: string): string => readable(text.split("`").length % 2 ? text.replaceAll("`", "") : text);

@@ -2,6 +2,7 @@
  * A document seen as rows, one a task. A row is a view: it is read from the document and never stored, so that rows,
  * graph and text cannot drift apart. `edit` has what changes the document.
  */
+import { known } from "../known.ts";
 import { type Fields, idOf, isFields, type Json, list, nodeOf, tasksOf, textOf } from "./document.ts";
 import { type Where, whereOf } from "./where.ts";
 
@@ -166,10 +167,10 @@ export const GATES = Object.entries(GATE_WORDS).map(([value, label]) => ({ value
 
 /** A gate as a sentence after the row's number: `is done`, `gave enough is no`. */
 export function gateWords(when: Json): string {
-  if (typeof when === "string") return GATE_WORDS[when] ?? when;
+  if (typeof when === "string") return known(GATE_WORDS, when) ?? when;
   if (!isFields(when)) return "";
   const value = when.value === undefined ? "" : ` ${valueWords(when.value)}`;
-  return `gave ${pointerWords(textOf(when.output))} that ${OPERATORS[textOf(when.op)] ?? textOf(when.op)}${value}`;
+  return `gave ${pointerWords(textOf(when.output))} that ${known(OPERATORS, textOf(when.op)) ?? textOf(when.op)}${value}`;
 }
 
 export function valueWords(value: Json | undefined): string {

@@ -1,5 +1,7 @@
 /** All tools of the fleet as a person chooses among them: by what they do, with who can and who lacks what. */
+
 import { devices } from "../fleet.ts";
+import { known } from "../known.ts";
 import type { StreamModel } from "../stream.ts";
 import type { Offer } from "../types.ts";
 
@@ -101,7 +103,7 @@ function begun(offer: ToolOffer): ToolView {
   return {
     name: offer.name,
     title: offer.title || offer.name,
-    group: GROUPS[offer.name.split(".", 1)[0] ?? ""] ?? "Other",
+    group: known(GROUPS, offer.name.split(".", 1)[0] ?? "") ?? "Other",
     schema: offer.args ?? "{}",
     effects: offer.effects ?? [],
     repeatability: offer.repeatability ?? "never",

@@ -1,7 +1,9 @@
 /** Files that a value names: each can be saved and, one at a time, looked at. */
+
 import { useState } from "react";
 import { useWorkspace } from "../../app/context.ts";
 import { type FileRef, saveName, shownAs } from "../../model/files.ts";
+import { readable } from "../../model/readable.ts";
 import { bytes } from "../../model/words.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button } from "../../ui/parts.tsx";
@@ -19,8 +21,8 @@ export function FileList({ files }: { files: FileRef[] }) {
           // biome-ignore lint/suspicious/noArrayIndexKey: the same bytes may be there under two names.
           <li key={index}>
             <div className="row">
-              <span className="grow cut" title={file.name}>
-                {file.name}
+              <span className="grow cut" title={readable(file.name)}>
+                {readable(file.name)}
               </span>
               <span className="small dim nowrap">{bytes(file.bytes)}</span>
               {shownAs(file.media) !== "none" && (

@@ -1,6 +1,8 @@
 /** Pictures of an answer beside each other; each can be opened alone and saved. */
+
 import { useWorkspace } from "../../app/context.ts";
 import type { FileRef } from "../../model/files.ts";
+import { readable } from "../../model/readable.ts";
 import { SaveFile } from "./FileList.tsx";
 
 /** So many are fetched at once: each may be some megabytes. */
@@ -17,11 +19,11 @@ export function Gallery({ files }: { files: FileRef[] }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: the same bytes may be there under two names.
             <li key={index}>
               <a href={url} target="_blank" rel="noopener noreferrer">
-                <img loading="lazy" src={url} alt={file.name} />
+                <img loading="lazy" src={url} alt={readable(file.name)} />
               </a>
               <span className="row">
-                <span className="small cut grow" title={file.name}>
-                  {file.name}
+                <span className="small cut grow" title={readable(file.name)}>
+                  {readable(file.name)}
                 </span>
                 <SaveFile file={file} />
               </span>
