@@ -139,7 +139,10 @@ class Head(Record, frozen=True, kw_only=True):
 
 
 class AnswerItem(Record, frozen=True, kw_only=True):
-    """One thing given back; `value` is canonical text, or `artifact` names bytes by hash."""
+    """One thing given back; `value` is canonical text, or `artifact` names bytes by hash.
+
+    With a `pointer` the thing is only that part of the JSON value in the artifact: it was too large to be brought.
+    """
 
     artifact: str | None = None
     attempt: int = 0
@@ -147,6 +150,7 @@ class AnswerItem(Record, frozen=True, kw_only=True):
     checked: bool = False
     device: str | None = None
     media: str | None = None
+    pointer: str = ""
     show: str
     task: str
     title: str

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Iterator
@@ -202,6 +203,27 @@ def test_saving_never_leaves_the_folder(hub: StubHub, tmp_path: Path) -> None:
     assert code == 0
     assert len(list((tmp_path / "out").iterdir())) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_part_of_a_large_value_is_saved_as_it_is(hub: StubHub, tmp_path: Path) -> None:
+    value = {"text": "line\n" * 30_000, "rows": [1, 2]}
+    kept = hashlib.sha256(json.dumps(value).encode()).hexdigest()
+    part = {"value": None, "artifact": kept, "bytes": 150_000, "media": "application/json"}
+    items = [
+        {**part, "title": "Text", "show": "text", "pointer": "/text"},
+        {**part, "title": "Rows", "show": "value", "pointer": "/rows"},
+    ]
+    answer = {"state": "final", "sentence": "Done.", "items": items, "constellation_state": "succeeded"}
+    hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    hub.answers["GET", f"/artifacts/{kept}"] = (200, value)
+    code, said = starloom(hub, "result", "c-1", "--save", str(tmp_path / "out"))
+    assert code == 0, said
+    assert "too large to show here" in said
+    assert (tmp_path / "out" / "Text.txt").read_text() == value["text"]
+    assert json.loads((tmp_path / "out" / "Rows.json").read_text()) == [1, 2]
+    assert len(list((tmp_path / "out").iterdir())) == 2
 
 
 def test_a_hub_that_stays_away_is_exit_5(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1899,6 +1899,7 @@ export interface components {
             checked: boolean;
             from: components["schemas"]["AnswerSource"];
             media: string | null;
+            pointer: string;
             show: string;
             title: string;
             value: unknown;

@@ -818,6 +818,7 @@ export interface AnswerItem {
   checked?: boolean;
   device?: string | null;
   media?: string | null;
+  pointer?: string;
   show: string;
   task: string;
   title: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { filesIn, mediaOf, readCsv, saveName, shownAs } from "./files.ts";
+import { filesIn, mediaOf, partAt, readCsv, saveName, shownAs } from "./files.ts";
 
 const SHA = "ab".repeat(32);
 
@@ -59,5 +59,17 @@ describe("readCsv", () => {
   it("leaves out the last line of what was cut off", () => {
     expect(readCsv("a,b\n1,2\n3,4", false)).toEqual([{ a: "1", b: "2" }]);
     expect(readCsv("a,,\n1,2,3\n", true)).toEqual([{ a: "1", "column 2": "2", "column 3": "3" }]);
+  });
+});
+
+describe("partAt", () => {
+  it("points as the hub does, and finds nothing that is not there", () => {
+    const value = { text: "long", rows: [{ "a/b": 1, "c~d": 2 }] };
+    expect(partAt(value, "")).toBe(value);
+    expect(partAt(value, "/text")).toBe("long");
+    expect(partAt(value, "/rows/0/a~1b")).toBe(1);
+    expect(partAt(value, "/rows/0/c~0d")).toBe(2);
+    for (const absent of ["/none", "/rows/1", "/rows/length", "/text/length", "/__proto__", "/constructor"])
+      expect(partAt(value, absent), absent).toBeUndefined();
   });
 });

@@ -10,9 +10,25 @@ export interface FileRef {
   name: string;
   media: string;
   bytes: number;
+  /** The thing is only this part of the JSON value in the file. */
+  pointer?: string;
+  /** How the plan wants that part to be shown. */
+  show?: string;
 }
 
 export type Shown = "text" | "markdown" | "csv" | "json" | "image" | "pdf" | "html" | "none";
+
+/** The part of a value at a pointer (RFC 6901); undefined where there is none. */
+export function partAt(value: unknown, pointer: string): unknown {
+  let at = value;
+  for (const token of pointer.split("/").slice(1)) {
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (at === null || typeof at !== "object" || !Object.hasOwn(at, name)) return undefined;
+    if (Array.isArray(at) && !/^\d+$/.test(name)) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return at;
+}
 
 const HASH = /^[0-9a-f]{64}$/;
 

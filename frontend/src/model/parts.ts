@@ -140,8 +140,9 @@ function rowOf(item: AnswerItem, title: string): Row {
 /** The files that an item is or names; null for a value. */
 export function filesOf(item: AnswerItem): FileRef[] | null {
   if (item.artifact) {
-    const { artifact, title: name, bytes: size = 0 } = item;
-    return [{ artifact, name, media: mediaOf(name, item.media), bytes: size }];
+    const { artifact, title: name, bytes: size = 0, pointer, show } = item;
+    const file = { artifact, name, media: mediaOf(name, item.media), bytes: size };
+    return [pointer ? { ...file, pointer, show } : file];
   }
   return filesIn(parsed(item.value ?? "null"));
 }

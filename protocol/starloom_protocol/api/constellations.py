@@ -144,6 +144,7 @@ AnswerPart = TypedDict(
         "artifact": str | None,
         "bytes": int,
         "media": str | None,
+        "pointer": str,
         "checked": bool,
         "from": AnswerSource,
     },

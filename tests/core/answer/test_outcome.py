@@ -148,6 +148,24 @@ def test_a_value_too_long_to_show_is_named_by_its_artifact() -> None:
     assert len(canonical(text)) > 4096
 
 
+def test_a_part_too_large_to_bring_is_named_by_its_place_in_the_artifact() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a"), results=[ResultSpec(source="a", title="Text", output="/text")]))
+    (work,) = driver.take()
+    assert work.wants == ["/text"]
+    driver.result(work, None, artifact="a" * 64, bytes=108_000, facts_too_big={"/text": 107_900})
+    (item,) = answer(driver).items
+    assert (item.value, item.artifact, item.pointer, item.bytes) == (None, "a" * 64, "/text", 108_000)
+
+
+def test_a_part_that_a_large_result_does_not_have_is_no_part_of_it() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a"), results=[ResultSpec(source="a", title="Text", output="/text")]))
+    driver.result(driver.take()[0], None, artifact="a" * 64, bytes=108_000)
+    (item,) = answer(driver).items
+    assert (item.value, item.artifact, item.pointer) == (None, None, "")
+
+
 def told(driver: Driver) -> list[Answer]:
     """Return the partial answers so far, as events told them."""
     found = [event for event in driver.events if event.kind == "answer_grew"]

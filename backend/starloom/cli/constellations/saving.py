@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+
+from starloom_protocol.values import MISSING, point
 
 if TYPE_CHECKING:
     from starloom.client.rest import Client
@@ -27,6 +30,9 @@ def save_items(client: Client, items: list[dict[str, Any]], folder: Path) -> lis
         media, name = item.get("media"), ""
         if artifact is None and isinstance(value, dict) and isinstance(value.get("artifact"), str):
             artifact, media, name = value["artifact"], value.get("media"), str(value.get("name") or "")
+        if artifact is not None and item.get("pointer"):
+            value = _part(client, artifact, str(item["pointer"]), folder)
+            artifact = None
         if artifact is not None:
             target = _free(folder, _file_name(name or str(item["title"]), _ENDINGS.get(str(media), "")))
             client.download(artifact, target)
@@ -38,6 +44,14 @@ def save_items(client: Client, items: list[dict[str, Any]], folder: Path) -> lis
             target.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         saved.append(str(target))
     return saved
+
+
+def _part(client: Client, artifact: str, pointer: str, folder: Path) -> Any:
+    """Return the part of a JSON value that is kept as an artifact."""
+    with TemporaryDirectory(dir=folder, prefix=".part-") as kept:
+        client.download(artifact, Path(kept) / "value")
+        found = point(json.loads((Path(kept) / "value").read_bytes()), pointer)
+    return None if found is MISSING else found
 
 
 def _file_name(name: str, ending: str) -> str:

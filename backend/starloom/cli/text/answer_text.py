@@ -34,6 +34,7 @@ def _item(item: dict[str, Any]) -> AnswerItem:
         checked=bool(item.get("checked")),
         device=origin.get("device"),
         media=item.get("media"),
+        pointer=str(item.get("pointer") or ""),
         show=str(item.get("show") or "value"),
         task=str(origin.get("task") or ""),
         title=str(item["title"]),

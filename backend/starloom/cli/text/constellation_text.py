@@ -155,7 +155,10 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     origin = f"  ({task}{on}{', checked' if item.checked else ''})"
     heading = Text.assemble((escaped(item.title), "bold"), (origin, "bright_black"))
     if item.artifact is not None:
-        return Text.assemble(heading, f"\n  {size(item.bytes)} {escaped(item.media or '')} {item.artifact[:12]}")
+        file = f"{size(item.bytes)} {escaped(item.media or '')} {item.artifact[:12]}"
+        if item.pointer:
+            file = f"too large to show here: its part {escaped(item.pointer)} of {file}; --save DIR saves it"
+        return Text.assemble(heading, f"\n  {file}")
     if item.value is None:
         return Text.assemble(heading, "\n  -")
     value = parse(item.value)

@@ -15,7 +15,7 @@ from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.names import called, goal_answer
 from starloom.core.state.tasks.supersession import successor
 from starloom.core.state.work import Work, close_questions
-from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
+from starloom_protocol.entities import Answer, AnswerItem, Attempt, ResultSpec
 from starloom_protocol.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
@@ -254,10 +254,16 @@ def _item(constellation: Constellation, result: ResultSpec, task: str, title: st
             media=media if isinstance(media, str) else None,
         )
     if found is MISSING:
-        if attempt is not None and attempt.artifact is not None and result.output == "":
-            return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
+        if attempt is not None and attempt.artifact is not None and (result.output == "" or _is_large(attempt, result)):
+            file = replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
+            return replace(file, pointer=result.output)
         return common
     text = canonical(found)
     if len(text) > _SHOWN_BYTES_MAX and result.output == "" and attempt is not None and attempt.artifact is not None:
         return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
     return replace(common, value=text)
+
+
+def _is_large(attempt: Attempt, result: ResultSpec) -> bool:
+    """Return whether the result has the part that the plan names, and it is too large to be brought as a fact."""
+    return int(attempt.facts.get(f"!{result.output}", "0")) > 0

@@ -277,6 +277,7 @@ def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> Answer
             "artifact": item.artifact,
             "bytes": item.bytes,
             "media": item.media,
+            "pointer": item.pointer,
             "checked": item.checked,
             "from": {
                 "task": item.task,

@@ -5,7 +5,7 @@
 import { lazy, Suspense, useMemo } from "react";
 import { useWorkspace } from "../../app/context.ts";
 import { useResource } from "../../app/resource.ts";
-import { type FileRef, readCsv, shownAs } from "../../model/files.ts";
+import { type FileRef, partAt, readCsv, shownAs } from "../../model/files.ts";
 import { readable } from "../../model/readable.ts";
 import { readTable } from "../../model/table.ts";
 import { bytes } from "../../model/words.ts";
@@ -14,6 +14,8 @@ import { ValueView } from "../ValueView.tsx";
 
 const MarkdownView = lazy(() => import("./MarkdownView.tsx"));
 export const TEXT_BYTES_MAX = 256 * 1024;
+/** A part of a value can be shown only where the whole value was read. */
+const VALUE_BYTES_MAX = 4 * 1024 * 1024;
 
 export function FilePreview({ file }: { file: FileRef }) {
   const { hub } = useWorkspace();
@@ -55,16 +57,40 @@ function Framed({ url, name, sandboxed = false }: { url: string; name: string; s
 
 function TextPreview({ file }: { file: FileRef }) {
   const { hub } = useWorkspace();
-  const read = useResource(file.artifact, (signal) => hub.artifactStart(file.artifact, TEXT_BYTES_MAX, signal));
+  const most = file.pointer ? VALUE_BYTES_MAX : TEXT_BYTES_MAX;
+  const read = useResource(file.artifact, (signal) => hub.artifactStart(file.artifact, most, signal));
   if (read.problem) return <p className="dim">{read.problem.message}</p>;
   if (!read.value) return <p className="dim">Reading ...</p>;
   const { text, whole } = read.value;
   return (
     <>
-      <Contents text={text} whole={whole} file={file} />
+      {file.pointer && whole ? (
+        <ValuePart text={text} pointer={file.pointer} show={file.show ?? ""} />
+      ) : (
+        <Contents text={text} whole={whole} file={file} />
+      )}
       {!whole && (
         <p className="small dim">
-          The first {bytes(TEXT_BYTES_MAX)} of {bytes(file.bytes)}.
+          The first {bytes(most)} of {bytes(file.bytes)}.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What the plan names of a value that was too large to be brought; a text is shown from its beginning. */
+function ValuePart({ text, pointer, show }: { text: string; pointer: string; show: string }) {
+  const found = useMemo(() => partAt(JSON.parse(text), pointer), [text, pointer]);
+  if (found === undefined) return <p className="dim">The value has no part {pointer}.</p>;
+  if (typeof found !== "string") return <ValueView text={JSON.stringify(found)} table />;
+  const media = show === "markdown" ? "text/markdown" : "text/plain";
+  const start = found.slice(0, TEXT_BYTES_MAX);
+  return (
+    <>
+      <Contents text={start} whole={start === found} file={{ artifact: "", name: "", media, bytes: found.length }} />
+      {start !== found && (
+        <p className="small dim">
+          The first {start.length} of {found.length} characters.
         </p>
       )}
     </>
