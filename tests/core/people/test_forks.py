@@ -12,7 +12,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
 from starloom.core.state.invariants import check
 from starloom_protocol.edits import AddTask, RemoveTask
-from starloom_protocol.entities import ForEach, Origin, encode_entity
+from starloom_protocol.entities import ForEach, Origin, UndoCall, encode_entity
 from starloom_protocol.feed import Event, fold
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver, edge, plan, task
@@ -220,4 +220,34 @@ def test_a_task_that_ran_twice_at_once_at_that_moment_begins_anew(ended: str) ->
         operations=[RemoveTask(id="t1"), AddTask(spec=task("t1"))],
     )
     driver.do(add)
+    check(driver.shard)
+
+
+BACK = UndoCall(args="{}", tool="t.pure")
+
+
+def undone(*, ends: bool = True) -> Driver:
+    """`look` leads to `a` and `b`, which were done and are undone, or are about to be."""
+    parts = (task("look"), task("a", undo=BACK), task("b", undo=BACK), task("apart", undo=BACK))
+    driver = finished(*parts, edge("look>a"), edge("a>b"))
+    asked = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="not wanted")
+    assert not driver.do(asked).faults
+    if ends:
+        driver.run()
+    return driver
+
+
+def test_what_is_done_again_is_not_taken_back_by_the_undo_of_the_origin() -> None:
+    driver = undone()
+    assert not fork(driver, task="look").faults
+    assert {name for name in driver.shard.constellations["c2"].specs if name.startswith("undo-")} == {"undo-apart"}
+    assert driver.run(name="c2") == "succeeded"
+    assert driver.states("c2") == dict.fromkeys(("look", "a", "b", "apart", "undo-apart"), "succeeded")
+    check(driver.shard)
+
+
+def test_a_fork_carries_on_no_undo_that_had_not_ended() -> None:
+    driver = undone(ends=False)
+    assert not fork(driver).faults
+    assert not [name for name in driver.shard.constellations["c2"].specs if name.startswith("undo-")]
     check(driver.shard)

@@ -24,7 +24,17 @@ from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.authors import is_model, may_decide
 from starloom_protocol.edits import LoweredPlan, UpdateTask
-from starloom_protocol.entities import Attempt, GroupRecord, Head, Origin, Record, TaskRecord, decode_entity
+from starloom_protocol.entities import (
+    Attempt,
+    Dependency,
+    GroupRecord,
+    Head,
+    Origin,
+    Record,
+    TaskRecord,
+    TaskSpec,
+    decode_entity,
+)
 from starloom_protocol.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, TaskState
@@ -98,8 +108,11 @@ def _puts(work: Work, item: ForkRequested) -> list[Put]:
     if head is None:
         raise Refusal(fault(Code.BAD_REQUEST, f"event {item.seq} of {item.origin} has no head"))
     puts: list[Put] = [("head", "", _head(work, item, head))]
+    left_behind = _undoing(found, item.task)
     for kind in _KEPT:
         for key, record in found[kind].items():
+            if left_behind and _is_of(kind, key, record, left_behind):
+                continue
             if isinstance(record, Attempt):
                 if _is_over(found["attempt"], key):
                     puts.append((kind, key, replace(record, origin=record.origin or item.origin)))
@@ -110,6 +123,42 @@ def _puts(work: Work, item: ForkRequested) -> list[Put]:
             else:
                 puts.append((kind, key, record))
     return puts
+
+
+def _undoing(found: dict[str, dict[str, Record]], start: str | None) -> set[str]:
+    """Return the undo tasks that a fork leaves behind: what they take back is done again, or they had not ended.
+
+    They belong to the work of the origin. Carried along, they would take back what the fork has just done.
+    """
+    specs = {name: spec for name, spec in found["spec"].items() if isinstance(spec, TaskSpec)}
+    undoing = {name: spec.undoes for name, spec in specs.items() if spec.undoes is not None}
+    if not undoing:
+        return set()
+    follow: dict[str, set[str]] = {}
+    for dependency in found["dep"].values():
+        if isinstance(dependency, Dependency):
+            follow.setdefault(dependency.source, set()).add(dependency.target)
+    for name, spec in specs.items():
+        if spec.group is not None:
+            follow.setdefault(spec.group, set()).add(name)
+    again: set[str] = set()
+    reached = [start] if start is not None else []
+    while reached:
+        task = reached.pop()
+        if task not in again:
+            again.add(task)
+            reached.extend(follow.get(task, ()))
+    ended = {
+        name for name, task in found["task"].items() if isinstance(task, TaskRecord) and task.state in FINAL_TASK_STATES
+    }
+    return {name for name, undone in undoing.items() if undone in again or name not in ended}
+
+
+def _is_of(kind: str, key: str, record: Record, tasks: set[str]) -> bool:
+    """Return whether a record belongs to one of these tasks."""
+    if isinstance(record, Dependency):
+        return record.source in tasks or record.target in tasks
+    return kind in ("spec", "task", "attempt") and (key.rpartition("/")[0] if kind == "attempt" else key) in tasks
 
 
 def _is_over(attempts: dict[str, Record], key: str) -> bool:
