@@ -176,6 +176,16 @@ def test_rename_drain_label_and_what_is_refused() -> None:
     assert driver.take()[0].device == "d-one"
 
 
+def test_no_device_gets_a_name_that_looks_like_another() -> None:
+    driver = Driver("ace", "two")
+    mixed, alike = "\u0430ce", "\u0430\u0441\u0435"
+    for value in (mixed, alike):
+        assert control(driver, "rename", device="d-two", value=value).faults
+    open_code(driver)
+    assert "letters" in ask(driver, name=mixed).faults[0].reason
+    assert ask(driver, name=alike).value["name"] == f"{alike}-2"
+
+
 def test_a_revoked_device_gives_its_work_back_as_far_as_that_is_safe() -> None:
     driver = Driver("one", slots=8)
     parts = [task("p"), task("n", tool="t.never"), task("i", tool="t.idem"), task("c"), task("cn", tool="t.never")]

@@ -33,6 +33,7 @@ from starloom.core.state.work import Put, Refusal, Work, change_task, fault, mov
 from starloom_protocol.entities import Device, Enrollment
 from starloom_protocol.events import EventKind
 from starloom_protocol.frames import LeaseRef
+from starloom_protocol.look_alikes import device_name_fault, look_of
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -85,7 +86,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         raise Refusal(fault(Code.DEVICE_REVOKED, why))
     if existing is not None:
         raise Refusal(fault(Code.CONFLICT, f"this key has joined as {existing.name}; leave first"))
-    wrong = name_fault(item.name, most=63)
+    wrong = device_name_fault(item.name, most=63)
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
     if enrollment.devices > 1:
@@ -135,10 +136,12 @@ def _open_pairings(work: Work) -> Iterator[Enrollment]:
 
 
 def _free_name(work: Work, wanted: str, used: int = 0) -> str:
-    """Return a name that no device has; `used` is the number of earlier devices of this code, to start from."""
-    names = work.shard.fleet.by_name
+    """Return a name that no device has or looks like; `used` is the number of earlier devices of this code, to start
+    from.
+    """
+    names = {look_of(name) for name in work.shard.fleet.by_name}
     name, number = wanted, max(2, used)
-    while name in names:
+    while look_of(name) in names:
         name, number = f"{wanted}-{number}", number + 1
     return name
 
@@ -328,10 +331,12 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
     """Rename, drain, resume, label, revoke or remove a device, or mark its remembered work as seen."""
     device = _device(work, item.device)
     if item.action == "rename":
-        wrong = name_fault(item.value, most=63)
+        wrong = device_name_fault(item.value, most=63)
         if wrong is not None:
             raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
-        if work.shard.fleet.by_name.get(item.value, device.id) != device.id:
+        by_name = work.shard.fleet.by_name
+        seen = look_of(item.value)
+        if any(look_of(name) == seen and named != device.id for name, named in by_name.items()):
             raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
         _put_device(work, EventKind.DEVICE_RENAMED, replace(device, name=item.value))
     elif item.action == "drain":

@@ -1,0 +1,39 @@
+"""Names that look alike: letters of other alphabets that a reader takes for Latin ones. Pure; decides who has no name.
+
+The letters are the single-letter look-alikes of Cyrillic and Greek in the table of Unicode Technical Standard 39.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from starloom_protocol.values import name_fault
+
+_LATIN: Final = str.maketrans(
+    "\u0430\u0441\u0501\u0435\u04bb\u0456\u0458\u04cf\u043e\u0440\u051b\u0455\u0475\u051d\u0445\u0443"
+    "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u051c\u0425\u04ae"
+    "\u03b1\u03bf\u03c1\u03bd\u03b9\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
+    "acdehijlopqsvwxyABCEHIJKMOPSTWXYaopviABEZHIKMNOPTYX",
+)
+_SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def device_name_fault(name: str, *, most: int) -> str | None:
+    """Return why a name is refused for a device, or None: those of `name_fault`, and a word of several alphabets."""
+    wrong = name_fault(name, most=most)
+    if wrong is not None or name.isascii():
+        return wrong
+    for word in _WORD.findall(name):
+        found = {script for letter in word for script in _SCRIPTS if unicodedata.name(letter, "").startswith(script)}
+        if len(found) > 1:
+            alphabets = " and ".join(script.capitalize() for script in _SCRIPTS if script in found)
+            return f"the word {word} has {alphabets} letters, so it may look like another name"
+    return None
+
+
+def look_of(name: str) -> str:
+    """Return what a name looks like: equal for two names that a reader cannot tell apart."""
+    return name if name.isascii() else unicodedata.normalize("NFKC", name).translate(_LATIN)
