@@ -179,6 +179,10 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     found = of_class(kind, able, guess=len(words) < len(text.split()))
     if many:
         return _several(found) if found else Taken(reason=f"there are no {' '.join(kind_words)} here")
+    real = of_class(kind, fleet.devices, guess=False) if all(device.demo for device in found) else []
+    if found and real and not real[0].demo:
+        # *My phone* is never the phone of the demonstration where there is a real one, though that one lacks the tools.
+        return _unable(real[0], param, able)
     if len(found) == 1:
         return Taken({"name": found[0].name})
     if found:
