@@ -136,7 +136,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         state=str(record.state),
         reason=reason,
         shown=presentation(record.state, reason, attempt=record.attempt, checked=record.checked),
-        sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1),
+        sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1) + _instead(spec),
         candidates=said.candidates,
         waits_for=said.waits_for,
         actions=actions,
@@ -144,6 +144,10 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         possible=offered,
         warning=absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else "",
     )
+
+
+def _instead(spec: TaskSpec) -> str:
+    return f" Its call is {spec.tool} instead of the one before: {spec.instead_of}." if spec.instead_of else ""
 
 
 @dataclass(frozen=True, slots=True)

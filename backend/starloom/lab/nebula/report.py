@@ -27,7 +27,7 @@ _SAID: Final = {
 }
 _ORDER: Final = (End.MET, End.HONEST, End.FOOLED, End.NOT_MET, End.HUNG, End.FALSE_DONE, End.NOT_RUN)
 NOTE_CHARS: Final = 300
-RUNGS: Final = ("retried", "moved", "hedged", "verified", "edited", "person")
+RUNGS: Final = ("retried", "moved", "hedged", "rerouted", "verified", "edited", "person")
 """The rungs of the recovery ladder, as the hub's report of a run counts them."""
 NAMES_OF_COUNTS: Final = {"doubled": "doubled effects"}
 LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
