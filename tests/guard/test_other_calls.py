@@ -1,4 +1,4 @@
-"""Other calls of a task as a way to more than was approved: real hub, real sockets, tools that read, write and change."""
+"""Other calls of a task as a way to more than was approved: real hub, real sockets, tools that do not only read."""
 
 from __future__ import annotations
 

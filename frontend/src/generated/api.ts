@@ -2535,6 +2535,7 @@ export interface components {
             running: number;
             session: number;
             slots: number;
+            slow: string;
             tools: components["schemas"]["ToolRow"][];
             version: string;
         };
@@ -2580,6 +2581,7 @@ export interface components {
             running: number;
             session: number;
             slots: number;
+            slow: string;
             tools: string[];
             version: string;
         };
@@ -4370,8 +4372,8 @@ export interface components {
         /**
          * Recoveries
          * @description How failures were mended, by the rung of the ladder: on the same device, on another one, by a second attempt
-         *         beside the first, by another call that is as good, by a look at what had happened, by an edit of the plan's author or
-         *         its rules, by a person.
+         *         beside the first, by another call that is as good, by a look at what had happened, by an edit of the plan's author
+         *         or its rules, by a person.
          */
         Recoveries: {
             /** @default 0 */

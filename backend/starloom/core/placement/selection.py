@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 import msgspec
 
 from starloom.core.placement import disk_room
-from starloom.core.placement.battery import spared
+from starloom.core.placement.battery import spared, spared_words
 from starloom.core.placement.health import is_fault
 from starloom.core.placement.pace.finish import (
     DOUBT_LEAST,
@@ -243,6 +243,7 @@ def pick(
     why = _why(chosen, len(best), demand.selector)
     if why == _LEAST_BUSY and any(item[2] for item in best):
         why = _FIRST
+    why += _courtesy(fleet, known, demand, chosen[5])
     return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))
 
 
@@ -368,7 +369,8 @@ def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: Tas
     device = known[best[0] % count][0]
     others = [known[item % count][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
-    return Choice(device, others, _why(_BY_LOAD, len(best), demand.selector), repeatability)
+    why = _why(_BY_LOAD, len(best), demand.selector) + _courtesy(fleet, known, demand, best[0] % count)
+    return Choice(device, others, why, repeatability)
 
 
 def _trust(health: Health | None) -> int:
@@ -376,6 +378,16 @@ def _trust(health: Health | None) -> int:
     if health is None or health.state == "ok":
         return 0
     return -2 if health.state == "quarantined" else 2
+
+
+def _courtesy(fleet: Fleet, known: list[tuple[str, int, bool, int]], demand: Demand, chosen: int) -> str:
+    """Return the words on a free device that was passed over for its owner; empty if there is none."""
+    if known[chosen][2]:
+        return ""
+    passed = next((known[place][0] for place in _free(fleet, demand) if known[place][2]), None)
+    if passed is None:
+        return ""
+    return f", and {fleet.devices[passed].name} is taken last, because {spared_words(fleet.devices[passed])}"
 
 
 def _why(chosen: _Ranked, free: int, selector: Selector) -> str:

@@ -475,6 +475,7 @@ class ShardSettings:
         "dependencies_most",
         "grace_ms",
         "hedge_after_ms",
+        "hedge_at_p90",
         "hedge_times",
         "pace_rows_most",
         "probe_first_ms",
@@ -517,6 +518,7 @@ class ShardSettings:
         self.probe_first_ms = 30_000
         self.probe_most_ms = 600_000
         self.hedge_after_ms = 10_000
+        self.hedge_at_p90 = 1
         self.hedge_times = 3
         self.pace_rows_most = 2_000
         self.attempts_default = 3
