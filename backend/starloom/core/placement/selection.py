@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from zlib import crc32
 
 import msgspec
 
@@ -205,9 +206,11 @@ def pick(
     lying = inputs_of(constellation, spec) if spec.inputs else {}
     whole = sum(size for _count, size in lying.values())
     paced = paced_of(fleet, demand, size_of(whole))
-    if paced is None and not (record.attempt or lying or doubted):
+    if paced is None and not (record.attempt or lying or doubted or shard.settings.random_placement):
         return _least_busy(fleet, known, spec, demand)
     avoid = avoided(constellation, spec.id, record) if record.attempt else {}
+    if shard.settings.random_placement:
+        return _drawn(shard, constellation, spec, record, demand, avoid)
     best: list[_Ranked] = []
     for place in _free(fleet, demand):
         device, slots, sparing, _idle = known[place]
@@ -245,6 +248,26 @@ def pick(
         why = _FIRST
     why += _courtesy(fleet, known, demand, chosen[5])
     return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))
+
+
+def _drawn(
+    shard: Shard,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    demand: Demand,
+    avoid: Mapping[str, int],
+) -> Choice | None:
+    """Choose a free device by the name of the attempt alone, for measurements; one that failed the task comes last."""
+    fleet, known = shard.fleet, capable(shard.fleet, demand)
+    free = [known[place][0] for place in _free(fleet, demand)]
+    fresh = [device for device in free if device not in avoid] or free
+    if not fresh or (fresh is free and avoid and any(item[0] not in avoid for item in known)):
+        return None
+    device = fresh[crc32(f"{constellation.name}/{spec.id}/{record.attempt}".encode()) % len(fresh)]
+    repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
+    others = [item for item in fresh if item != device][:2]
+    return Choice(device, others, "it was drawn: this hub places at random", repeatability)
 
 
 @dataclass(slots=True)

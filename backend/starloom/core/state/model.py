@@ -481,6 +481,7 @@ class ShardSettings:
         "probe_first_ms",
         "probe_most_ms",
         "quarantine_at",
+        "random_placement",
         "refusals_most",
         "return_ms",
         "rule_firings_most",
@@ -521,6 +522,7 @@ class ShardSettings:
         self.hedge_at_p90 = 1
         self.hedge_times = 3
         self.pace_rows_most = 2_000
+        self.random_placement = 0
         self.attempts_default = 3
         self.refusals_most = 10
         self.return_ms = 10_000

@@ -10,9 +10,9 @@ from starloom.access import secrets
 from starloom.access.guard import V1
 from starloom.access.refusals import Refused
 from starloom.core.answer.why import sleeps
-from starloom.core.state import inputs
 from starloom.core.placement.pace.index import PaceIndex, index_over
 from starloom.core.placement.pace.slow import sentence
+from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import CODE_LIFE_MOST_S, DeviceControl, Enroll, PatchDevice, Reasoned
