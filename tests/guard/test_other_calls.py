@@ -86,3 +86,34 @@ async def test_t110_an_honest_device_is_gone_round_and_the_report_says_so(world:
         why = (await http.get(f"{C}/{made}/why", params={"task_id": "read"})).json()
     assert (report["recoveries"]["rerouted"], report["model"]["spared"]) == (1, 1)
     assert "t.read on srv did not succeed" in str(why)
+
+
+async def test_t110_a_declared_tool_stands_in_the_plan_that_is_shown_and_one_that_does_more_does_not(
+    world: World,
+) -> None:
+    agents = {}
+    for name, tools in (
+        ("desk", [offered("csv.read")]),
+        ("srv", [offered("db.read", stands_for="csv.read")]),
+        ("evil", [offered("all.read", effects=[Effect.READ, Effect.CONTROL], stands_for="csv.read")]),
+    ):
+        agents[name] = await world.join(name)
+        await agents[name].connect(world, offer=Offer(digest=name, slots=2, tools=tools))
+    document = plan({"id": "read", "tool": "csv.read", "args": {"way": 1}})
+    async with world.client() as http:
+        shown = (await http.post(f"{C}/preview", json={"plan": document})).json()
+    assert "where that cannot be done: db.read" in shown["tasks"][0]["why"]
+    assert (shown["effects"], shown["asks_approval"]) == (["read"], False)
+    made = await world.submit(document, plan_hash=shown["plan_hash"])
+    await failed(agents["desk"], await agents["desk"].next(f.Dispatch))
+    instead = await agents["srv"].next(f.Dispatch)
+    assert (instead.tool, instead.args) == ("db.read", '{"way":1}')
+    await agents["srv"].done(instead, "[]")
+    await settle(60)
+    assert (await state(world, str(made["id"])))["state"] == "succeeded"
+    assert await dispatched(agents["evil"]) == []
+
+
+def offered(name: str, **fields: Any) -> ToolOffer:
+    given: dict[str, Any] = {"effects": [Effect.READ], "repeatability": Repeatability.PURE, "title": name, **fields}
+    return ToolOffer(name=name, **given)

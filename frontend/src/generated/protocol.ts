@@ -604,6 +604,7 @@ export interface ToolOffer {
   repeatability?: Repeatability;
   returns?: string;
   self_verified?: boolean;
+  stands_for?: string;
   title?: string;
   unavailable?: string | null;
 }
