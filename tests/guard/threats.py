@@ -641,8 +641,9 @@ THREATS = (
         "another call of a task reaches a wider effect or another device than was approved, runs after work that may "
         "have happened, or keeps a task going without end; a device declares its tool for another one that does less",
         "effects, devices, places and grants of all calls are judged with the plan or edit that names them, under one "
-        "hash; only an attempt that may be repeated or did nothing is gone round; each call is taken once; a declaration counts where it has no more effects and the same "
-        "repeatability, and is a part of the plan that is shown",
+        "hash; only an attempt that may be repeated or did nothing is gone round; each call is taken once; a "
+        "declaration counts where it has no more effects and the same repeatability, and is a part of the plan that is "
+        "shown",
         (
             _OTHER_CALLS + "test_t110_an_edit_by_a_program_adds_no_call_that_a_person_would_be_asked_about",
             _OTHER_CALLS + "test_t110_another_call_on_another_device_waits_for_a_person",
