@@ -1,6 +1,6 @@
 """Tools that their owners declare to stand for others, written into a plan as other calls before it is shown.
 
-A declaration widens nothing by itself: the call stands in the plan that is previewed, hashed and approved. One is left
+A declaration alone widens nothing: the call stands in the plan that is previewed, hashed and approved. One is left
 out without a fault where it has more effects, another repeatability, or does not give what the readers of the task
 point into, so that no device can make a plan invalid. Only plain calls get one; rules and plans within are as written.
 """

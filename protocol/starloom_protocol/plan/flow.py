@@ -233,7 +233,7 @@ class Flow:
         found = self._resolved(self.gives(task), output, place, spec.tool if spec is not None else None)
         if spec is None or not spec.any_of:
             return found
-        # Whoever reads the task gets the result of the call that was taken, so each of them must give it.
+        # A reader gets the result of the call that was taken, so each call must give what it points into.
         others = [self._resolved(self._of(call.tool).gives, output, place, call.tool) for call in spec.any_of]
         return either([found, *others])
 

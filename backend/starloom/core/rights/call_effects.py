@@ -89,7 +89,7 @@ def adds(spec: TaskSpec) -> bool:
 def ways_of(spec: TaskSpec) -> list[TaskSpec]:
     """Return a task with each of the calls that it may take, its own first; none of them has others.
 
-    Whoever judges where a task may go and what it may do there judges each of these.
+    Where a task may go, and what it may do there, is judged for each of these.
     """
     if not spec.any_of:
         return [spec]
