@@ -281,6 +281,8 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
             ),
             history=_history_limits(settings),
             prune_every_ms=round(settings.history_prune_every_s * 1000),
+            random_placement=settings.placement == "random",
+            experience=settings.experience,
         ),
         measure=time.perf_counter,
         secrets=parts.vault,

@@ -119,6 +119,10 @@ class Settings(BaseSettings):
     lease_grace_s: float = Field(5.0, ge=0, description="what is added before a lease counts as expired")
     alive_interval_s: float = Field(5.0, gt=0, description="how often an agent says what it runs")
     handshake_s: float = Field(5.0, gt=0, description="how long a socket may take to prove who it is")
+    placement: Literal["expected", "random"] = Field(
+        "expected", description="how a free device is chosen; random is for measurements beside it"
+    )
+    experience: bool = Field(True, description="learn how long calls take on each device, and place tasks by that")
     time_scale: float = Field(1.0, gt=0, description="divides leases and graces, for chaos tests")
     sign_in_ttl_s: int = Field(900, gt=0, description="how long a sign-in link is good")
     session_ttl_s: int = Field(14 * 86_400, gt=0, description="how long a page stays signed in")

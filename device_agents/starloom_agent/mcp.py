@@ -40,10 +40,14 @@ class McpFault(Exception):
 
 
 class OfTool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The owner's settings for one tool; absent ones are those of the server."""
+    """The owner's settings for one tool; absent ones are those of the server.
+
+    `stands_for` is a tool that takes the same arguments and whose results this one gives, too.
+    """
 
     effects: list[Effect] | None = None
     repeatability: Repeatability | None = None
+    stands_for: str = ""
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,6 +105,8 @@ def _check(path: Path, name: str, server: Server) -> None:
             raise McpFault(f"{place}.effects: name at least one of {', '.join(Effect)}")
         if repeatability in REPEATABLE and RISKY_EFFECTS & set(effects):
             raise McpFault(f"{place}: what may {', '.join(effects)} is not {repeatability}")
+        if own.stands_for and not _TOOL_NAME.fullmatch(own.stands_for):
+            raise McpFault(f"{place}.stands_for: {quoted(own.stands_for[:80])} is no name of a tool")
         if repeatability is Repeatability.PURE and not set(effects) <= {Effect.READ, Effect.REACH}:
             raise McpFault(f"{place}: what may {', '.join(effects)} is not pure")
 
@@ -164,6 +170,7 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
             repeatability=repeatability,
             grant=f"{MODULE}:{server_name}",
             returns=_returns(listed.get("outputSchema")),
+            stands_for=server.tools.get(remote, OfTool()).stands_for,
         )
     )
 

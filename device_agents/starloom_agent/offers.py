@@ -99,6 +99,7 @@ def make_offer(
             repeatability=tool.repeatability,
             returns=tool.returns if tool.told else name_of(schema_of_result(tool)),
             self_verified=tool.self_verified,
+            stands_for=tool.stands_for,
             title=tool.title,
             unavailable=probe(tool) or why_not_offered(policy, tool, sandbox),
         )

@@ -50,6 +50,7 @@ from starloom_protocol.spec_records import Input as Input
 from starloom_protocol.spec_records import Judge as Judge
 from starloom_protocol.spec_records import Moment as Moment
 from starloom_protocol.spec_records import OnAbsence as OnAbsence
+from starloom_protocol.spec_records import OtherCall as OtherCall
 from starloom_protocol.spec_records import Retry as Retry
 from starloom_protocol.spec_records import Selector as Selector
 from starloom_protocol.spec_records import Shows as Shows
@@ -200,8 +201,12 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
     without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
     reviewer looked by this task; it belongs to no version and does not count in the outcome.
+
+    `any_of` are the calls that are as good and were not taken yet, in their order; `instead_of` says in words which
+    call this one was taken for, and why.
     """
 
+    any_of: list[OtherCall] = []
     args: str = "{}"
     changed_in: int
     checks: list[Check] = []
@@ -214,6 +219,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     group: str | None = None
     id: str
     inputs: list[Input] = []
+    instead_of: str = ""
     judge: Judge | None = None
     key: str | None = None
     look: int = 0

@@ -176,6 +176,7 @@ class EventKind(StrEnum):
     TASK_OVERDUE = "task_overdue"
     TASK_READY = "task_ready"
     TASK_RELEASED = "task_released"
+    TASK_REROUTED = "task_rerouted"
     TASK_RETRIED = "task_retried"
     TASK_SKIPPED = "task_skipped"
     TASK_STARTED = "task_started"
@@ -309,6 +310,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.TASK_MOVED: KindRow(Category.WORK, "moved % to another device"),
     EventKind.TASK_MOVING: KindRow(Category.WORK, "is moving % to another device", housekeeping=True),
     EventKind.TASK_OVERDUE: KindRow(Category.WORK, "took longer than planned for %", housekeeping=True),
+    EventKind.TASK_REROUTED: KindRow(Category.WORK, "took another call for %"),
     EventKind.TASK_READY: KindRow(Category.WORK, "made % ready", housekeeping=True),
     EventKind.TASK_SKIPPED: KindRow(Category.WORK, "skipped %"),
     EventKind.TASK_STARTED: KindRow(Category.WORK, "started %"),

@@ -63,7 +63,8 @@ class ToolOffer(Record, frozen=True, kw_only=True):
     """One tool as a device offers it; `args` is the canonical text of the JSON schema of its arguments.
 
     `returns` is the schema of its result, or the name of one that both ends know (`tool_results`); empty if unknown.
-    `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects.
+    `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects. `stands_for` is a tool in
+    whose place the device's owner says that this one may be called.
     """
 
     args: str = "{}"
@@ -74,6 +75,7 @@ class ToolOffer(Record, frozen=True, kw_only=True):
     repeatability: Repeatability = Repeatability.NEVER
     returns: str = ""
     self_verified: bool = False
+    stands_for: str = ""
     title: str = ""
     unavailable: str | None = None
 

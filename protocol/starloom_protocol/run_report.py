@@ -122,21 +122,27 @@ class PathStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
-    """The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up."""
+    """The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up.
+
+    `spared`: calls of the planner that were not needed, one for each task that succeeded by another call.
+    """
 
     calls: int = 0
     micros: int = 0
+    spared: int = 0
     time_ms: int = 0
     tokens: int = 0
 
 
 class Recoveries(msgspec.Struct, frozen=True, kw_only=True):
     """How failures were mended, by the rung of the ladder: on the same device, on another one, by a second attempt
-    beside the first, by a look at what had happened, by an edit of the plan's author or its rules, by a person."""
+    beside the first, by another call that is as good, by a look at what had happened, by an edit of the plan's author
+    or its rules, by a person."""
 
     retried: int = 0
     moved: int = 0
     hedged: int = 0
+    rerouted: int = 0
     verified: int = 0
     edited: int = 0
     person: int = 0

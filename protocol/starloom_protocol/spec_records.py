@@ -169,6 +169,17 @@ class OnAbsence(Record, frozen=True, kw_only=True):
     then: str = ""
 
 
+class OtherCall(Record, frozen=True, kw_only=True):
+    """A call that is as good as that of its task: approved with it, and taken where the call before it cannot end well.
+
+    It gets the inputs of its task, and its device is its own: null means any that can.
+    """
+
+    args: str = "{}"
+    device: Selector | None = None
+    tool: str
+
+
 class VerifyCall(Record, frozen=True, kw_only=True):
     """The read-only call that finds out whether an attempt had its effect, on the device that ran it.
 

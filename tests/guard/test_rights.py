@@ -98,6 +98,14 @@ HIDDEN: dict[str, dict[str, Any]] = {
         )
     },
     "nested": {"plan": plan({"id": "in", "plan": {"tasks": [{"id": "w", "tool": "t.write"}]}})},
+    "other_call": {"plan": plan({**READ, "any_of": [{"tool": "t.write"}]})},
+    "rule_other_call": {
+        "plan": plan(
+            READ,
+            {**READ, "id": "next"},
+            rules=[rule(update_task={"id": "next", "any_of": [{"tool": "t.write"}]})],
+        )
+    },
     "group": {"plan": plan({"id": "w", "tool": "t.write", "for_each": {"devices": {"tools": ["t.write"]}}})},
 }
 

@@ -25,6 +25,7 @@ _NAMED = "tests/guard/test_named_devices.py::"
 _OTHERS = "tests/guard/test_other_agents.py::"
 _TURNS = "tests/guard/test_turns_and_times.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
+_OTHER_CALLS = "tests/guard/test_other_calls.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
 
 
@@ -644,6 +645,25 @@ THREATS = (
         (
             "tests/guard/test_terminal_texts.py",
             "tests/cli/text/test_answer_text.py::test_no_result_steers_the_terminal",
+        ),
+    ),
+    Threat(
+        "T110",
+        "another call of a task reaches a wider effect or another device than was approved, runs after work that may "
+        "have happened, or keeps a task going without end; a device declares its tool for another one that does less",
+        "effects, devices, places and grants of all calls are judged with the plan or edit that names them, under one "
+        "hash; only an attempt that may be repeated or did nothing is gone round; each call is taken once; a "
+        "declaration counts where it has no more effects and the same repeatability, and is a part of the plan that is "
+        "shown",
+        (
+            _OTHER_CALLS + "test_t110_an_edit_by_a_program_adds_no_call_that_a_person_would_be_asked_about",
+            _OTHER_CALLS + "test_t110_another_call_on_another_device_waits_for_a_person",
+            _OTHER_CALLS + "test_t110_a_device_that_always_fails_gets_each_call_once",
+            _OTHER_CALLS + "test_t110_a_device_that_may_have_changed_something_gets_no_other_call",
+            _OTHER_CALLS + "test_t110_a_declared_tool_stands_in_the_plan_that_is_shown_and_one_that_does_more_does_not",
+            "tests/planner/test_equivalents.py",
+            "tests/core/run/test_other_calls.py",
+            "tests/protocol/plan/test_other_calls.py",
         ),
     ),
 )

@@ -279,3 +279,22 @@ def test_a_number_of_different_devices_is_previewed_by_name() -> None:
         "3 of the 4 different devices that it needs are online and fit",
     )
     assert tasks["like-calls"]["each"] == "call of 3"
+
+
+def test_other_calls_are_shown_and_their_effects_count() -> None:
+    made = check_plan(
+        {
+            "starloom": 1,
+            "tasks": [
+                {
+                    "id": "look",
+                    "tool": "fs.find",
+                    "any_of": [{"tool": "fs.write", "args": {"path": "a", "text": "b"}}],
+                }
+            ],
+        }
+    ).plan
+    assert made is not None
+    found = preview(made, sample())
+    assert "where that cannot be done: fs.write" in found.tasks[0].why
+    assert {"read", "write"} <= set(found.effects)

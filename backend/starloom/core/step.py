@@ -37,6 +37,7 @@ from starloom.core.plan.rules import fire_due
 from starloom.core.rights import budgets, secrets
 from starloom.core.run import absence, attempts, hedge_opening, late_facts, timeouts, unknown_attempts
 from starloom.core.run.checks import judgement
+from starloom.core.run.rungs import other_calls
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state import inputs as i
 from starloom.core.state import stalls
@@ -118,7 +119,8 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
             if turns > SETTLE_MOST:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
         # All placeable tasks were placed: only tasks that this touched can make room for more.
-        if not _place(work, silent=silent) or not (shard.touched or work.rules_due):
+        placed = _place(work, silent=silent)
+        if not other_calls.go_round(work) and (not placed or not (shard.touched or work.rules_due)):
             break
     _say_ready(work)
     waiting.watch(work)
@@ -294,6 +296,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
         return
     if item.kind == hedge_opening.KIND:
         hedge_opening.on_timer(work, item)
+        return
+    if item.kind == other_calls.TIMER:
+        other_calls.on_timer(work, item)
         return
     if item.kind in timeouts.KINDS:
         timeouts.on_timer(work, item)

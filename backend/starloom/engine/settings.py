@@ -27,13 +27,19 @@ class EngineSettings:
     keeping: Keeping = field(default_factory=Keeping)
     history: HistoryLimits = field(default_factory=HistoryLimits)
     prune_every_ms: int = 600_000
+    random_placement: bool = False
+    experience: bool = True
 
     def shard(self) -> ShardSettings:
         """Return the settings by which the core decides."""
-        return ShardSettings(
+        made = ShardSettings(
             ttl_ms=self.lease_ttl_ms,
             grace_ms=self.lease_grace_ms,
             absence_margin_ms=min(2_000, self.lease_ttl_ms // 8),
             backoff_first_ms=self.backoff_first_ms,
             backoff_most_ms=self.backoff_most_ms,
         )
+        made.random_placement = int(self.random_placement)
+        if not self.experience:
+            made.pace_rows_most = made.hedge_at_p90 = 0
+        return made

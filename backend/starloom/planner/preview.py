@@ -9,8 +9,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from dataclasses import replace as dataclass_replace
 
 import msgspec
+from msgspec.structs import replace
 
 from starloom.core.answer.why import TAB_OS
 from starloom.core.people.approvals import needs_approval
@@ -293,21 +295,22 @@ def _task(
         )
     over = _device_group(spec, specs)
     group = over.devices if over is not None else None
-    placed = places.of(spec, over, needs)
+    spec, placed = _way(spec, over, places, needs)
+    tool = spec.tool or ""
     devices = placed.devices
     # Every device of a group needs its owner's grant; where no device was chosen, a few examples are enough.
     lacking = placed.looked if group else placed.looked[: places.most] if not devices else []
-    left_out = tuple(_missing(spec, spec.tool, [], list(placed.passed_over), fleet)) if placed.passed_over else ()
-    offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(spec.tool)) is not None]
-    offers = offers or [tools[spec.tool] for tools in fleet.tool_sets.different() if spec.tool in tools][:1]
+    left_out = tuple(_missing(spec, tool, [], list(placed.passed_over), fleet)) if placed.passed_over else ()
+    offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(tool)) is not None]
+    offers = offers or [tools[tool] for tools in fleet.tool_sets.different() if tool in tools][:1]
     names = [fleet.devices[name].name for name in devices]
     return TaskPreview(
         id=spec.id,
-        tool=spec.tool,
+        tool=tool,
         person=None,
         each=each,
         device=placed.device,
-        why=f"{placed.why}{_time_words(spec)}",
+        why=f"{placed.why}{_time_words(spec)}{_other_words(spec)}",
         devices=tuple(names),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
@@ -320,12 +323,35 @@ def _task(
         optional=spec.optional,
         after=tuple(after),
         takes=takes,
-        missing=tuple(_missing(spec, spec.tool, lacking, devices, fleet)),
+        missing=tuple(_missing(spec, tool, lacking, devices, fleet)),
         left_out=left_out,
         off=placed.off,
         demos=placed.demos,
         secrets=tuple(spec.secrets),
     )
+
+
+def _way(spec: TaskSpec, over: ForEach | None, places: _Places, needs: Needs | None) -> tuple[TaskSpec, _Placed]:
+    """Return a task with the call that it would take now, and the place of that call."""
+    placed = places.of(spec, over, needs)
+    if placed.devices or not spec.any_of:
+        return spec, placed
+    for at, call in enumerate(spec.any_of):
+        rest = [*spec.any_of[:at], *spec.any_of[at + 1 :]]
+        made = replace(spec, any_of=rest, args=call.args, device=call.device, secrets=[], tool=call.tool)
+        found = places.of(made, None, None)
+        if found.devices:
+            return made, dataclass_replace(found, why=f"{found.why}, and {placed.why}")
+    return spec, placed
+
+
+def _other_words(spec: TaskSpec) -> str:
+    """Return the calls that may be taken in place of a task's own, in words."""
+    named = (
+        f"{call.tool} on {call.device.name}" if call.device is not None and call.device.name else call.tool
+        for call in spec.any_of
+    )
+    return f"; where that cannot be done: {', or '.join(named)}" if spec.any_of else ""
 
 
 def _time_words(spec: TaskSpec) -> str:
@@ -438,6 +464,7 @@ def _names(devices: Iterable[Device]) -> str:
 
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:
     found = {effect for offer in offers for effect in effects_of_call(offer, spec, offers_in(fleet))}
+    found |= effects_of_task(spec, offers_in(fleet)) if spec.any_of else set()
     return tuple(effect for effect in Effect if effect in found)
 
 

@@ -331,6 +331,7 @@ class Tool:
     effects_by: Mapping[str, Mapping[str, tuple[Effect, ...]]] = field(default_factory=dict)
     schema: str = ""
     returns: str = ""
+    stands_for: str = ""
     told: str = ""
     asks_within: tuple[str, ...] = ()
 

@@ -49,6 +49,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     repeatability: Repeatability
     grant: str
     returns: str = ""
+    stands_for: str = ""
 
 
 class ServerFault(Exception):
@@ -218,6 +219,7 @@ def tool_of(told: Told) -> Tool:
         grant=told.grant,
         schema=told.schema,
         returns=told.returns,
+        stands_for=told.stands_for,
         told=msgspec.json.encode(told).decode(),
     )
 

@@ -2536,6 +2536,7 @@ export interface components {
             running: number;
             session: number;
             slots: number;
+            slow: string;
             tools: components["schemas"]["ToolRow"][];
             version: string;
         };
@@ -2581,6 +2582,7 @@ export interface components {
             running: number;
             session: number;
             slots: number;
+            slow: string;
             tools: string[];
             version: string;
         };
@@ -3559,12 +3561,16 @@ export interface components {
         /**
          * ModelUse
          * @description The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up.
+         *
+         *         `spared`: calls of the planner that were not needed, one for each task that succeeded by another call.
          */
         ModelUse: {
             /** @default 0 */
             calls?: number;
             /** @default 0 */
             micros?: number;
+            /** @default 0 */
+            spared?: number;
             /** @default 0 */
             time_ms?: number;
             /** @default 0 */
@@ -3903,6 +3909,19 @@ export interface components {
             /** @default null */
             task?: string | null;
             version: number;
+        };
+        /**
+         * OtherCall
+         * @description A call that is as good as that of its task: approved with it, and taken where the call before it cannot end well.
+         *
+         *         It gets the inputs of its task, and its device is its own: null means any that can.
+         */
+        OtherCall: {
+            /** @default {} */
+            args?: string;
+            /** @default null */
+            device?: components["schemas"]["Selector"] | null;
+            tool: string;
         };
         /**
          * Output
@@ -4354,7 +4373,8 @@ export interface components {
         /**
          * Recoveries
          * @description How failures were mended, by the rung of the ladder: on the same device, on another one, by a second attempt
-         *         beside the first, by a look at what had happened, by an edit of the plan's author or its rules, by a person.
+         *         beside the first, by another call that is as good, by a look at what had happened, by an edit of the plan's author
+         *         or its rules, by a person.
          */
         Recoveries: {
             /** @default 0 */
@@ -4365,6 +4385,8 @@ export interface components {
             moved?: number;
             /** @default 0 */
             person?: number;
+            /** @default 0 */
+            rerouted?: number;
             /** @default 0 */
             retried?: number;
             /** @default 0 */
@@ -5124,8 +5146,13 @@ export interface components {
          *         ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
          *         without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
          *         reviewer looked by this task; it belongs to no version and does not count in the outcome.
+         *
+         *         `any_of` are the calls that are as good and were not taken yet, in their order; `instead_of` says in words which
+         *         call this one was taken for, and why.
          */
         TaskSpec: {
+            /** @default [] */
+            any_of?: components["schemas"]["OtherCall"][];
             /** @default {} */
             args?: string;
             changed_in: number;
@@ -5148,6 +5175,8 @@ export interface components {
             id: string;
             /** @default [] */
             inputs?: components["schemas"]["Input"][];
+            /** @default  */
+            instead_of?: string;
             /** @default null */
             judge?: components["schemas"]["Judge"] | null;
             /** @default null */
@@ -5659,6 +5688,7 @@ export type Op = components['schemas']['Op'];
 export type OrderRow = components['schemas']['OrderRow'];
 export type Orders = components['schemas']['Orders'];
 export type Origin = components['schemas']['Origin'];
+export type OtherCall = components['schemas']['OtherCall'];
 export type Output = components['schemas']['Output'];
 export type OutputLine = components['schemas']['OutputLine'];
 export type Overlap = components['schemas']['Overlap'];

@@ -81,6 +81,7 @@ const RUNGS: Record<string, string> = {
   retried: "tried again on the same device",
   moved: "moved to another device",
   hedged: "finished first by a second attempt",
+  rerouted: "gone round by another call",
   verified: "settled by a look at what had happened",
   edited: "mended by a change of the plan",
   person: "settled by a person",

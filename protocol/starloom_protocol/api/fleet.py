@@ -15,7 +15,7 @@ class HealthRow(TypedDict):
 
 
 class DeviceState(TypedDict):
-    """A device without its tools."""
+    """A device without its tools; `slow` says where past runs show that it takes much longer than its peers."""
 
     id: str
     name: str
@@ -46,6 +46,7 @@ class DeviceState(TypedDict):
     grants: list[str]
     slots: int
     running: int
+    slow: str
 
 
 class DeviceRow(DeviceState):

@@ -142,6 +142,13 @@ class Flow:
                 self._found.add(Code.WRONG_TYPE, where, f"`{file.output}` is {found.words()}, which names no file")
         self._call(spec.tool, spec.args, delivered, self._holes(spec), place, "inputs")
         self._further_calls(spec, place)
+        for at, call in enumerate(spec.any_of):
+            where, gives = joined(place, "any_of", at), self._of(call.tool).gives
+            self._call(call.tool, call.args, delivered, self._holes(spec), where, "inputs")
+            for check in spec.checks:
+                self._check(check, gives, call.tool, where)
+            for file in spec.files_out:
+                self._resolved(gives, file.output, where, call.tool)
 
     def _names_time(self, moment: Moment, place: str) -> None:
         found = self._pointed(moment.source, moment.output, place)
@@ -223,7 +230,12 @@ class Flow:
 
     def _pointed(self, task: str, output: str, place: str) -> Shape:
         spec = self._specs.get(task)
-        return self._resolved(self.gives(task), output, place, spec.tool if spec is not None else None)
+        found = self._resolved(self.gives(task), output, place, spec.tool if spec is not None else None)
+        if spec is None or not spec.any_of:
+            return found
+        # A reader gets the result of the call that was taken, so each call must give what it points into.
+        others = [self._resolved(self._of(call.tool).gives, output, place, call.tool) for call in spec.any_of]
+        return either([found, *others])
 
     def _delivered(self, spec: TaskSpec, item: Input, place: str) -> Shape:
         """Return the shape that an input gives an argument."""

@@ -49,6 +49,7 @@ from starloom_protocol.plan.models import (
     VerifyDoc,
 )
 from starloom_protocol.plan.moments import moment_of
+from starloom_protocol.plan.other_calls import other_calls
 from starloom_protocol.plan.records import record
 from starloom_protocol.plan.repeats import repeated
 from starloom_protocol.plan.shows import shows_of
@@ -157,6 +158,8 @@ class Lowering:
             in_group = listed or (doc.device is not None and doc.device.source is not None)
             made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=in_group)
             made["secrets"] = secrets_of(doc.args)
+        if "any_of" in given:
+            made["any_of"] = other_calls(self, doc, place)
         if "inputs" in given:
             made["inputs"] = self._inputs(doc, place)
         if "choices" in given or doc.person is not None:
@@ -349,6 +352,14 @@ class Lowering:
     def takes(self, tool: str) -> Arguments:
         """Return the arguments that a tool takes, any if it is not known."""
         return self.known.signatures.get(tool, _UNKNOWN).names
+
+    def takes_call(self, tool: str, args: Mapping[str, Any], inputs: Mapping[str, Any], place: str) -> None:
+        """Note the names of a call with the inputs of its task that its tool does not take, and those that it needs."""
+        self._takes(tool, args, "inputs", inputs, place)
+
+    def names_secret(self, args: dict[str, Any]) -> bool:
+        """Tell whether arguments ask for a secret."""
+        return bool(secrets_of(args))
 
     def _takes(
         self, tool: str, args: Mapping[str, Any], source: str | None, drawn: Mapping[str, Any], place: str

@@ -23,6 +23,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 SECONDS_MAX: Final = 30 * 24 * 3600
 TIMES_MAX: Final = 1000
 VOTES_MAX: Final = 25
+OTHER_CALLS_MAX: Final = 4
 NO_VALUE_OPS: Final = frozenset({Op.EMPTY, Op.NOT_EMPTY})
 
 
@@ -244,6 +245,14 @@ class VoteDoc(Doc):
     apart: bool = False
 
 
+class OtherCallDoc(Doc):
+    """A call that is as good as that of the task; it gets the same inputs."""
+
+    tool: Name
+    args: dict[str, Any] = Field(default_factory=dict)
+    device: SelectorDoc | None = None
+
+
 class TaskDoc(Doc):
     # Factories: Pydantic copies a default that is a list or a map by walking it, for each of 10,000 tasks.
     id: TaskId
@@ -252,6 +261,7 @@ class TaskDoc(Doc):
     person: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     plan: dict[str, Any] | None = None
     for_each: ForEachDoc | None = None
+    any_of: Annotated[list[OtherCallDoc], Field(max_length=OTHER_CALLS_MAX)] = Field(default_factory=list)
     args: dict[str, Any] = Field(default_factory=dict)
     inputs: dict[Name, InputDoc] = Field(default_factory=dict)
     files_out: list[FileOutDoc] = Field(default_factory=list)

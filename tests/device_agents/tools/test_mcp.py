@@ -78,6 +78,13 @@ def test_the_owner_says_what_they_may_do(home: Path) -> None:
     assert "the MCP server notes has no tool gone, which mcp.toml speaks of" in said
 
 
+def test_the_owner_says_for_which_tool_one_stands_and_the_offer_tells_it(home: Path) -> None:
+    found, _ = tools(home, more='[servers.notes.tools.echo]\nstands_for = "mcp.old.echo"\n')
+    offered = make_offer(found.values(), Policy(), slots=1, folder=home).offer
+    made = {tool.name: tool.stands_for for tool in offered.tools}
+    assert (made["mcp.notes.echo"], set(made.values())) == ("mcp.old.echo", {"", "mcp.old.echo"})
+
+
 def test_the_offer_has_the_schema_of_the_server_and_no_command(home: Path) -> None:
     found, _ = tools(home, more='env = {TOKEN = "abc123"}\n')
     offered = make_offer(found.values(), Policy(), slots=1, folder=home).offer
@@ -189,6 +196,7 @@ def test_one_that_cannot_be_started_is_said(home: Path) -> None:
         ("[servers.x]\ncommand = []\n", "a program and its arguments"),
         ("[servers.X]\ncommand = ['a']\n", "a name has"),
         ("[servers.x]\ncommand = ['a']\neffects = []\n", "at least one"),
+        ("[servers.x]\ncommand = ['a']\n[servers.x.tools.y]\nstands_for = 'no tool'\n", "no name of a tool"),
         ("[servers.x]\ncommand = ['a']\neffects = ['fly']\n", "fly"),
         ("[servers.x]\ncommand = ['a']\nrepeatability = 'pure'\n", "is not pure"),
         ("[servers.x]\ncommand = ['a']\neffects = ['write']\nrepeatability = 'pure'\n", "is not pure"),

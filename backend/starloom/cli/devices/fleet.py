@@ -59,6 +59,8 @@ def devices(run: Invocation) -> None:
         )
     console().print(table)
     for item in found["items"]:
+        if item.get("slow") and not item.get("revoked"):
+            say(f"{item['name']}: {item['slow']}")
         if item.get("older_than") and not item.get("revoked"):
             line = on_device(UPGRADE, item.get("facts") or {})
             say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']})")

@@ -65,6 +65,13 @@ def nebula_run(
     baseline: Annotated[
         str, typer.Option("--baseline", help="Beside the full product: seq, static, norecover, or several of them.")
     ] = "",
+    ablation: Annotated[
+        str,
+        typer.Option(
+            "--ablation",
+            help="Without: static, no-recovery, sequential, random-placement, no-experience.",
+        ),
+    ] = "",
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=50, help="How many worlds, from --seed on.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=1, help="The first seed.")] = 1,
     smoke: Annotated[bool, typer.Option("--smoke", help="Ten tasks alone.")] = False,
@@ -81,6 +88,7 @@ def nebula_run(
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
     _own_hub(run)
+    from starloom.lab.nebula.ablations import AblationUnknown, in_the_hub, in_the_plan, read_ablations
     from starloom.lab.nebula.baselines import BaselineUnknown, read_baselines
     from starloom.lab.nebula.faults import ProfileUnknown, read_profiles
     from starloom.lab.nebula.running import MODEL, NONE, PLANNERS, SCRIPT
@@ -95,14 +103,18 @@ def nebula_run(
     if kind != GOOD and planner != SCRIPT:
         raise usage(f"--kind {kind} needs --planner script")
     try:
-        profiles, baselines = read_profiles(faults), read_baselines(baseline)
+        profiles, baselines, ablations = read_profiles(faults), read_baselines(baseline), read_ablations(ablation)
     except ProfileUnknown as fault:
         raise usage(f"--faults {fault}") from fault
     except BaselineUnknown as fault:
         raise usage(f"--baseline {fault}") from fault
+    except AblationUnknown as fault:
+        raise usage(f"--ablation {fault}") from fault
+    baselines = tuple(dict.fromkeys((*baselines, *in_the_plan(ablations))))
     if baselines and planner in (NONE, MODEL):
-        reason = f"--baseline changes a plan, and a {'recipe' if planner == NONE else 'live model'} has its own"
-        raise usage(reason, f"Leave out --baseline, or --planner {planner}.")
+        option, whose = "--baseline" if baseline else "--ablation", "recipe" if planner == NONE else "live model"
+        reason = f"{option} changes a plan, and a {whose} has its own"
+        raise usage(reason, f"Leave it out, or --planner {planner}.")
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
     try:
@@ -116,14 +128,28 @@ def nebula_run(
             raise usage(f"none of these tasks has a transcript {kind}")
     live = _own_model(tokens, tokens_per_task) if planner == MODEL else None
     report = run_suite(
-        Wanted(picked, planner, profiles, range(seed, seed + seeds), into, examine, kind, baselines, live), _say
+        Wanted(
+            picked,
+            planner,
+            profiles,
+            range(seed, seed + seeds),
+            into,
+            examine,
+            kind,
+            baselines,
+            in_the_hub(ablations),
+            live,
+        ),
+        _say,
     )
     if run.as_json:
         run.emit(report.document())
     else:
         _print_table(report.table())
-        if baselines or profiles != ("P0",):
+        if baselines or ablations or profiles != ("P0",):
             _print_table(report.conditions())
+        if baselines or ablations:
+            _print_table(report.costs())
         print("\n".join(report.summary()))
         print(f"report: {into / report.id / 'report.html'}")
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)

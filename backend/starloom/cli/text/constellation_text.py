@@ -91,6 +91,11 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     children = {name for members in family_members(view).values() for name in members}
     parts.append(task_table(view, devices, most=most, leave_out=children))
     parts.extend(family_table(view))
+    parts.extend(
+        Text(f"{task_name(name, devices)} calls {spec.tool} instead: {escaped(spec.instead_of)}", style="bright_black")
+        for name, spec in view.specs.items()
+        if spec.instead_of
+    )
     parts.extend(goal_lines(view))
     for name, question in view.open_questions.items():
         words = " --reason WORDS" if question.kind == "planner" else ""

@@ -23,6 +23,7 @@ _RUNGS = {
     "retried": "tried again on the same device",
     "moved": "moved to another device",
     "hedged": "finished first by a second attempt",
+    "rerouted": "gone round by another call",
     "verified": "settled by a look at what had happened",
     "edited": "mended by a change of the plan",
     "person": "settled by a person",
@@ -93,6 +94,8 @@ def _figures(report: RunReport) -> Iterator[str]:
     )
     rungs = [f"{count} {words}" for name, words in _RUNGS.items() if (count := getattr(report.recoveries, name))]
     yield f"Recoveries: {', '.join(rungs) or 'none were needed'}."
+    if report.model.spared:
+        yield f"Calls of the planner saved: {report.model.spared}."
     if report.model.calls or report.model.time_ms:
         model = report.model
         yield (

@@ -32,7 +32,7 @@ from starloom_protocol.run_report import (
     Tick,
     Wait,
 )
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, AttemptEnd
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, AttemptEnd, TaskState
 
 PATH_MOST: Final = 1_000
 _Interval = tuple[int, int]
@@ -276,9 +276,15 @@ def _model(record: Record, interval: Callable[[Span], _Interval]) -> ModelUse:
     return ModelUse(
         calls=sum(job.calls for job in jobs),
         micros=sum(job.micros for job in jobs),
+        spared=sum(1 for name, spec in record.table("spec").items() if spec.instead_of and _succeeded(record, name)),
         time_ms=_total(interval(span) for span in record.spans if span.phase is Phase.MODEL),
         tokens=sum(job.tokens for job in jobs),
     )
+
+
+def _succeeded(record: Record, task: str) -> bool:
+    found = record.table("task").get(task)
+    return found is not None and found.state is TaskState.SUCCEEDED
 
 
 def _planned_ms(record: Record, until_ms: int) -> int:
@@ -303,6 +309,7 @@ def _recoveries(record: Record, attempts: Mapping[str, Attempt]) -> Recoveries:
         retried=retried,
         moved=moved,
         hedged=sum(1 for key in record.hedges if key in attempts and attempts[key].end is AttemptEnd.OK),
+        rerouted=record.kinds.get("task_rerouted", 0),
         verified=record.kinds.get("task_verified", 0),
         edited=record.edits_after_failure,
         person=record.by_person + record.kinds.get("recovery_answered", 0) + record.kinds.get("task_marked", 0),

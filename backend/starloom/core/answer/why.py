@@ -14,7 +14,10 @@ from typing import Final
 from starloom.core.answer import goal_story
 from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices, disk_room
+from starloom.core.placement.battery import spared_words
 from starloom.core.placement.off_devices import is_off
+from starloom.core.placement.pace.index import PaceIndex, index_of
+from starloom.core.placement.pace.slow import slow_at, slow_words
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import Candidate, full, judge, nearest
 from starloom.core.plan import review
@@ -136,7 +139,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         state=str(record.state),
         reason=reason,
         shown=presentation(record.state, reason, attempt=record.attempt, checked=record.checked),
-        sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1),
+        sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1) + _instead(spec),
         candidates=said.candidates,
         waits_for=said.waits_for,
         actions=actions,
@@ -144,6 +147,10 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         possible=offered,
         warning=absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else "",
     )
+
+
+def _instead(spec: TaskSpec) -> str:
+    return f" Its call is {spec.tool} instead of the one before: {spec.instead_of}." if spec.instead_of else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +346,19 @@ def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) ->
         replace(item, words=_ASLEEP) if item.reason is Reason.DEVICE_AWAY and _sleeps(shard, item.device) else item
         for item in found
     ]
+    index = index_of(shard.fleet)
+    found = [_weighed(item, index, shard.fleet.devices[item.device], spec.tool or "") for item in found]
     return sorted(found, key=lambda candidate: (not candidate.fits, shard.fleet.devices[candidate.device].name))
+
+
+def _weighed(candidate: Candidate, index: PaceIndex, device: Device, tool: str) -> Candidate:
+    """Return a candidate with what speaks against it and does not exclude it: its owner's needs, and past runs."""
+    if candidate.reason not in (None, Reason.BUSY):
+        return candidate
+    courtesy, tenths = spared_words(device), slow_at(index, tool, device.id)
+    said = [f"is taken last, because {courtesy}"] if courtesy else []
+    said += [slow_words(tenths, tool)] if tenths else []
+    return replace(candidate, words=", ".join([candidate.words, *said])) if said else candidate
 
 
 def _held_back(

@@ -22,6 +22,7 @@ from starloom.core.rights.call_effects import (
     offers_in,
     repeats_effects,
     specs_by_rules,
+    ways_of,
 )
 from starloom.core.rights.consent import beyond, consent_to, may_run_on
 from starloom.core.rights.envelope_words import envelope_words
@@ -141,7 +142,9 @@ def judge(
     for spec in specs:
         works = spec.tool is not None or spec.goal is not None
         effects = known.of(spec) if works and spec.key is None else frozenset()
-        unseen = guided and spec.tool is not None and (bool(spec.secrets) or not known.is_offered(spec.tool))
+        unseen = guided and (
+            bool(spec.secrets) or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
+        )
         turns = known.repeats(spec)
         if not turns and not unseen and not _asks(effects, asked_in_words=asked_in_words):
             continue
@@ -163,8 +166,9 @@ def judge(
     elif len(calls) > CALLS_MOST:
         because = f"it makes {len(calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
     often = {spec.id: turns for spec in (*specs, *added) if (turns := known.repeats(spec))}
+    others = [call.tool for spec in (*specs, *added) for call in spec.any_of]
     named = (f"{call.tool} up to {often[call.task]} times" if call.task in often else call.tool for call in calls)
-    tools = tuple(dict.fromkeys(name for name in named if name))
+    tools = tuple(dict.fromkeys(name for name in (*named, *others) if name))
     return Verdict(asks=True, calls=[] if because else calls, once_because=because, tools=tools)
 
 
@@ -230,9 +234,10 @@ def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[Rule
     by_id = {spec.id: spec for spec in specs}
     all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
     calls = [
-        _call(fleet, spec, by_id, effects)
+        _call(fleet, way, by_id, effects)
         for spec in [*all_specs, *specs_by_rules(rules, specs)]
-        if (effects := known.of(spec)) - {Effect.READ}
+        for way in ways_of(spec)
+        if (effects := known.of(way)) - {Effect.READ}
     ]
     return sorted(calls, key=lambda call: not ASKING.intersection(call.effects))
 

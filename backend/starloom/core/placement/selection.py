@@ -10,11 +10,12 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from zlib import crc32
 
 import msgspec
 
 from starloom.core.placement import disk_room
-from starloom.core.placement.battery import spared
+from starloom.core.placement.battery import spared, spared_words
 from starloom.core.placement.health import is_fault
 from starloom.core.placement.pace.finish import (
     DOUBT_LEAST,
@@ -205,9 +206,11 @@ def pick(
     lying = inputs_of(constellation, spec) if spec.inputs else {}
     whole = sum(size for _count, size in lying.values())
     paced = paced_of(fleet, demand, size_of(whole))
-    if paced is None and not (record.attempt or lying or doubted):
+    if paced is None and not (record.attempt or lying or doubted or shard.settings.random_placement):
         return _least_busy(fleet, known, spec, demand)
     avoid = avoided(constellation, spec.id, record) if record.attempt else {}
+    if shard.settings.random_placement:
+        return _drawn(shard, constellation, spec, record, demand, avoid)
     best: list[_Ranked] = []
     for place in _free(fleet, demand):
         device, slots, sparing, _idle = known[place]
@@ -243,7 +246,28 @@ def pick(
     why = _why(chosen, len(best), demand.selector)
     if why == _LEAST_BUSY and any(item[2] for item in best):
         why = _FIRST
+    why += _courtesy(fleet, known, demand, chosen[5])
     return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))
+
+
+def _drawn(
+    shard: Shard,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    demand: Demand,
+    avoid: Mapping[str, int],
+) -> Choice | None:
+    """Choose a free device by the name of the attempt alone, for measurements; one that failed the task comes last."""
+    fleet, known = shard.fleet, capable(shard.fleet, demand)
+    free = [known[place][0] for place in _free(fleet, demand)]
+    fresh = [device for device in free if device not in avoid] or free
+    if not fresh or (fresh is free and avoid and any(item[0] not in avoid for item in known)):
+        return None
+    device = fresh[crc32(f"{constellation.name}/{spec.id}/{record.attempt}".encode()) % len(fresh)]
+    repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
+    others = [item for item in fresh if item != device][:2]
+    return Choice(device, others, "it was drawn: this hub places at random", repeatability)
 
 
 @dataclass(slots=True)
@@ -368,7 +392,8 @@ def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: Tas
     device = known[best[0] % count][0]
     others = [known[item % count][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
-    return Choice(device, others, _why(_BY_LOAD, len(best), demand.selector), repeatability)
+    why = _why(_BY_LOAD, len(best), demand.selector) + _courtesy(fleet, known, demand, best[0] % count)
+    return Choice(device, others, why, repeatability)
 
 
 def _trust(health: Health | None) -> int:
@@ -376,6 +401,16 @@ def _trust(health: Health | None) -> int:
     if health is None or health.state == "ok":
         return 0
     return -2 if health.state == "quarantined" else 2
+
+
+def _courtesy(fleet: Fleet, known: list[tuple[str, int, bool, int]], demand: Demand, chosen: int) -> str:
+    """Return the words on a free device that was passed over for its owner; empty if there is none."""
+    if known[chosen][2]:
+        return ""
+    passed = next((known[place][0] for place in _free(fleet, demand) if known[place][2]), None)
+    if passed is None:
+        return ""
+    return f", and {fleet.devices[passed].name} is taken last, because {spared_words(fleet.devices[passed])}"
 
 
 def _why(chosen: _Ranked, free: int, selector: Selector) -> str:

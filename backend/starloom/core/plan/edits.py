@@ -58,10 +58,11 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+_NOT_CHANGED = frozenset(
+    {"changed_in", "family", "goal", "group", "id", "instead_of", "judge", "key", "look", "superseded_by"}
+)
 _FIELD_TYPES: dict[str, Any] = {
-    field.encode_name: field.type
-    for field in msgspec.structs.fields(TaskSpec)
-    if field.encode_name not in ("id", "group", "key", "family", "goal", "changed_in", "judge", "look", "superseded_by")
+    field.encode_name: field.type for field in msgspec.structs.fields(TaskSpec) if field.encode_name not in _NOT_CHANGED
 }
 
 
@@ -164,7 +165,7 @@ def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
                 return
             family = other.family or other.id
     draft.added[spec.id] = None
-    draft.put_spec(replace(spec, family=family, look=0))
+    draft.put_spec(replace(spec, family=family, instead_of="", look=0))
     for edge in data_edges(spec, draft.number):
         draft.put_dep(edge)
 
@@ -195,6 +196,10 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
     changed = replace(spec, **fields)
     if changed.judge is not None and (changed.verify is not None or changed.for_each is not None):
         draft.refuse(Code.PLAN_INVALID, f"{spec.id} is judged, so it has no list and no verify", place)
+    alone = changed.undo is not None or changed.verify is not None or changed.repeatability is not None
+    if changed.any_of and (changed.tool is None or changed.for_each is not None or alone):
+        draft.refuse(Code.PLAN_INVALID, f"{spec.id} takes other calls, so it is one call without what is of one", place)
+        return
     if _same(changed) != _same(spec):
         draft.refuse(Code.BAD_REQUEST, f"{spec.id} cannot join another list; add a new group", f"{place}.for_each")
         return

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from starloom.core.rights.call_effects import ASKING, EVERY, effects_of_task, offers_in, repeats_effects, specs_by_rules
+from starloom.core.rights.call_effects import (
+    ASKING,
+    EVERY,
+    effects_of_task,
+    offers_in,
+    repeats_effects,
+    specs_by_rules,
+    ways_of,
+)
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
@@ -159,7 +167,7 @@ def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
         turns = repeats_effects(spec, offers)
         if turns:
             found.append(f"{spec.id} may call {spec.tool} {turns} times, and it does more than read")
-        known = spec.goal is not None or any(True for _ in offers(spec.tool or ""))
+        known = spec.goal is not None or all(any(True for _ in offers(way.tool or "")) for way in ways_of(spec))
         effects = effects_of_task(spec, offers) if known else EVERY
         asking = [effect.value for effect in Effect if effect in effects & ASKING]
         if asking:

@@ -1,7 +1,8 @@
 """The effects and the places of a call, with everything that its task adds to it. Pure; the only source of both.
 
 A task changes the world by its tool, by the files that it saves beside its result (`files_out`), by the call that
-undoes it (`undo`) and by the call that checks for its effect (`verify`). Approval, preview, review and rights all use
+undoes it (`undo`), by the call that checks for its effect (`verify`) and by other calls that it may take (`any_of`).
+Approval, preview, review and rights all use
 this module, so that every part of a task counts everywhere.
 """
 
@@ -14,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.state.model import Fleet
-from starloom_protocol.entities import FileOut, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.entities import FileOut, OtherCall, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Repeatability
 
@@ -30,6 +31,7 @@ PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets"
 """Arguments of built-in tools that name the places that a call changes."""
 
 _DECIDING: dict[str, Any] = {
+    "any_of": list[OtherCall],
     "args": str,
     "files_out": list[FileOut],
     "secrets": list[str],
@@ -81,13 +83,28 @@ def effects_of_task(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
 
 def adds(spec: TaskSpec) -> bool:
     """Tell whether a task does more than call its tool."""
-    return bool(spec.files_out) or spec.undo is not None or spec.verify is not None
+    return bool(spec.files_out) or bool(spec.any_of) or spec.undo is not None or spec.verify is not None
+
+
+def ways_of(spec: TaskSpec) -> list[TaskSpec]:
+    """Return a task with each of the calls that it may take, its own first; none of them has others.
+
+    Where a task may go, and what it may do there, is judged for each of these.
+    """
+    if not spec.any_of:
+        return [spec]
+    own = replace(spec, any_of=[])
+    return [
+        own,
+        *(replace(own, args=call.args, device=call.device, secrets=[], tool=call.tool) for call in spec.any_of),
+    ]
 
 
 def added_to(spec: TaskSpec) -> str:
     """Return in words the work of a task besides the call of its tool; empty if there is none."""
     parts = [
         *(f"saves {item.to}" for item in spec.files_out),
+        *(f"may call {call.tool} instead" for call in spec.any_of),
         *([f"names {spec.undo.tool} to take it back"] if spec.undo is not None else []),
         *([f"names {spec.verify.tool} to look for its effect"] if spec.verify is not None else []),
     ]
@@ -104,6 +121,7 @@ def work_of(spec: TaskSpec) -> tuple[Any, ...]:
         None if undo is None else (undo.tool, undo.args, tuple(sorted(undo.outputs.items()))),
         None if verify is None else (verify.tool, verify.args),
         tuple(spec.secrets),
+        tuple(spec.any_of),
     )
 
 
@@ -171,12 +189,14 @@ def _added(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
     for call in (spec.undo, spec.verify):
         if call is not None:
             found |= _named(call, offers)
+    for other in spec.any_of:
+        found |= _named(other, offers, {item.name for item in spec.inputs})
     return found
 
 
-def _named(call: UndoCall | VerifyCall, offers: Offers) -> frozenset[Effect]:
+def _named(call: UndoCall | VerifyCall | OtherCall, offers: Offers, inputs: Iterable[str] = ()) -> frozenset[Effect]:
     """Return the effects of a call that a task names; all effects for a tool that no device offers."""
-    late = call.outputs.keys() if isinstance(call, UndoCall) else ()
+    late = call.outputs.keys() if isinstance(call, UndoCall) else inputs
     known = [_narrowed(offer, call.args, late) for offer in offers(call.tool)]
     return frozenset[Effect]().union(*known) if known else EVERY
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from starloom.core.placement.selection import selects
+from starloom.core.rights.call_effects import ways_of
 from starloom.core.state.model import Fleet
 from starloom.core.state.queues.ready import ANY
 from starloom_protocol.entities import Selector, TaskSpec
@@ -24,12 +25,12 @@ def consent_to(
     by_id = {spec.id: spec for spec in listed}
     devices: dict[str, None] = {}
     grants: dict[str, None] = {}
-    for spec in listed:
-        if spec.tool is None or spec.key is not None:
+    for way in (way for spec in listed for way in ways_of(spec)):
+        if way.tool is None or way.key is not None:
             continue
-        for device in may_run_on(fleet, spec, by_id):
+        for device in may_run_on(fleet, way, by_id):
             devices[device] = None
-            grant = fleet.tools[device][spec.tool].grant
+            grant = fleet.tools[device][way.tool].grant
             if grant is not None:
                 grants[grant] = None
     return Consent(

@@ -18,6 +18,7 @@ from starloom.core.rights.call_effects import (
     offers_in,
     places_of,
     repeats_effects,
+    ways_of,
     work_of,
 )
 from starloom.core.rights.consent import may_run_on
@@ -45,7 +46,7 @@ def wider_than_approved(
 ) -> list[str]:
     """Return, in words, the power of the present plan beyond `before` and `flows`; empty if there is none."""
     allowed = _power(fleet, before)
-    calls = {work_of(spec) for spec in before.values() if not spec.look}
+    calls = {work_of(way) for spec in before.values() if not spec.look for way in ways_of(spec)}
     wider: list[str] = []
     changed: dict[str, None] = {}
     for name, spec in constellation.specs.items():
@@ -53,7 +54,8 @@ def wider_than_approved(
         if old is spec or (old is not None and same_work(old, spec)):
             continue
         changed[name] = None
-        wider += _beyond(fleet, spec, constellation.specs, allowed, calls)
+        for way in ways_of(spec):
+            wider += _beyond(fleet, way, constellation.specs, allowed, calls)
     ways = _ways(fleet, before, flows)
     for key, edge in constellation.deps.items():
         if edge.gate is not Gate.DATA or (key in flows and edge.target not in changed and edge.source not in changed):
@@ -117,9 +119,10 @@ def _power(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> dict[str, _Power]:
     for spec in specs.values():
         if spec.tool is None or spec.key is not None or spec.look:
             continue
-        for device in may_run_on(fleet, spec, specs):
-            power = _power_on(fleet, device, spec)
-            found[device] = found[device] | power if device in found else power
+        for way in ways_of(spec):
+            for device in may_run_on(fleet, way, specs):
+                power = _power_on(fleet, device, way)
+                found[device] = found[device] | power if device in found else power
     return found
 
 
@@ -148,7 +151,9 @@ def _ways(fleet: Fleet, specs: Mapping[str, TaskSpec], deps: Mapping[str, Depend
 def _where(fleet: Fleet, spec: TaskSpec | None, specs: Mapping[str, TaskSpec]) -> list[str]:
     if spec is None or not (spec.tool or spec.goal):
         return []
-    return devices_of(fleet, spec) if spec.goal is not None else may_run_on(fleet, spec, specs)
+    if spec.goal is not None:
+        return devices_of(fleet, spec)
+    return list(dict.fromkeys(device for way in ways_of(spec) for device in may_run_on(fleet, way, specs)))
 
 
 def _name(fleet: Fleet, device: str) -> str:

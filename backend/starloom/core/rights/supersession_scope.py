@@ -41,7 +41,7 @@ def _of_one(
     record = constellation.record(task)
     if record.state == "cancelled" or record.code is Code.DECLINED:
         return [f"{task} was stopped by a decision, and {by} would do its work in spite of it"]
-    if old.nested or new.nested or old.goal is not None or old.tool != new.tool:
+    if old.nested or new.nested or old.goal is not None or old.tool != new.tool or new.any_of:
         return [f"{by} would count for {task}, and is other work: {_named(new)} instead of {_named(old)}"]
     found = []
     if _list_of(old, before) != _list_of(new, constellation.specs):

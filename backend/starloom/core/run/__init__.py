@@ -2,7 +2,7 @@
 
 attempts           leases, starts, results, receipts
 recovery           the recovery ladder: the consequences of an attempt without success
-last_resort        a person is asked before a task finally fails
+rungs              another call that is as good, and the question to a person before a task finally fails
 timeouts           the limits of an attempt's and a round's time
 absence            silent devices by their policy, back-off, the fence of a cancel
 fences             the name of a lease, its fence and its timers

@@ -1,12 +1,18 @@
 """The opening of hedges: repeatable work takes much longer than usual, and there is a slot without waiting tasks.
 
-The usual time is that of the same tool in the same constellation. One hedge a task, few a constellation.
+It is due once nine of ten earlier calls of the tool on that device would have ended. Where too few are known, the usual
+time is that of the same tool in the same constellation. One hedge a task, few a constellation.
 """
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
+from starloom.core.placement.battery import spared
+from starloom.core.placement.pace.index import index_of
+from starloom.core.placement.pace.learning import inputs_of
+from starloom.core.placement.pace.slow import p90_ms
+from starloom.core.placement.pace.table import size_of
 from starloom.core.placement.selection import elsewhere
 from starloom.core.rights.budgets import used_up
 from starloom.core.run.attempts import dispatch_of
@@ -37,12 +43,25 @@ def is_due(shard: Shard, constellation: Constellation, task: str, now_ms: int) -
     if constellation.progress.hedges >= max(1, len(constellation.tasks) // PART_OF_TASKS):
         return False
     attempt = constellation.attempt(task, record.attempt)
+    if attempt.repeatability not in REPEATABLE:
+        return False
+    if shard.settings.hedge_at_p90 and shard.fleet.paces:
+        late_ms = p90_ms(index_of(shard.fleet), spec.tool or "", attempt.device, _size(constellation, spec))
+        if late_ms:
+            # A pace is measured from lease to end.
+            return now_ms - attempt.leased_ms >= max(shard.settings.hedge_after_ms, late_ms)
     pace = constellation.progress.paces.get(spec.tool or "")
-    if attempt.repeatability not in REPEATABLE or pace is None or pace[0] < FINISHED_LEAST:
+    if pace is None or pace[0] < FINISHED_LEAST:
         return False
     usual_ms = pace[1] // pace[0]
     taken_ms = now_ms - (attempt.started_ms or attempt.leased_ms)
     return taken_ms >= max(shard.settings.hedge_after_ms, shard.settings.hedge_times * usual_ms)
+
+
+def _size(constellation: Constellation, spec: TaskSpec) -> int:
+    """Return the size class of a task's inputs."""
+    lying = inputs_of(constellation, spec) if spec.inputs else {}
+    return size_of(sum(size for _count, size in lying.values()))
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
@@ -71,7 +90,19 @@ def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     if not free:
         work.ignore("no other device is free for a hedge")
         return
-    device = min(free, key=lambda item: (fleet.used.get(item, 0), fleet.devices[item].name))
+    if shard.settings.hedge_at_p90:
+        index, size = index_of(fleet), _size(constellation, spec)
+        device = min(
+            free,
+            key=lambda item: (
+                spared(fleet.devices[item]),
+                index.expected(spec.tool or "", size, item),
+                fleet.used.get(item, 0),
+                fleet.devices[item].name,
+            ),
+        )
+    else:
+        device = min(free, key=lambda item: (fleet.used.get(item, 0), fleet.devices[item].name))
     number = record.attempt + 1
     hedge = Attempt(
         device=device,

@@ -1,4 +1,4 @@
-"""The recovery ladder of engine.md for attempts without success: rungs 1, 2, 5, 6 and 7.
+"""The recovery ladder of engine.md for attempts without success: rungs 1, 2, 3, 5, 6 and 7.
 
 Rung 4 (a rule's edit) is triggered by the events decided here. Attempts are bounded by a round's budget, so runs end.
 Work that is neither pure nor idempotent is repeated automatically only if no effect can have happened.
@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from starloom.core.placement import health
 from starloom.core.placement.pace import learning
 from starloom.core.placement.selection import able
-from starloom.core.run import hedging, last_resort
+from starloom.core.run import hedging
+from starloom.core.run.rungs import last_resort, other_calls
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation
@@ -94,7 +95,7 @@ def broke(
     elif may_again and harmless and record.started < attempts_most(spec, ended):
         _again(work, constellation, spec, record, ended, at_once=end in _AT_ONCE)
     else:
-        _fail(work, constellation, spec, record, ended)
+        _end(work, constellation, spec, record, ended)
 
 
 def timed_out(
@@ -139,7 +140,9 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
         # While a person decides, repeated refusals do not count.
         record = replace(record, refusals=refusals - 1)
     elif refusals >= work.shard.settings.refusals_most:
-        _fail(work, constellation, spec, record, ended)
+        _end(work, constellation, spec, record, ended)
+        return
+    if code is Code.MISSING_GRANT and other_calls.taken(work, constellation, spec, record, ended):
         return
     if code in _WAITS_FOR_OWNER:
         reason, attention = _WAITS_FOR_OWNER[code]
@@ -151,10 +154,10 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
         attend(work, constellation, attention, note=ended.detail)
         return
     if code is not None and CODES[code].code_class is CodeClass.PERMANENT:
-        _fail(work, constellation, spec, record, ended)
+        _end(work, constellation, spec, record, ended)
         return
     if code is not None and _all_refused(work, constellation, spec, record, ended):
-        _fail(work, constellation, spec, record, ended)
+        _end(work, constellation, spec, record, ended)
         return
     _again(work, constellation, spec, record, ended, at_once=refusals < 2)
 
@@ -186,7 +189,7 @@ def lost(
     if hedging.take_over(work, constellation, spec, record, ended):
         return
     if then == "fail" or record.started >= attempts_most(spec, ended):
-        _fail(work, constellation, spec, record, ended)
+        _end(work, constellation, spec, record, ended)
     else:
         _again(work, constellation, spec, record, ended, at_once=True)
 
@@ -281,6 +284,12 @@ def _again(
             )
         )
     work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
+
+
+def _end(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+    """Take another call that is as good, or fail."""
+    if not other_calls.taken(work, constellation, spec, record, ended):
+        _fail(work, constellation, spec, record, ended)
 
 
 def _fail(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:

@@ -123,6 +123,10 @@ def _index_spec(
     shard: Shard, constellation: Constellation, key: str, old: TaskSpec | None, new: TaskSpec | None
 ) -> None:
     constellation.progress.looks += bool(new and new.look) - bool(old and old.look)
+    if new is not None and new.any_of:
+        constellation.choosing[key] = None
+    elif constellation.choosing:
+        constellation.choosing.pop(key, None)
     old_group, new_group = (old.group if old else None), (new.group if new else None)
     if old_group != new_group:
         record = constellation.tasks.get(key) or constellation.groups.get(key)

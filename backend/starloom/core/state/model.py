@@ -136,12 +136,13 @@ class Constellation(Stream):
     from its first event on. `relisting` has the roots of families whose list is being made again; `lists` has, by
     source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
     its tasks hold; `tool_ms` is that of its head; `demands` has those in which its tasks wait; `served` is the shard's
-    `order` when it last got a slot, or when its first task joined a queue.
+    `order` when it last got a slot, or when its first task joined a queue. `choosing` has the tasks with other calls.
     """
 
     __slots__ = (
         "attempts",
         "children",
+        "choosing",
         "demands",
         "deps",
         "drafts",
@@ -199,6 +200,7 @@ class Constellation(Stream):
         self.gate: dict[str, GateState] = {}
         self.undecided: dict[str, int] = {}
         self.shut: dict[str, int] = {}
+        self.choosing: dict[str, None] = {}
         self.children: dict[str, dict[str, None]] = {}
         self.families: dict[str, dict[str, None]] = {}
         self.tally: dict[str, Tally] = {}
@@ -402,7 +404,8 @@ class Shard:
     `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now` has
     tasks that joined a queue since the step began, `ended_stops` ended attempts for which a stop-all waited, `journal`
     the records that `apply` replaced since then, so that a refused input can be undone. `pointed` names the live
-    constellations whose plan has points of review.
+    constellations whose plan has points of review. `ways_seen` is the fleet's revision for which all tasks with other
+    calls were last judged.
     """
 
     __slots__ = (
@@ -424,6 +427,7 @@ class Shard:
         "shares",
         "touched",
         "turns",
+        "ways_seen",
     )
 
     def __init__(self, settings: ShardSettings | None = None) -> None:
@@ -444,6 +448,7 @@ class Shard:
         self.touched: dict[tuple[str, str], None] = {}
         self.settled: dict[str, None] = {}
         self.ended_stops: dict[str, None] = {}
+        self.ways_seen = -1
         self.journal: list[tuple[Stream, str, str, Any, int]] = []
 
     def stream(self, name: str) -> Stream:
@@ -470,11 +475,13 @@ class ShardSettings:
         "dependencies_most",
         "grace_ms",
         "hedge_after_ms",
+        "hedge_at_p90",
         "hedge_times",
         "pace_rows_most",
         "probe_first_ms",
         "probe_most_ms",
         "quarantine_at",
+        "random_placement",
         "refusals_most",
         "return_ms",
         "rule_firings_most",
@@ -512,8 +519,10 @@ class ShardSettings:
         self.probe_first_ms = 30_000
         self.probe_most_ms = 600_000
         self.hedge_after_ms = 10_000
+        self.hedge_at_p90 = 1
         self.hedge_times = 3
         self.pace_rows_most = 2_000
+        self.random_placement = 0
         self.attempts_default = 3
         self.refusals_most = 10
         self.return_ms = 10_000

@@ -383,13 +383,17 @@ def metrics(found: Constellation) -> Metrics:
     }
 
 
-def device_shape(device: Device, offer: Offer | None, running: int = 0, health: Health | None = None) -> DeviceRow:
+def device_shape(
+    device: Device, offer: Offer | None, running: int = 0, health: Health | None = None, slow: str = ""
+) -> DeviceRow:
     """Return a device with the names of its tools."""
     tools = sorted(tool.name for tool in offer.tools if not tool.unavailable) if offer else []
-    return {**device_state(device, offer, running, health), "tools": tools}
+    return {**device_state(device, offer, running, health, slow), "tools": tools}
 
 
-def device_state(device: Device, offer: Offer | None, running: int, health: Health | None) -> DeviceState:
+def device_state(
+    device: Device, offer: Offer | None, running: int, health: Health | None, slow: str = ""
+) -> DeviceState:
     """Return a device without its tools."""
     return {
         "id": device.id,
@@ -421,6 +425,7 @@ def device_state(device: Device, offer: Offer | None, running: int, health: Heal
         "grants": offer.grants if offer else [],
         "slots": offer.slots if offer else 0,
         "running": running,
+        "slow": slow,
     }
 
 

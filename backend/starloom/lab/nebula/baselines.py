@@ -15,7 +15,7 @@ SEQUENTIAL: Final = "seq"
 WORDS: Final = {
     SEQUENTIAL: "each task waits for the one before it, and a list is done one item at a time",
     STATIC: "no review of what happened (`review: never`), and no rules",
-    NO_RECOVERY: "each task is tried once (`max_attempts: 1`)",
+    NO_RECOVERY: "each task is tried once (`max_attempts: 1`), by its own call",
 }
 BASELINES: Final = tuple(WORDS)
 
@@ -39,7 +39,8 @@ def read_baselines(text: str) -> tuple[str, ...]:
 
 def plan_of(plan: str, baseline: str) -> str:
     """Return the text of a plan as a baseline has it."""
-    if baseline == FULL:
+    if baseline not in _CHANGED:
+        # The full product, or an ablation that is a setting of the hub.
         return plan
     document = yaml.safe_load(plan)
     _CHANGED[baseline](document)
@@ -50,6 +51,7 @@ def _once(document: dict[str, Any]) -> None:
     for task in document["tasks"]:
         if "person" not in task:
             task["retry"] = {**task.get("retry", {}), "max_attempts": 1}
+            task.pop("any_of", None)
 
 
 def _static(document: dict[str, Any]) -> None:

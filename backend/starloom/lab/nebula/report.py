@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starloom.lab.nebula.ablations import COST_HEAD, costs
 from starloom.lab.nebula.baselines import FULL
 from starloom.lab.nebula.faults import LOSS
 from starloom.lab.nebula.faults import NONE as NO_FAULT
@@ -27,7 +28,7 @@ _SAID: Final = {
 }
 _ORDER: Final = (End.MET, End.HONEST, End.FOOLED, End.NOT_MET, End.HUNG, End.FALSE_DONE, End.NOT_RUN)
 NOTE_CHARS: Final = 300
-RUNGS: Final = ("retried", "moved", "hedged", "verified", "edited", "person")
+RUNGS: Final = ("retried", "moved", "hedged", "rerouted", "verified", "edited", "person")
 """The rungs of the recovery ladder, as the hub's report of a run counts them."""
 NAMES_OF_COUNTS: Final = {"doubled": "doubled effects"}
 LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
@@ -106,6 +107,7 @@ class Report:
                 {"profile": profile, "baseline": baseline, **totals_of(part), "tsr_interval_95": _tsr_interval(part)}
                 for (profile, baseline), part in self._conditions()
             ],
+            "costs": [cost.document() for cost in costs(self.runs)],
             "declared": {one.task.id: dict(one.task.about.faults) for one in self.runs if one.task.about.faults},
             "levels": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.level)},
             "runs": [_row(one) for one in self.runs],
@@ -120,6 +122,11 @@ class Report:
         """Return the lines of the table of profiles and baselines, its head first."""
         head = ["faults", "struck", *_ORDER, "doubled", "TSR", "SSR", *RUNGS, "s"]
         return [head, *(_condition(key, part) for key, part in self._conditions())]
+
+    def costs(self) -> list[list[str]]:
+        """Return the lines of the table of costs beside the full run, its head first; empty where there is none."""
+        found = costs(self.runs)
+        return [list(COST_HEAD), *(cost.row() for cost in found)] if found else []
 
     def table(self) -> list[list[str]]:
         """Return the lines of the table of tasks, its head first."""
@@ -154,6 +161,8 @@ class Report:
         for key, part in _by(self.runs, lambda one: one.task.about.level):
             parts.append([LEVELS[key], *_brief(totals_of(part))])
         text = [*text[:-2], "## Faults", "", *_marked(self.conditions()), "", *text[-2:]]
+        if found := self.costs():
+            text = [*text[:-2], "## Cost of each part", "", *_marked(found), "", *text[-2:]]
         return "\n".join([*text, *_marked(parts), "", "## Tasks", "", *_marked(rows), ""])
 
 

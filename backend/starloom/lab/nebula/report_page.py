@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from starloom.lab.nebula.ablations import COST_HEAD
+from starloom.lab.nebula.ablations import WORDS as ABLATION_WORDS
 from starloom.lab.nebula.baselines import WORDS
 from starloom.lab.nebula.faults import PROFILES
 from starloom.lab.nebula.honesty import End
@@ -48,6 +50,7 @@ def page_of(document: Document) -> str:
         _beside_the_paper(document),
         "<h2>Faults and baselines</h2>",
         _conditions(document),
+        *_costs(document),
         "<h2>Categories</h2>",
         _categories(document),
         "<h2>Runs that were not met</h2>",
@@ -136,9 +139,38 @@ def _conditions(document: Document) -> str:
     )
     profiles = dict.fromkeys(row["profile"] for row in document["profiles"])
     baselines = dict.fromkeys(row["baseline"] for row in document["profiles"] if row["baseline"])
-    words = [f"{name}: {PROFILES[name]}." for name in profiles] + [f"{name}: {WORDS[name]}." for name in baselines]
+    words = [f"{name}: {PROFILES[name]}." for name in profiles] + [
+        f"{name}: {(WORDS | ABLATION_WORDS)[name]}." for name in baselines
+    ]
     listed = "".join(f"<li>{escape(word)}</li>" for word in words)
     return _table([*head, *rungs], rows, text_columns=2) + f"<ul>{listed}</ul><p>{escape(note)}</p>"
+
+
+def _costs(document: Document) -> list[str]:
+    """Return what each ablation and baseline costs beside the full run; nothing where there is none."""
+    if not document["costs"]:
+        return []
+    rows = [
+        (
+            row["profile"],
+            row["name"],
+            f"{row['met']}/{row['runs']}",
+            f"{row['met_full']}/{row['runs']}",
+            str(row["lost"]),
+            f"{row['time_s']:.1f}",
+            f"{row['time_full_s']:.1f}",
+            f"{row['slower']:+.0%}",
+            str(row["attempts"] - row["attempts_full"]),
+            str(row["tokens"] - row["tokens_full"]),
+        )
+        for row in document["costs"]
+    ]
+    note = (
+        "Over the tasks and seeds that both have. Times are those of the tasks that were met in both. Lost: met by the "
+        "full product and not without this part."
+    )
+    head = ["faults", *COST_HEAD]
+    return ["<h2>Cost of each part</h2>", _table(head, rows, text_columns=2), f"<p>{escape(note)}</p>"]
 
 
 def _categories(document: Document) -> str:

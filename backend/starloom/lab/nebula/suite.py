@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
+from starloom.lab.nebula.ablations import IN_THE_HUB
 from starloom.lab.nebula.baselines import FULL
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.faults import TIME_SCALES, listed
@@ -45,6 +46,8 @@ class Wanted:
     examine: bool = False
     kind: str = GOOD
     baselines: Sequence[str] = ()
+    ablations: Sequence[str] = ()
+    """Those that are settings of the hub; each has a world of its own."""
     model: LiveModel | None = None
     """The owner's model, where a live one plans."""
 
@@ -60,7 +63,8 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
     for line in wanted.model.announced(_count(wanted)) if wanted.model is not None else ():
         say(line)
     for profile in wanted.faults:
-        runs += _run_profile(wanted, profile, began.date(), _used(runs), say)
+        for ablation in (FULL, *wanted.ablations):
+            runs += _run_profile(wanted, profile, ablation, began.date(), _used(runs), say)
     kind = wanted.kind if wanted.planner == SCRIPT else ""
     faults = listed(wanted.faults)
     name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), faults.replace("..", "to")])
@@ -71,7 +75,7 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
 
 
 def _count(wanted: Wanted) -> int:
-    return len(wanted.tasks) * len(wanted.seeds) * len(wanted.faults)
+    return len(wanted.tasks) * len(wanted.seeds) * len(wanted.faults) * (1 + len(wanted.ablations))
 
 
 def _used(runs: Sequence[Ran]) -> int:
@@ -79,22 +83,27 @@ def _used(runs: Sequence[Ran]) -> int:
     return sum(run.used.tokens for run in runs)
 
 
-def _run_profile(wanted: Wanted, profile: str, day: date, used: int, say: Callable[[str], None]) -> list[Ran]:
+def _run_profile(
+    wanted: Wanted, profile: str, ablation: str, day: date, used: int, say: Callable[[str], None]
+) -> list[Ran]:
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
     script = ScriptServer(root) if wanted.planner == SCRIPT else None
     variables = script.variables() if script is not None else {}
     if wanted.model is not None:
         variables = wanted.model.variables(used)
+    variables = {**variables, **IN_THE_HUB.get(ablation, {})}
     world = NebulaWorld(root, wanted.seeds[0], day, variables, time_scale=TIME_SCALES.get(profile, 1))
     done = False
     try:
-        say(f"{profile}: starting a hub, a worker, Redis and five devices")
+        condition = " ".join(part for part in (profile, ablation) if part)
+        say(f"{condition}: starting a hub, a worker, Redis and five devices")
         began_s = time.monotonic()
         world.start()
         say(f"ready after {time.monotonic() - began_s:.0f} s")
         runner = Runner(world, wanted.planner, examine=wanted.examine, server=script, kind=wanted.kind, profile=profile)
-        runs = _run_all(runner, wanted, used, say)
+        baselines = (ablation,) if ablation else (FULL, *wanted.baselines)
+        runs = _run_all(runner, wanted, baselines, used, say)
         done = all(run.fine or not run.constellation for run in runs)
         return runs
     finally:
@@ -110,12 +119,14 @@ def _run_profile(wanted: Wanted, profile: str, day: date, used: int, say: Callab
             say(f"the world with its logs is kept in {root}")
 
 
-def _run_all(runner: Runner, wanted: Wanted, used: int, say: Callable[[str], None]) -> list[Ran]:
+def _run_all(
+    runner: Runner, wanted: Wanted, baselines: Sequence[str], used: int, say: Callable[[str], None]
+) -> list[Ran]:
     runs: list[Ran] = []
     try:
         for seed in wanted.seeds:
             for task in wanted.tasks:
-                for baseline in (FULL, *wanted.baselines):
+                for baseline in baselines:
                     over = wanted.model is not None and used + _used(runs) >= wanted.model.tokens_most
                     ran = runner.left_out(task, seed, NOT_BEGUN) if over else runner.run(task, seed, baseline)
                     runs.append(ran)

@@ -92,6 +92,7 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "person": TEXT,
     "plan": _ANY_OBJECT,
     "for_each": _FOR_EACH,
+    "any_of": _list(_object(("tool",), tool=TEXT, args=_ANY_OBJECT, device=_SELECTOR)),
     "args": _ANY_OBJECT,
     "inputs": _map(_INPUT),
     "files_out": _list(_object(("output", "to"), output=TEXT, to=TEXT)),

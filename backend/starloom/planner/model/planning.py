@@ -14,6 +14,7 @@ from typing import Any, Final
 from starloom.planner import context_recipes
 from starloom.planner.context import Asking, fenced, joined, request_part
 from starloom.planner.context_tools import more, ways
+from starloom.planner.equivalents import checked, equivalents
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
 from starloom.planner.model.answering import Ground, Words, finished
@@ -25,7 +26,7 @@ from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, P
 from starloom.planner.planning import plan_recipe
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
-from starloom_protocol.plan import Recipe, check_plan
+from starloom_protocol.plan import PlanCheck, Recipe, check_plan
 from starloom_protocol.vocabulary import CODES, Approval, Code, Sharing
 from starloom_protocol.wording import quoted
 
@@ -191,13 +192,18 @@ class Conversation:
         policy = read.document.get("policy", {})
         # Its own work is looked at when something fails, unless it says otherwise.
         reviewed = {"review": "on_failure", **policy} if isinstance(policy, dict) else policy
-        check = check_plan(
-            {**read.document, "policy": reviewed},
-            known_devices=self._fleet.known_names(),
-            known_tools=tools,
-            known_signatures=self._fleet.known_signatures(),
-            place="plan",
-        )
+
+        def checking(document: Any) -> PlanCheck:
+            return check_plan(
+                document,
+                known_devices=self._fleet.known_names(),
+                known_tools=tools,
+                known_signatures=self._fleet.known_signatures(),
+                place="plan",
+            )
+
+        declared = equivalents(self._fleet.records, self._fleet.offers)
+        check = checked({**read.document, "policy": reviewed}, declared, checking)
         faults = [*check.faults, *_beyond_a_model(read.document, check.plan)]
         if check.plan is not None and not faults:
             return pin_faults(check.plan, self._fleet) or check.plan

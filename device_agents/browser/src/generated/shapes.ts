@@ -94,6 +94,7 @@ export const PARTS: Record<string, readonly Field[]> = {
     {"name": "repeatability", "kind": {"words": "Repeatability"}, "default": "never"},
     {"name": "returns", "kind": "str", "default": ""},
     {"name": "self_verified", "kind": "bool", "default": false},
+    {"name": "stands_for", "kind": "str", "default": ""},
     {"name": "title", "kind": "str", "default": ""},
     {"name": "unavailable", "kind": {"any": ["str", "null"]}, "default": null},
   ],

@@ -8,7 +8,7 @@ stalls must not move what is expected of the others.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from starloom.core.placement.pace.logarithms import OCTAVE, log_of, power_of, spread_of
@@ -164,6 +164,14 @@ class PaceIndex:
         if not sizes[row.size]:
             del sizes[row.size]
         self.sure.get(at, {}).pop(row.device, None)
+
+
+def index_over(paces: Mapping[str, Pace]) -> PaceIndex:
+    """Return an index over paces that nobody keeps up to date."""
+    index = PaceIndex()
+    for number, (key, row) in enumerate(paces.items(), start=1):
+        index.take(key, row, number)
+    return index
 
 
 def expected_log(row: Pace) -> int:

@@ -10,6 +10,8 @@ from starloom.access import secrets
 from starloom.access.guard import V1
 from starloom.access.refusals import Refused
 from starloom.core.answer.why import sleeps
+from starloom.core.placement.pace.index import PaceIndex, index_over
+from starloom.core.placement.pace.slow import sentence
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -68,18 +70,19 @@ class FleetRoutes:
             )
         return found
 
-    def _device(self, device: Device) -> DeviceRow:
+    def _device(self, device: Device, index: PaceIndex | None = None) -> DeviceRow:
         hub = self._hub
         fleet = hub.fleet
-        return entity_json.device_shape(
-            device, fleet.offers.get(device.id), hub.links.running(device.id), fleet.health.get(device.id)
-        )
+        slow = sentence(index or index_over(fleet.paces), device.id)
+        offer, health = fleet.offers.get(device.id), fleet.health.get(device.id)
+        return entity_json.device_shape(device, offer, hub.links.running(device.id), health, slow)
 
     async def devices(self) -> JsonReply[Items[DeviceRow]]:
         """List all devices."""
         fleet = self._hub.fleet
         devices = sorted(fleet.devices.values(), key=lambda device: (device.revoked, device.name))
-        items = [self._device(device) for device in devices]
+        index = index_over(fleet.paces)
+        items = [self._device(device, index) for device in devices]
         return json_reply({"items": items, "next": None})
 
     async def device(self, device: str) -> JsonReply[DeviceDetail]:
@@ -89,7 +92,8 @@ class FleetRoutes:
         hub = self._hub
         again = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(found) else None
         running, health = hub.links.running(found.id), hub.fleet.health.get(found.id)
-        state = entity_json.device_state(found, offer, running, health)
+        slow = sentence(index_over(hub.fleet.paces), found.id)
+        state = entity_json.device_state(found, offer, running, health, slow)
         return json_reply({**state, "tools": entity_json.tools_shape(offer), "open": again})
 
     async def patch(self, request: Request, device: str, body: PatchDevice) -> JsonReply[DeviceRow]:

@@ -24,6 +24,7 @@ from starloom.edge.web.computing import LARGE_BYTES, LARGE_TASKS
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import body_hash, idempotency_key, json_reply
 from starloom.edge.web.response_types import JsonReply
+from starloom.planner.equivalents import Equivalents, checked, equivalents
 from starloom.planner.matching import Match, Matched
 from starloom.planner.model.spending import MICROS
 from starloom_protocol.api.previews import Created, RequestPreview, Understood
@@ -178,8 +179,11 @@ class Submit:
         if body.plan is not None:
             document = body.plan
             devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
+            declared = equivalents(hub.fleet.devices, hub.fleet.offers)
             lowered = await hub.computing.run(
-                request, size > LARGE_BYTES, lambda: _lowered(document, body.params, devices, tools, signatures)
+                request,
+                size > LARGE_BYTES,
+                lambda: _lowered(document, body.params, devices, tools, signatures, declared),
             )
             return self._can_be_judged(lowered)
         if body.recipe is not None:
@@ -235,17 +239,19 @@ def _lowered(
     devices: Sequence[str],
     tools: Mapping[str, Repeatability] | None,
     signatures: Mapping[str, Signature],
+    declared: Equivalents,
 ) -> LoweredPlan:
     try:
         found = read_document(document) if isinstance(document, str) else document
     except DocumentRefused as refused:
         raise problem_of_faults([refused.fault]) from refused
-    checked = check_plan(
-        found, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
-    )
-    if checked.plan is None:
-        raise problem_of_faults(checked.faults)
-    return checked.plan
+
+    def check(one: Any) -> PlanCheck:
+        return check_plan(
+            one, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
+        )
+
+    return _planned(checked(found, declared, check))
 
 
 def _canonical(params: dict[str, Any]) -> str:

@@ -1,0 +1,104 @@
+"""Tools that their owners declare to stand for others, written into a plan as other calls before it is shown.
+
+A declaration alone widens nothing: the call stands in the plan that is previewed, hashed and approved. One is left
+out without a fault where it has more effects, another repeatability, or does not give what the readers of the task
+point into, so that no device can make a plan invalid. Only plain calls get one; rules and plans within are as written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from starloom_protocol.entities import Device, Offer, ToolOffer
+from starloom_protocol.plan import PlanCheck
+from starloom_protocol.plan.models import OTHER_CALLS_MAX
+from starloom_protocol.plan.other_calls import NOT_BESIDE
+from starloom_protocol.vocabulary import most_careful
+
+PAIRS_MOST: Final = 8
+"""Each pair of a tool and one that stands for it costs one more check of the plan."""
+DEVICES_MOST: Final = 32
+_NOT_PLAIN: Final = frozenset({*NOT_BESIDE, "goal", "person", "plan"})
+
+Equivalents = Mapping[tuple[str, str], list[Device]]
+"""The devices that declare it, by the tool and the one that stands for it."""
+
+
+def equivalents(devices: Mapping[str, Device], offers: Mapping[str, Offer]) -> Equivalents:
+    """Return the declarations of the fleet that hold: no more effects than the tool itself, and its repeatability."""
+    made: dict[tuple[str, str], list[Device]] = {}
+    for key, offer in sorted(offers.items()):
+        device = devices.get(key)
+        if device is None or device.revoked:
+            continue
+        for tool in offer.tools:
+            if tool.stands_for and tool.stands_for != tool.name:
+                made.setdefault((tool.stands_for, tool.name), []).append(device)
+    if not made:
+        return {}
+    named = {tool for pair in made for tool in pair}
+    by_tool: dict[str, list[ToolOffer]] = {}
+    for key, offer in offers.items():
+        if key in devices and not devices[key].revoked:
+            for tool in offer.tools:
+                if tool.name in named:
+                    by_tool.setdefault(tool.name, []).append(tool)
+    return {
+        pair: keys[:DEVICES_MOST] for pair, keys in made.items() if _is_as_good(*(by_tool.get(one, []) for one in pair))
+    }
+
+
+def _is_as_good(own: list[ToolOffer], other: list[ToolOffer]) -> bool:
+    if not own or any(tool.effects_by for tool in (*own, *other)):
+        return False
+    least = set(own[0].effects).intersection(*(tool.effects for tool in own))
+    most = {effect for tool in other for effect in tool.effects}
+    repeats = (most_careful(tool.repeatability for tool in one) for one in (own, other))
+    return most <= least and len(set(repeats)) == 1
+
+
+def checked(document: Any, declared: Equivalents, check: Callable[[Any], PlanCheck]) -> PlanCheck:
+    """Check a document with each declared call that fits it; those that bring a fault are left out."""
+    found = check(document)
+    if found.plan is None or not declared:
+        return found
+    used = {spec.tool for spec in found.plan.specs}
+    for pair in [pair for pair in declared if pair[0] in used][:PAIRS_MOST]:
+        others = {other for own, other in declared if own == pair[0]}
+        wider = _with(document, *pair, declared[pair], others)
+        tried = check(wider) if wider is not None else None
+        if tried is not None and tried.plan is not None:
+            document, found = wider, tried
+    return found
+
+
+def _with(
+    document: Mapping[str, Any], tool: str, other: str, devices: list[Device], others: set[str]
+) -> dict[str, Any] | None:
+    """Return a document in which each plain call of a tool may be made by another one; None if it has none."""
+    tasks, changed = [], False
+    for task in document.get("tasks", []):
+        made = _call(task, tool, other, devices, others)
+        changed = changed or made is not None
+        tasks.append(task if made is None else made)
+    return {**document, "tasks": tasks} if changed else None
+
+
+def _call(task: Any, tool: str, other: str, devices: list[Device], others: set[str]) -> dict[str, Any] | None:
+    if not isinstance(task, dict) or task.get("tool") != tool or any(name in task for name in _NOT_PLAIN):
+        return None
+    written, where = task.get("any_of", []), task.get("device") or {}
+    if not isinstance(where, dict) or {"any", "from"} & where.keys() or len(written) >= OTHER_CALLS_MAX:
+        return None
+    # Calls that the author wrote are the author's choice.
+    if any(call.get("tool") not in others for call in written):
+        return None
+    named = [where[key] for key in ("id", "name") if where.get(key) is not None]
+    if named:
+        if not any(set(named) <= {device.id, device.name} for device in devices):
+            return None
+    else:
+        where = {**where, "any": [{"id": device.id} for device in devices]}
+    call = {"tool": other, "device": where}
+    return {**task, "any_of": [*written, {**call, "args": task["args"]} if "args" in task else call]}
