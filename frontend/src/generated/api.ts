@@ -857,7 +857,7 @@ export interface paths {
         };
         /**
          * Devices
-         * @description List all devices.
+         * @description List the devices, those that are gone last; with `all` the forgotten ones, too.
          */
         get: operations["devices_api_v1_devices_get"];
         put?: never;
@@ -905,7 +905,8 @@ export interface paths {
          * Control
          * @description Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
          *
-         *     `seen` acknowledges the work that the device remembers and this history lacks.
+         *     `forget` takes a device that is gone out of the lists. `seen` acknowledges the work that the device remembers
+         *     and this history lacks.
          */
         post: operations["control_api_v1_devices__device___action__post"];
         delete?: never;
@@ -2513,6 +2514,7 @@ export interface components {
             facts: {
                 [key: string]: string;
             };
+            forgotten: boolean;
             grants: string[];
             health: components["schemas"]["HealthRow"];
             id: string;
@@ -2559,6 +2561,7 @@ export interface components {
             facts: {
                 [key: string]: string;
             };
+            forgotten: boolean;
             grants: string[];
             health: components["schemas"]["HealthRow"];
             id: string;
@@ -7265,7 +7268,9 @@ export interface operations {
     };
     devices_api_v1_devices_get: {
         parameters: {
-            query?: never;
+            query?: {
+                all?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7364,7 +7369,7 @@ export interface operations {
             header?: never;
             path: {
                 device: string;
-                action: "drain" | "resume" | "revoke" | "seen";
+                action: "drain" | "resume" | "revoke" | "forget" | "seen";
             };
             cookie?: never;
         };

@@ -36,6 +36,7 @@ class DeviceState(TypedDict):
     health: HealthRow
     revoked: bool
     left: bool
+    forgotten: bool
     demo: bool
     joined_at: str | None
     version: str

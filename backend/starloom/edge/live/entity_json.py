@@ -410,6 +410,7 @@ def device_state(device: Device, offer: Offer | None, running: int, health: Heal
         "health": {"state": health.state, "faults": health.faults} if health else {"state": "ok", "faults": 0},
         "revoked": device.revoked,
         "left": device.left,
+        "forgotten": device.forgotten,
         "demo": device.demo,
         "joined_at": iso(device.joined_ms),
         "version": device.version,
