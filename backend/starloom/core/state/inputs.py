@@ -241,8 +241,12 @@ class StopAllRequested(Input, frozen=True, kw_only=True, tag="stop_all"):
 
 
 class QuestionAnswered(Input, frozen=True, kw_only=True, tag="answer"):
-    """`value` is a choice's value; for approvals allow, deny or always."""
+    """`value` is a choice's value; for approvals allow, deny or always.
 
+    `anyway` approves a plan though devices that it names are gone.
+    """
+
+    anyway: bool = False
     constellation: str
     question: str
     reason: str = ""
