@@ -281,7 +281,7 @@ def test_why_names_every_candidate_and_lines_to_type(hub: StubHub) -> None:
     code, said = starloom(hub, "why", "t", "c-1")
     assert code == 0
     assert "server: is off" in said
-    assert "starloom reassign c-1 --task t --device NAME" in said
+    assert typed("starloom reassign t c-1 --device NAME") in said
 
 
 def test_why_names_the_address_of_a_page_that_is_asleep(hub: StubHub) -> None:

@@ -135,7 +135,7 @@ export interface paths {
         put?: never;
         /**
          * Approve
-         * @description Allow it, this once or always.
+         * @description Allow it, this once or always; where devices of the plan are gone, only with `anyway`.
          */
         post: operations["approve_api_v1_approvals__approval__approve_post"];
         delete?: never;
@@ -1946,7 +1946,7 @@ export interface components {
         Approval: "always" | "never" | "risky";
         /**
          * Approved
-         * @description `always` allows this tool with these arguments here from now on.
+         * @description `always` allows this tool with these arguments here from now on; `anyway`: devices of the plan may be gone.
          */
         Approved: {
             /**
@@ -1954,6 +1954,11 @@ export interface components {
              * @default false
              */
             always?: boolean;
+            /**
+             * Anyway
+             * @default false
+             */
+            anyway?: boolean;
             /**
              * Reason
              * @default
@@ -2195,8 +2200,11 @@ export interface components {
         /**
          * ChangingCalls
          * @description The calls of a plan that do more than read, with devices by name, and how many more there are.
+         *
+         *         `gone` has a sentence for each device that is gone and without which tasks of the plan cannot run.
          */
         ChangingCalls: {
+            gone: string[];
             items: components["schemas"]["CallRow"][];
             more: number;
         };
@@ -5485,12 +5493,16 @@ export interface components {
          * @description The explanation of a task, or of the whole constellation where `task` is null.
          *
          *         `fix` is the first of `actions`, which are controls or command lines. `asleep` names the browser tabs for which the
-         *         task waits, and `open` is the page that wakes them. The explanation of a constellation has no field of a task.
+         *         task waits, and `open` is the page that wakes them. `confirm` names the tasks that a retry has to confirm. Where the
+         *         task is a group, `doubted` are its calls that may have happened: a mark of the group ends them all. The explanation
+         *         of a constellation has no field of a task.
          */
         WhyRow: {
             actions?: string[];
             asleep?: string[];
             candidates: components["schemas"]["CandidateRow"][];
+            confirm?: string[];
+            doubted?: string[];
             fix: string | null;
             open?: components["schemas"]["PageAddress"] | null;
             possible?: string[];

@@ -130,7 +130,9 @@ def _show_calls(run: Invocation, approval: str, number: int) -> None:
     if more:
         print(f"    and {more} more; all of them: starloom show {approval.partition(':')[0]}")
     for sentence in found.get("gone") or ():
-        say(f"    {escaped(sentence)}; deny it, or change the plan: starloom edit {approval.partition(':')[0]} --editor")
+        say(
+            f"    {escaped(sentence)}; deny it, or change the plan: starloom edit {approval.partition(':')[0]} --editor"
+        )
 
 
 def _stuck(run: Invocation, devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
