@@ -3962,6 +3962,7 @@ export interface components {
             cost: null;
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
+            faults?: components["schemas"]["PreviewFault"][];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -4076,13 +4077,14 @@ export interface components {
         };
         /**
          * PlanPreview
-         * @description A plan as it would run now; `estimate` is null where too little is known.
+         * @description A plan as it would run now; `estimate` is null where too little is known. `faults` are among the `warnings`.
          */
         PlanPreview: {
             asks_approval: boolean;
             cost: null;
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
+            faults?: components["schemas"]["PreviewFault"][];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -4116,6 +4118,15 @@ export interface components {
             review?: string;
             /** @default [] */
             review_at?: string[];
+        };
+        /**
+         * PreviewFault
+         * @description A task that cannot work as it is written, why, and what to type or write in its place.
+         */
+        PreviewFault: {
+            reason: string;
+            task: string;
+            way_out: string;
         };
         /**
          * PrincipalKind
@@ -5688,6 +5699,7 @@ export type PlanChange = components['schemas']['PlanChange'];
 export type PlanItem = components['schemas']['PlanItem'];
 export type PlanPreview = components['schemas']['PlanPreview'];
 export type Policy = components['schemas']['Policy'];
+export type PreviewFault = components['schemas']['PreviewFault'];
 export type PrincipalKind = components['schemas']['PrincipalKind'];
 export type PrincipalRow = components['schemas']['PrincipalRow'];
 export type Priority = components['schemas']['Priority'];

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,3 +115,12 @@ def test_why_prints_the_retry_with_what_it_has_to_confirm(hub: StubHub) -> None:
     hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, item)
     _, said = starloom(hub, "why", "slow")
     assert typed(f"The way out: starloom retry slow {SOME_ID} --confirm slow") in said
+
+
+def test_an_edit_of_another_form_is_told_its_form(hub: StubHub, tmp_path: Path) -> None:
+    path = tmp_path / "edit.yaml"
+    hub.answers["GET", f"/constellations/{SOME_ID}"] = (200, {"version": 1, "tasks": []})
+    for text in ("- add_task: {id: a}\n", "add_task: {id: a}\n"):
+        path.write_text(text, encoding="utf-8")
+        code, said = starloom(hub, "edit", "-f", str(path))
+        assert (code, "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`" in said) == (2, True)

@@ -235,15 +235,21 @@ def priority(
     _send_edit(run, chosen, {**document, "reason": reason or f"priority {priority.value}"})
 
 
+_FORM_OF_AN_EDIT = (
+    "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`; `starloom edit --editor` and docs/plans.md show the form."
+)
+
+
 def _document(text: str) -> dict[str, Any]:
     from starloom_protocol.plan.document import DocumentRefused, read_document
 
     try:
         found = read_document(text)
     except DocumentRefused as refused:
-        raise usage(f"{refused.fault.place or 'the edit'}: {refused.fault.reason}", refused.fault.hint) from refused
+        hint = refused.fault.hint if refused.fault.place else _FORM_OF_AN_EDIT
+        raise usage(f"{refused.fault.place or 'the edit'}: {refused.fault.reason}", hint) from refused
     if not isinstance(found.get("operations"), list):
-        raise usage("an edit is a map with a list of `operations`", "starloom edit --editor shows the form.")
+        raise usage("an edit is a map with a list of `operations`", _FORM_OF_AN_EDIT)
     return found
 
 

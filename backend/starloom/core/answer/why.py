@@ -22,7 +22,7 @@ from starloom.core.run import hedging, verification
 from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
+from starloom.core.state.queues.secret_needs import allow_line, missing, needs_of, set_line
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.names import called
@@ -441,12 +441,29 @@ def _held_back(
         case Reason.NO_CAPABLE_DEVICE if left := absent_devices.gone(shard.fleet, spec):
             told = " and for ".join(absent_devices.gone_words(device) for device in left)
             return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
+        case Reason.NO_CAPABLE_DEVICE if lines := _allowing(shard, constellation, spec):
+            return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
         case Reason.NO_CAPABLE_DEVICE:
             return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
         case Reason.BUSY:
             return f"{spec.id} waits for a free slot: {near}.", []
         case _:
             return f"{spec.id} is about to start: {said}.", []
+
+
+def _allowing(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[str]:
+    """Return the lines that give a task's secret to devices which lack nothing else."""
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    if needs is None:
+        return []
+    fleet, tool = shard.fleet, spec.tool or ""
+    able = (
+        device
+        for device in fleet.devices.values()
+        if judge(fleet, device, tool, spec.device or Selector()).reason is not Reason.NO_CAPABLE_DEVICE
+    )
+    lines = (allow_line(needs, device, tool, fleet.devices) for device in able)
+    return list(dict.fromkeys(line for line in lines if line is not None))[:NAMED_MOST]
 
 
 def _reviewed(constellation: Constellation, name: str) -> str:

@@ -389,8 +389,8 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
     if item.action == "mark":
         children = [child for child in children if child in constellation.unknown]
         if not children:
-            reason = f"a group is marked for its calls that may have happened, and {group} has none"
-            raise Refusal(fault(Code.BAD_REQUEST, reason, "action", "Mark its tasks, one by one."))
+            why = f"a group is marked for its calls that may have happened, and {group} has none"
+            raise Refusal(fault(Code.BAD_REQUEST, why, "action", "Mark its tasks, one by one."))
     acted = False
     for child in children:
         record = constellation.tasks[child]
