@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from starloom.core.answer.why import TAB_OS
-from starloom.core.people.approvals import needs_approval
+from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, judge, selects
-from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in, specs_by_rules
+from starloom.core.rights.call_effects import effects_of_call, offers_in
 from starloom.core.rights.envelope import devices_of
 from starloom.core.rights.envelope_words import effects_of, envelope_words
 from starloom.core.state.model import Access, Fleet
@@ -177,10 +177,9 @@ def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str
     needs = {spec.id: set_needs(access, spec, plan.recipe) for spec in plan.specs if spec.secrets}
     places = _Places(placed, max(1, min(_CANDIDATES_MOST, _CANDIDATES_OF_PLAN_MOST // max(1, len(plan.specs)))))
     tasks = tuple(_task(spec, specs, after[spec.id], places, needs.get(spec.id)) for spec in plan.specs)
-    by_rules = [effects_of_task(spec, offers_in(placed)) for spec in specs_by_rules(plan.rules, plan.specs)]
-    effects = tuple(
-        effect for effect in Effect if any(effect in found for found in (*(task.effects for task in tasks), *by_rules))
-    )
+    # The effects that the approval names: a tool may do more on another device than on the one that is chosen now.
+    may = frozenset(plan_effects(placed, plan))
+    effects = tuple(effect for effect in Effect if effect in may)
     faults = tuple(_faults_of_secrets(plan, tasks, placed, access))
     asks = needs_approval(placed, plan, asked_in_words=words, by=by)
     return Preview(

@@ -112,8 +112,9 @@ def _misplaced(spec: TaskSpec, args: dict[str, Any], takes: frozenset[str]) -> I
         if argument not in takes and names_secret(args[argument]):
             reason = f"{spec.id}: {spec.tool} takes no secret in `{argument}`; it takes one in {where}."
             yield SecretFault(spec.id, reason, f"Name it in {where}." if takes else "Use a tool that takes one.")
-    variables = args.get("env") if "env" in takes else None
-    for name in sorted(variables) if isinstance(variables, dict) else ():
+    env = args.get("env") if "env" in takes else None
+    variables: dict[str, Any] = env if isinstance(env, dict) else {}
+    for name in sorted(variables):
         if names_secret(variables[name]) and not CREDENTIAL_NAME.fullmatch(name):
             reason = f"{spec.id}: `env` takes names of credentials only, and {name} is none."
             yield SecretFault(spec.id, reason, f"Call it {_credential(name)} (docs/secrets.md).")

@@ -4047,12 +4047,13 @@ export interface components {
         Phase: "approval" | "away" | "grant" | "held" | "judge" | "model" | "moment" | "owner" | "paused" | "person" | "queue" | "retry" | "review" | "secret" | "starting" | "stopping" | "unknown" | "working";
         /**
          * PhoneWay
-         * @description The address that a phone opens, or `why` there is none.
+         * @description The address that a phone opens, or `why` there is none and the way out.
          */
         PhoneWay: {
             qr: components["schemas"]["QrCode"] | null;
             url: string;
             warning: string;
+            way_out?: string;
             why: string;
             words: string;
         };
