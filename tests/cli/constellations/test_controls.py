@@ -124,3 +124,11 @@ def test_an_edit_of_another_form_is_told_its_form(hub: StubHub, tmp_path: Path) 
         path.write_text(text, encoding="utf-8")
         code, said = starloom(hub, "edit", "-f", str(path))
         assert (code, "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`" in said) == (2, True)
+
+
+def test_why_prints_two_lines_to_mark_a_call_that_may_have_happened(hub: StubHub) -> None:
+    item = {"task": "hash", "state": "unknown", "sentence": "4 calls.", "candidates": [], "actions": ["mark"]}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, item)
+    _, said = starloom(hub, "why", "hash")
+    line = f"starloom mark hash {SOME_ID} --state"
+    assert typed(f"The way out: {line} succeeded - or: {line} failed") in said

@@ -197,7 +197,7 @@ def _to_type(action: str, constellation: str, item: dict[str, Any]) -> str:
         "cancel": f"starloom cancel {constellation}",
         "edit": f"starloom edit {constellation} --editor",
         "enroll": "starloom enroll",
-        "mark": f"starloom mark {about} --state succeeded (or failed)",
+        "mark": f"starloom mark {about} --state succeeded - or: starloom mark {about} --state failed",
         "release": f"starloom release {about}",
         "retry": f"starloom retry {about}{confirm}",
         "skip": f"starloom skip {about}",

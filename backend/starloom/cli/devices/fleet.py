@@ -99,7 +99,8 @@ def resolve(run: Invocation, device: str) -> dict[str, Any]:
     Raises:
         Problem: there is none.
     """
-    items = run.client.get("/devices")["items"]
+    # Those that belong to the fleet come first, so that a name means them before a device that is gone.
+    items = run.client.get("/devices", all="true")["items"]
     for item in items:
         if device in (item["id"], item["name"]):
             return dict(item)
@@ -203,7 +204,7 @@ def forget(
     device: Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Names or ids of devices that are gone.")],
 ) -> None:
     """Take devices that left or were revoked out of every list; the log keeps their names."""
-    items = run.client.get("/devices")["items"]
+    items = run.client.get("/devices", all="true")["items"]
     chosen = [_gone(items, name) for name in device]
     made = [run.client.post(f"/devices/{item['id']}/forget", {}) for item in chosen]
     if run.as_json:

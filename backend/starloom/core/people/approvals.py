@@ -369,7 +369,7 @@ def _see_that_it_can_run(work: Work, constellation: Constellation) -> None:
     lost = lost_words(work.shard.fleet.devices, constellation.specs.values())
     if lost:
         hint = "Deny it, or edit the plan; to approve it all the same: starloom approve ID --anyway."
-        raise Refusal(fault(Code.CONFLICT, "; ".join(lost), "anyway", hint))
+        raise Refusal(fault(Code.CONFLICT, "; ".join(lost), "", hint))
 
 
 def _answered(
