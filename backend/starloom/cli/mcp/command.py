@@ -68,7 +68,7 @@ def mcp(
 
 
 def configuration(run: Invocation) -> dict[str, Any]:
-    """Return the entry of a program that starts `starloom mcp` by itself: paths of this installation and of its hub."""
+    """Return the entry of a program that starts `starloom mcp`: paths of this installation and of its hub."""
     from starloom.host.supervisor import home_of
 
     address = find(run.hub)

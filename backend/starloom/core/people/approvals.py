@@ -368,7 +368,7 @@ def _see_that_it_can_run(work: Work, constellation: Constellation) -> None:
     """Refuse an approval of tasks whose devices are gone, which would only wait."""
     lost = lost_words(work.shard.fleet.devices, constellation.specs.values())
     if lost:
-        hint = "Deny it, or edit the plan; to approve it all the same: starloom approve ID --anyway."
+        hint = "Deny it, or edit the plan. To approve it anyway: starloom approve ID --anyway."
         raise Refusal(fault(Code.CONFLICT, "; ".join(lost), "", hint))
 
 
