@@ -78,8 +78,10 @@ class AgentHome:
         return found if usual else {**found, "home": str(self.root)}
 
     def typed(self, command: str) -> str:
-        """Return a line that works when pasted, whether or not the agent's programs are in the PATH."""
-        program = shutil.which("starloom-agent") or str(Path(sys.executable).with_name("starloom-agent"))
+        """Return a line that works when pasted and runs this agent, also where the PATH has another or none."""
+        own, found = Path(sys.executable).with_name("starloom-agent"), shutil.which("starloom-agent")
+        is_own = found is not None and os.path.realpath(found) == os.path.realpath(own)
+        program = found if found is not None and (is_own or not own.exists()) else str(own)
         usual = self.root == AgentHome.at(None).root
         return shlex.join([program, command, *([] if usual else ["--home", str(self.root)])])
 

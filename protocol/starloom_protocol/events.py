@@ -48,6 +48,7 @@ class EventKind(StrEnum):
     DEVICE_DRAIN = "device_drain"
     DEVICE_DRAIN_DUE = "device_drain_due"
     DEVICE_FAULT = "device_fault"
+    DEVICE_FORGOTTEN = "device_forgotten"
     DEVICE_FULL = "device_full"
     DEVICE_HAS_ROOM = "device_has_room"
     DEVICE_JOINED = "device_joined"
@@ -218,6 +219,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.DEVICE_DRAIN: KindRow(Category.DEVICES, "drained %"),
     EventKind.DEVICE_DRAIN_DUE: KindRow(Category.DEVICES, "moved the work of % away"),
     EventKind.DEVICE_FAULT: KindRow(Category.DEVICES, "noted a fault of %", housekeeping=True),
+    EventKind.DEVICE_FORGOTTEN: KindRow(Category.DEVICES, "forgot %"),
     EventKind.DEVICE_FULL: KindRow(Category.DEVICES, "has a full disk"),
     EventKind.DEVICE_HAS_ROOM: KindRow(Category.DEVICES, "has room on its disk again"),
     EventKind.DEVICE_JOINED: KindRow(Category.DEVICES, "let % join"),

@@ -98,8 +98,9 @@ class Device(Record, frozen=True, kw_only=True):
     While it drains, movable work is moved away at `drain_due_ms` (0: never). `aside` is the reason of its quarantine;
     `probing` lets it have one task in spite of it, to test whether it works again. `profile_most` is the profile that
     its join code allowed; `over` names the part of its present offer that exceeds it and was not accepted. `left`: the
-    device left of its own accord, and is `revoked`, too. `expected_until_ms`: the hub that it was connected to ended,
-    and the device is expected back until then.
+    device left of its own accord, and is `revoked`, too. A person had it `forgotten` after that: no list shows it, and
+    its record stays for the log, which has its id. `expected_until_ms`: the hub that it was connected to ended, and the
+    device is expected back until then.
     """
 
     aside: str = ""
@@ -109,6 +110,7 @@ class Device(Record, frozen=True, kw_only=True):
     drain_reason: str = ""
     draining: bool = False
     expected_until_ms: int = 0
+    forgotten: bool = False
     id: str
     instance: str | None = None
     joined_ms: int

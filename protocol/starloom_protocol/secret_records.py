@@ -11,6 +11,11 @@ from typing import Final
 from starloom_protocol.record import Record
 
 SECRET_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+CREDENTIAL_NAME: Final = re.compile(
+    r"[A-Z][A-Z0-9_]{0,62}(PASSWORD|PASSPHRASE|TOKEN|SECRET|APIKEY|_KEY|_KEY_ID|_PWD|_PASS|_CREDENTIALS)"
+    r"|PASSWORD|TOKEN|SECRET|PASSPHRASE"
+)
+"""The environment variables that a request may give to a program: names of credentials only."""
 SECRET_CHARS_LEAST: Final = 4
 SECRET_BYTES_MOST: Final = 64 * 1024
 SECRETS_MOST: Final = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -70,3 +71,10 @@ def test_the_token_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
 def test_json_and_mcp_do_not_share_an_output() -> None:
     ended = CliRunner().invoke(build(), ["mcp", "--json"])
     assert ended.exit_code == 2
+
+
+def test_the_configuration_of_a_program_works_from_any_folder(tmp_path: Path) -> None:
+    result = CliRunner().invoke(build(), ["mcp", "--config", "--hub", "http://127.0.0.1:8470"])
+    entry = json.loads(result.output)["mcpServers"]["starloom"]
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"][-3:] == ["mcp", "--hub", "http://127.0.0.1:8470"]

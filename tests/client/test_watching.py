@@ -147,11 +147,12 @@ def test_paused_and_held_need_a_person() -> None:
         assert view.needs_person()
 
 
-def test_no_capable_device_needs_a_person() -> None:
+@pytest.mark.parametrize("lacking", [Attention.NO_CAPABLE_DEVICE, Attention.MISSING_SECRET, Attention.MISSING_GRANT])
+def test_a_task_that_no_device_can_take_needs_a_person(lacking: Attention) -> None:
     view, log = View(CONSTELLATION), Log()
     log.add(
         "x",
-        head=head(ConstellationState.ACTIVE, Attention.NO_CAPABLE_DEVICE),
+        head=head(ConstellationState.ACTIVE, lacking),
         task__a=task(TaskState.READY),
     )
     view.apply(log.rows)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from starloom_agent.dialling import Route
+from starloom_agent.home import AgentHome
 from starloom_agent.identity import Identity, load_or_make
 from starloom_agent.joining import Asked, JoinRefused, hub_address, join, words_of
 from starloom_protocol.vocabulary import Profile
@@ -146,3 +147,20 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
     assert "starloom_agent.whl" in done.stdout
     assert "msgspec==1.0" in done.stdout
     assert not (tmp_path / "home").exists()
+
+
+def test_a_line_to_type_runs_this_agent_and_no_other_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, other = tmp_path / "own" / "bin", tmp_path / "other"
+    for folder in (own, other):
+        folder.mkdir(parents=True)
+        program = folder / "starloom-agent"
+        program.write_text("#!/bin/sh\n", encoding="utf-8")
+        program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(own / "python"))
+    monkeypatch.setenv("PATH", str(other))
+    home = AgentHome.at(str(tmp_path / "home"))
+    assert home.typed("install-service").startswith(f"{own / 'starloom-agent'} install-service")
+    (own / "starloom-agent").unlink()
+    assert home.typed("start").startswith(f"{other / 'starloom-agent'} start")

@@ -51,6 +51,8 @@ ELSEWHERE = {
 BEFORE = {f"POST {V1}/constellations", f"POST {V1}/constellations/preview", f"PATCH {V1}/devices/{{device}}"}
 RESTORED = {f"POST {V1}/devices/{{device}}/seen"}
 """Only a hub on a restored history has it (tests/chaos/test_restored.py); the page's own test presses its button."""
+GONE = {f"POST {V1}/devices/{{device}}/forget"}
+"""Only a device that is gone takes it, and the page lists none; tests/cli/devices/test_fleet.py forgets one."""
 
 _C = f"{V1}/constellations/{{constellation}}"
 OF_GOALS = {f"POST {_C}/tasks/{{task}}/hint"}
@@ -76,7 +78,7 @@ def operations_of(document: dict[str, Any]) -> set[str]:
 def on_live_work(operations: set[str]) -> set[str]:
     return {
         one
-        for one in operations - BEFORE - RESTORED - OF_GOALS
+        for one in operations - BEFORE - RESTORED - GONE - OF_GOALS
         if (tail := one.partition(V1 + "/")[2]) and tail.partition("/")[0] not in ELSEWHERE
     }
 

@@ -604,6 +604,19 @@ THREATS = (
         part="values in an answer are held against cited results by a judge alone, where the plan has one",
     ),
     Threat(
+        "T105",
+        "a device or a model takes a revoked device out of the record, has its key back that way, marks calls in "
+        "doubt, or approves a plan whose devices are gone",
+        "only a person with the right over the fleet forgets a device that is gone, its record and its key's refusal "
+        "stay; a mark of a group and an approval need what a mark of a task and an approval need",
+        (
+            "tests/guard/test_gone_devices.py",
+            "tests/core/fleet/test_devices.py::test_a_device_that_is_gone_is_forgotten_and_its_key_stays_refused",
+            "tests/guard/test_matrix.py",
+        ),
+        part="the list of all devices, with those that are forgotten, is asked for by `all`",
+    ),
+    Threat(
         "T99",
         "a result keeps turns going without end, puts a value or a secret into the next call, sets a time of its "
         "choice, or speaks to the person who is asked",

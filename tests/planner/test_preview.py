@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
+from starloom.core.people.approvals import plan_effects
 from starloom.planner.catalogue import RecipeBroken, load_catalogue
 from starloom.planner.fleet import FleetView
-from starloom.planner.preview import preview
+from starloom.planner.preview import core_fleet, preview
 from starloom.planner.service import Planning
 from starloom_protocol.api.previews import TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import check_plan
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.cost import GROWTH_MOST, calls
 from tests.planner.fleets import GRANTS, device, fleet, offer, sample
 
@@ -298,3 +299,15 @@ def test_other_calls_are_shown_and_their_effects_count() -> None:
     found = preview(made, sample())
     assert "where that cannot be done: fs.write" in found.tasks[0].why
     assert {"read", "write"} <= set(found.effects)
+
+
+def test_the_effects_of_a_preview_are_those_that_the_approval_names() -> None:
+    asking = ToolOffer(name="ask", repeatability=Repeatability.NEVER, effects=[Effect.READ])
+    wider = ToolOffer(name="ask", repeatability=Repeatability.NEVER, effects=[Effect.READ, Effect.CONTROL])
+    offers = {"phone": Offer(digest="p", slots=1, tools=[asking]), "desk": Offer(digest="d", slots=1, tools=[wider])}
+    view = fleet(device("phone"), device("desk"), offers=offers)
+    checked = check_plan({"starloom": 1, "tasks": [{"id": "q", "tool": "ask", "device": {"name": "phone"}}]})
+    assert checked.plan is not None
+    found = planning(view).preview(checked.plan)
+    assert found["effects"] == ["read", "control"]
+    assert sorted(found["effects"]) == [str(effect) for effect in plan_effects(core_fleet(view), checked.plan)]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from starloom.planner.catalogue import load_catalogue
 from starloom.planner.recipe_pages import about, page
+from starloom_protocol.plan import read_recipe
+from starloom_protocol.plan.param_types import PARAM_TYPES
+from starloom_protocol.plan.signatures import built_in_results
 
 
 def test_the_comment_above_the_name_is_the_paragraph() -> None:
@@ -24,3 +27,14 @@ def test_every_recipe_is_there_with_its_words_grants_and_answer() -> None:
             assert result["title"] in own
         assert "**Grants:**" in own
     assert "every device that can" in made
+
+
+def test_the_recipe_of_the_page_reads_and_is_a_recipe_of_the_built_in_tools() -> None:
+    made = page(load_catalogue())
+    text = made.partition("```yaml\n")[2].partition("```")[0]
+    found = read_recipe(text, known_signatures=built_in_results())
+    assert found.faults == []
+    assert found.recipe is not None
+    assert found.recipe.phrases == ["look at {folder} on {where}"]
+    for kind in PARAM_TYPES:
+        assert f"`{kind}`" in made

@@ -54,9 +54,11 @@ def exit_of_refusal(status: int, code: str) -> Exit:
 def exit_of_preview(found: Mapping[str, Any], *, approved: str = "") -> Exit:
     """Return the exit code that submitting a preview would begin with; `approved` is the hash given with it.
 
-    Words that no recipe fits and no model may plan are a mistake in the call; a plan that waits for an approval needs a
-    person.
+    Words that no recipe fits and no model may plan are a mistake in the call, and so is a plan with a fault. A plan
+    that waits for an approval needs a person.
     """
+    if found.get("faults"):
+        return Exit.USAGE
     understood = found.get("understood") or {}
     if not found.get("tasks") and understood.get("outcome") != "exact" and not understood.get("by_model"):
         return Exit.USAGE

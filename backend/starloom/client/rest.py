@@ -102,7 +102,7 @@ class Client:
     def names(self) -> dict[str, str]:
         """Return the names of devices by id; none where the fleet may not be read or cannot be now."""
         try:
-            found = self._json(self._send("GET", API + "/devices"))
+            found = self._json(self._send("GET", API + "/devices", params={"all": "true"}))
         except Problem:
             return {}
         return {item["id"]: item["name"] for item in found["items"]}

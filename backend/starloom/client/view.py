@@ -24,6 +24,7 @@ from starloom_protocol.feed import Event, fold
 from starloom_protocol.presentation import Presentation, presentation
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
+    Attention,
     ConstellationState,
     Reason,
     TaskState,
@@ -33,6 +34,10 @@ R = TypeVar("R", bound=Record)
 
 _MOVES_BY_ITSELF = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 _READY_MOVES = frozenset({None, Reason.BACKOFF, Reason.MOMENT, Reason.BUSY, Reason.REVIEW, Reason.QUOTA})
+
+
+_ABOUT_DEVICES = frozenset({Attention.NO_CAPABLE_DEVICE, Attention.MISSING_GRANT, Attention.MISSING_SECRET})
+"""Attention for ready tasks that no device can take until a person has done something."""
 
 
 class View:
@@ -128,7 +133,7 @@ class View:
         head = self.head
         if head is None or not head.attention:
             return False
-        starved = "no_capable_device" in head.attention
+        starved = not _ABOUT_DEVICES.isdisjoint(head.attention)
         for task in self.tasks.values():
             if task.state in _MOVES_BY_ITSELF:
                 return False

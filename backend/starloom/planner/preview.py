@@ -15,11 +15,11 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.answer.why import TAB_OS
-from starloom.core.people.approvals import needs_approval
+from starloom.core.people.approvals import needs_approval, plan_effects
 from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, judge, selects
-from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in, specs_by_rules
+from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
 from starloom.core.rights.envelope import devices_of
 from starloom.core.rights.envelope_words import effects_of, envelope_words
 from starloom.core.state.model import Access, Fleet
@@ -27,7 +27,16 @@ from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetView
 from starloom.planner.granted_folders import folder_warnings
 from starloom.planner.other_agents import agent_warnings
-from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
+from starloom.planner.secret_flow import (
+    SecretFault,
+    SecretFlow,
+    access_of,
+    receiving,
+    secret_faults,
+    secret_flows,
+    set_needs,
+    template_warnings,
+)
 from starloom.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
@@ -92,7 +101,7 @@ class TaskPreview:
 
 @dataclass(frozen=True)
 class Preview:
-    """A whole plan. `warnings` are sentences."""
+    """A whole plan. `warnings` are sentences, those of the faults of its secrets among them."""
 
     plan: LoweredPlan
     tasks: tuple[TaskPreview, ...]
@@ -100,6 +109,7 @@ class Preview:
     asks_approval: bool
     warnings: tuple[str, ...] = field(default=())
     secrets: tuple[SecretFlow, ...] = field(default=())
+    faults: tuple[SecretFault, ...] = field(default=())
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
@@ -124,6 +134,7 @@ class Preview:
             "cost": None,
             "estimate": None,
             "warnings": list(self.warnings),
+            "faults": [item.plain() for item in self.faults],
         }
 
 
@@ -168,10 +179,10 @@ def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str
     needs = {spec.id: set_needs(access, spec, plan.recipe) for spec in plan.specs if spec.secrets}
     places = _Places(placed, max(1, min(_CANDIDATES_MOST, _CANDIDATES_OF_PLAN_MOST // max(1, len(plan.specs)))))
     tasks = tuple(_task(spec, specs, after[spec.id], places, needs.get(spec.id)) for spec in plan.specs)
-    by_rules = [effects_of_task(spec, offers_in(placed)) for spec in specs_by_rules(plan.rules, plan.specs)]
-    effects = tuple(
-        effect for effect in Effect if any(effect in found for found in (*(task.effects for task in tasks), *by_rules))
-    )
+    # The effects that the approval names: a tool may do more on another device than on the one that is chosen now.
+    may = frozenset(plan_effects(placed, plan))
+    effects = tuple(effect for effect in Effect if effect in may)
+    faults = tuple(_faults_of_secrets(plan, tasks, placed, access))
     asks = needs_approval(placed, plan, asked_in_words=words, by=by)
     return Preview(
         plan=plan,
@@ -181,9 +192,11 @@ def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str
         warnings=(
             *_warnings(tasks, fleet),
             *_about_devices(plan, tasks, placed),
-            *_about_secrets(plan, tasks, placed, access),
+            *(item.reason for item in faults),
+            *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
         ),
-        secrets=secret_flows(((spec, task.devices) for spec, task in zip(plan.specs, tasks, strict=True)), access),
+        secrets=secret_flows(_receivers(plan, tasks, placed, access), access),
+        faults=faults,
     )
 
 
@@ -197,12 +210,26 @@ def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet
             yield from agent_warnings(spec, offers[0], (device.name for device in chosen))
 
 
-def _about_secrets(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access) -> Iterable[str]:
+def _faults_of_secrets(
+    plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access
+) -> Iterable[SecretFault]:
     for spec, task in zip(plan.specs, tasks, strict=True):
-        if spec.secrets and spec.tool is not None:
-            devices = [device for device in fleet.devices.values() if device.name in task.devices]
+        if spec.tool is not None:
+            devices = _devices_of(task, fleet)
             offered = [tools[spec.tool] for tools in fleet.tool_sets.different() if spec.tool in tools]
-            yield from secret_warnings(spec, plan.recipe, devices, offered, access)
+            yield from secret_faults(spec, plan.recipe, devices, offered, fleet, access)
+
+
+def _receivers(
+    plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access
+) -> Iterable[tuple[TaskSpec, tuple[str, ...]]]:
+    for spec, task in zip(plan.specs, tasks, strict=True):
+        if spec.secrets:
+            yield spec, receiving(spec, plan.recipe, _devices_of(task, fleet), access)
+
+
+def _devices_of(task: TaskPreview, fleet: Fleet) -> list[Device]:
+    return [device for device in fleet.devices.values() if device.name in task.devices]
 
 
 def core_fleet(fleet: FleetView) -> Fleet:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from starloom.planner.catalogue import Catalogue, built_in_folder, load_catalogue, param_title
 from starloom_protocol.plan import ParamDoc, Recipe
-from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
+from starloom_protocol.plan.param_types import PARAM_TYPES
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Purpose
 
 _SHOWN = {"table": "a table", "file": "a file", "text": "a sentence", "value": "figures", "image": "a picture"}
 _PAGE = Path("docs/recipes.md")
@@ -24,6 +25,52 @@ Quotes make a name sure that could be anything else: *find "holiday budget"*, *r
 Every recipe can also be run by its name: `starloom submit -r NAME -p PARAM=VALUE --wait`; `--preview` shows the plan
 first. *Grants* are what the owner of a device has to have allowed there (`starloom-agent grant`, or the profile); a
 preview that meets a missing one shows the line to type. This page is made from the recipes (`make gen`).
+
+## A recipe of your own
+
+A recipe is a [plan](plans.md) with a head. `starloom recipe import FILE` keeps it, `starloom recipe test FILE` shows
+what it would do here, `starloom recipe export NAME` writes one that is kept, also a built-in one to begin with.
+
+```yaml
+starloom_recipe: 1
+name: note-after-look                                  # a-z 0-9 _ -
+title: Look at a folder and leave a note
+version: 1                                             # the hub counts on from here
+phrases:
+  - "look at {folder} on {where}"                      # each slot is a parameter
+params:
+  where:  {type: device, title: Where, needs: [fs.list]}
+  folder: {type: path, title: Folder, example: Documents}
+  text:   {type: text, title: Note, default: Looked}
+asks_for: {where: ["files:read", "files:write"]}       # grants by device parameter, for the gallery
+effects: [read, write]
+plan:
+  starloom: 1
+  name: Look and note
+  tasks:
+    - {id: look, tool: fs.list, device: {param: where}, args: {path: {param: folder}}}
+    - id: note
+      tool: notify
+      device: {param: where}
+      args: {title: {param: text}}
+      only_if: {param: text}                           # false, empty and not given leave the task out
+  dependencies: [{from: look, to: note}]
+```
+
+`{param: NAME}` stands for a whole value; a text `"{NAME}"` in a plan is refused, because only phrases have slots.
+
+| field of a parameter | says |
+|---|---|
+| `type` | PARAM_TYPES |
+| `title`, `example` | its name for people, and the value that the gallery's sentence shows |
+| `default` | its value when none is given; without one and without `optional` it must be given |
+| `optional: true` | it may be absent: it is nothing then, and a task with `only_if` on it is left out |
+| `minimum`, `maximum` | limits of a number |
+| `needs`, `not`, `many` | of a device: tools that it offers, a parameter that it differs from, several of them |
+| `true_when_named` | of a boolean: true when that other parameter is given |
+
+`purpose` (PURPOSES) sorts it in the gallery, `demo` says with which values it can be tried on the demo devices, and
+`test` names a fixture, the expected answer and the values of the test.
 """
 
 
@@ -85,7 +132,9 @@ def _answer(recipe: Recipe) -> str:
 
 def page(catalogue: Catalogue) -> str:
     """Return the whole page, recipes in the order of their names."""
-    parts = [_HEAD]
+    types = ", ".join(f"`{kind}`" for kind in sorted(PARAM_TYPES))
+    purposes = ", ".join(f"`{purpose}`" for purpose in Purpose)
+    parts = [_HEAD.replace("PARAM_TYPES", types).replace("PURPOSES", purposes)]
     for recipe in catalogue.all():
         parts += section(recipe, catalogue.text(recipe.name))
     return "\n".join(parts)

@@ -5,14 +5,16 @@ Pure: it sees names and their allowed receivers, never a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starloom.core.state.model import Access
-from starloom.core.state.queues.secret_needs import Needs, needs_of, set_line, withheld
-from starloom_protocol.api.previews import SecretNeed
+from starloom.core.state.model import Access, Fleet
+from starloom.core.state.queues.secret_needs import Needs, allow_line, needs_of, set_line, withheld
+from starloom_protocol.api.previews import PreviewFault, SecretNeed
 from starloom_protocol.entities import Device, Secret, TaskSpec, ToolOffer
+from starloom_protocol.secret_records import CREDENTIAL_NAME
 from starloom_protocol.values import parse
 
 
@@ -65,22 +67,82 @@ def secret_flows(used: Iterable[tuple[TaskSpec, Sequence[str]]], access: Access)
     )
 
 
-def secret_warnings(
-    spec: TaskSpec, recipe: str | None, devices: Sequence[Device], offers: Sequence[ToolOffer], access: Access
-) -> Iterable[str]:
-    """Yield why a task could not be given its secrets on the devices that the preview names."""
+@dataclass(frozen=True)
+class SecretFault:
+    """A use of a secret that cannot work: the task, the sentence, and the way out."""
+
+    task: str
+    reason: str
+    way_out: str
+
+    def plain(self) -> PreviewFault:
+        """Return it as the JSON value that page and command line show."""
+        return {"task": self.task, "reason": self.reason, "way_out": self.way_out}
+
+
+def secret_faults(
+    spec: TaskSpec,
+    recipe: str | None,
+    devices: Sequence[Device],
+    offers: Sequence[ToolOffer],
+    fleet: Fleet,
+    access: Access,
+) -> Iterable[SecretFault]:
+    """Yield the uses of secrets that cannot work: by a task's devices, its arguments, or the name of a variable."""
     needs = set_needs(access, spec, recipe)
     for device in devices if needs is not None else ():
         held = withheld(needs, device, spec.tool or "") if needs is not None else None
-        if held is not None:
-            yield f"{spec.id}: {device.name} {held[1]}."
-    if spec.secrets and offers:
-        args = parse(spec.args)
-        takes = taking(offers[0])
-        for argument in sorted(args) if isinstance(args, dict) else ():
-            if argument not in takes and names_secret(args[argument]):
-                where = " or ".join(f"`{name}`" for name in sorted(takes)) or "none of its arguments"
-                yield f"{spec.id}: {spec.tool} takes no secret in `{argument}`; it takes one in {where}."
+        if held is not None and needs is not None:
+            line = allow_line(needs, device, spec.tool or "", fleet.devices)
+            yield SecretFault(spec.id, f"{spec.id}: {device.name} {held[1]}.", line or "Choose another device.")
+    args = parse(spec.args)
+    if isinstance(args, dict) and spec.secrets and offers:
+        yield from _misplaced(spec, args, taking(offers[0]))
+
+
+def template_warnings(spec: TaskSpec) -> Iterable[str]:
+    """Yield a sentence for each secret that is written as other systems write it; a file may mean just that text."""
+    for name in dict.fromkeys(_templates(parse(spec.args))):
+        yield f"{spec.id}: `{{{{ secrets.{name} }}}}` is plain text; for the secret write {{secret: {name}}} alone."
+
+
+def _misplaced(spec: TaskSpec, args: dict[str, Any], takes: frozenset[str]) -> Iterable[SecretFault]:
+    where = " or ".join(f"`{name}`" for name in sorted(takes)) or "none of its arguments"
+    for argument in sorted(args):
+        if argument not in takes and names_secret(args[argument]):
+            reason = f"{spec.id}: {spec.tool} takes no secret in `{argument}`; it takes one in {where}."
+            yield SecretFault(spec.id, reason, f"Name it in {where}." if takes else "Use a tool that takes one.")
+    env = args.get("env") if "env" in takes else None
+    variables: dict[str, Any] = env if isinstance(env, dict) else {}
+    for name in sorted(variables):
+        if names_secret(variables[name]) and not CREDENTIAL_NAME.fullmatch(name):
+            reason = f"{spec.id}: `env` takes names of credentials only, and {name} is none."
+            yield SecretFault(spec.id, reason, f"Call it {_credential(name)} (docs/secrets.md).")
+
+
+def _credential(name: str) -> str:
+    """Return a name of a credential near this one."""
+    signs = (sign if sign.isascii() and sign.isalnum() else "_" for sign in name.upper())
+    near = "".join(signs)[:50].strip("_0123456789")
+    return f"{near}_TOKEN or {near}_KEY" if near else "API_TOKEN or API_KEY"
+
+
+_TEMPLATE = re.compile(r"\{\{\s*secrets?[.:]\s*([A-Za-z0-9_][A-Za-z0-9_.-]{0,63}?)\s*\}\}")
+"""A secret as other systems write it."""
+
+
+def _templates(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _TEMPLATE.findall(value)
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _templates(item)
+
+
+def receiving(spec: TaskSpec, recipe: str | None, devices: Iterable[Device], access: Access) -> tuple[str, ...]:
+    """Return the names of the devices that may be given a task's secrets."""
+    needs = set_needs(access, spec, recipe)
+    return tuple(device.name for device in devices if needs is None or withheld(needs, device, spec.tool or "") is None)
 
 
 def taking(offer: ToolOffer) -> frozenset[str]:

@@ -6,18 +6,14 @@ another command than the one that the owner allowed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_protocol.secret_records import CREDENTIAL_NAME
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wording import quoted
 
 _MOST = 32
-_NAME = re.compile(
-    r"[A-Z][A-Z0-9_]{0,62}(PASSWORD|PASSPHRASE|TOKEN|SECRET|APIKEY|_KEY|_KEY_ID|_PWD|_PASS|_CREDENTIALS)"
-    r"|PASSWORD|TOKEN|SECRET|PASSPHRASE"
-)
 
 
 def checked(variables: Mapping[str, str]) -> dict[str, str]:
@@ -29,7 +25,7 @@ def checked(variables: Mapping[str, str]) -> dict[str, str]:
     if len(variables) > _MOST:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"`env` has more than {_MOST} variables", effect=False)
     for name, value in variables.items():
-        if not _NAME.fullmatch(name):
+        if not CREDENTIAL_NAME.fullmatch(name):
             detail = (
                 f"`env` takes variables for credentials only: {quoted(name)} does not end in PASSWORD, PASSPHRASE, "
                 "TOKEN, SECRET, APIKEY, _KEY, _KEY_ID, _PWD, _PASS or _CREDENTIALS (capitals)"

@@ -135,7 +135,7 @@ export interface paths {
         put?: never;
         /**
          * Approve
-         * @description Allow it, this once or always.
+         * @description Allow it, this once or always; where devices of the plan are gone, only with `anyway`.
          */
         post: operations["approve_api_v1_approvals__approval__approve_post"];
         delete?: never;
@@ -857,7 +857,7 @@ export interface paths {
         };
         /**
          * Devices
-         * @description List all devices.
+         * @description List the devices, those that are gone last; with `all` the forgotten ones, too.
          */
         get: operations["devices_api_v1_devices_get"];
         put?: never;
@@ -905,7 +905,8 @@ export interface paths {
          * Control
          * @description Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
          *
-         *     `seen` acknowledges the work that the device remembers and this history lacks.
+         *     `forget` takes a device that is gone out of the lists. `seen` acknowledges the work that the device remembers
+         *     and this history lacks.
          */
         post: operations["control_api_v1_devices__device___action__post"];
         delete?: never;
@@ -1946,7 +1947,7 @@ export interface components {
         Approval: "always" | "never" | "risky";
         /**
          * Approved
-         * @description `always` allows this tool with these arguments here from now on.
+         * @description `always` allows this tool with these arguments here from now on; `anyway`: devices of the plan may be gone.
          */
         Approved: {
             /**
@@ -1954,6 +1955,11 @@ export interface components {
              * @default false
              */
             always?: boolean;
+            /**
+             * Anyway
+             * @default false
+             */
+            anyway?: boolean;
             /**
              * Reason
              * @default
@@ -2195,8 +2201,11 @@ export interface components {
         /**
          * ChangingCalls
          * @description The calls of a plan that do more than read, with devices by name, and how many more there are.
+         *
+         *         `gone` has a sentence for each device that is gone and without which tasks of the plan cannot run.
          */
         ChangingCalls: {
+            gone: string[];
             items: components["schemas"]["CallRow"][];
             more: number;
         };
@@ -2514,6 +2523,7 @@ export interface components {
             facts: {
                 [key: string]: string;
             };
+            forgotten: boolean;
             grants: string[];
             health: components["schemas"]["HealthRow"];
             id: string;
@@ -2561,6 +2571,7 @@ export interface components {
             facts: {
                 [key: string]: string;
             };
+            forgotten: boolean;
             grants: string[];
             health: components["schemas"]["HealthRow"];
             id: string;
@@ -3971,6 +3982,7 @@ export interface components {
             cost: null;
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
+            faults?: components["schemas"]["PreviewFault"][];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -4055,12 +4067,13 @@ export interface components {
         Phase: "approval" | "away" | "grant" | "held" | "judge" | "model" | "moment" | "owner" | "paused" | "person" | "queue" | "retry" | "review" | "secret" | "starting" | "stopping" | "unknown" | "working";
         /**
          * PhoneWay
-         * @description The address that a phone opens, or `why` there is none.
+         * @description The address that a phone opens, or `why` there is none and the way out.
          */
         PhoneWay: {
             qr: components["schemas"]["QrCode"] | null;
             url: string;
             warning: string;
+            way_out?: string;
             why: string;
             words: string;
         };
@@ -4085,13 +4098,14 @@ export interface components {
         };
         /**
          * PlanPreview
-         * @description A plan as it would run now; `estimate` is null where too little is known.
+         * @description A plan as it would run now; `estimate` is null where too little is known. `faults` are among the `warnings`.
          */
         PlanPreview: {
             asks_approval: boolean;
             cost: null;
             effects: components["schemas"]["Effect"][];
             estimate: components["schemas"]["Estimate"] | null;
+            faults?: components["schemas"]["PreviewFault"][];
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -4125,6 +4139,15 @@ export interface components {
             review?: string;
             /** @default [] */
             review_at?: string[];
+        };
+        /**
+         * PreviewFault
+         * @description A task that cannot work as it is written, why, and what to type or write in its place.
+         */
+        PreviewFault: {
+            reason: string;
+            task: string;
+            way_out: string;
         };
         /**
          * PrincipalKind
@@ -5512,12 +5535,16 @@ export interface components {
          * @description The explanation of a task, or of the whole constellation where `task` is null.
          *
          *         `fix` is the first of `actions`, which are controls or command lines. `asleep` names the browser tabs for which the
-         *         task waits, and `open` is the page that wakes them. The explanation of a constellation has no field of a task.
+         *         task waits, and `open` is the page that wakes them. `confirm` names the tasks that a retry has to confirm. Where the
+         *         task is a group, `doubted` are its calls that may have happened: a mark of the group ends them all. The explanation
+         *         of a constellation has no field of a task.
          */
         WhyRow: {
             actions?: string[];
             asleep?: string[];
             candidates: components["schemas"]["CandidateRow"][];
+            confirm?: string[];
+            doubted?: string[];
             fix: string | null;
             open?: components["schemas"]["PageAddress"] | null;
             possible?: string[];
@@ -5704,6 +5731,7 @@ export type PlanChange = components['schemas']['PlanChange'];
 export type PlanItem = components['schemas']['PlanItem'];
 export type PlanPreview = components['schemas']['PlanPreview'];
 export type Policy = components['schemas']['Policy'];
+export type PreviewFault = components['schemas']['PreviewFault'];
 export type PrincipalKind = components['schemas']['PrincipalKind'];
 export type PrincipalRow = components['schemas']['PrincipalRow'];
 export type Priority = components['schemas']['Priority'];
@@ -7296,7 +7324,9 @@ export interface operations {
     };
     devices_api_v1_devices_get: {
         parameters: {
-            query?: never;
+            query?: {
+                all?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7395,7 +7425,7 @@ export interface operations {
             header?: never;
             path: {
                 device: string;
-                action: "drain" | "resume" | "revoke" | "seen";
+                action: "drain" | "resume" | "revoke" | "forget" | "seen";
             };
             cookie?: never;
         };

@@ -19,10 +19,14 @@ class CallRow(TypedDict):
 
 
 class ChangingCalls(TypedDict):
-    """The calls of a plan that do more than read, with devices by name, and how many more there are."""
+    """The calls of a plan that do more than read, with devices by name, and how many more there are.
+
+    `gone` has a sentence for each device that is gone and without which tasks of the plan cannot run.
+    """
 
     items: list[CallRow]
     more: int
+    gone: list[str]
 
 
 ShownRow = TypedDict("ShownRow", {"from": str, "output": str, "value": Any, "left_out": int})

@@ -288,7 +288,9 @@ class WhyRow(TypedDict):
     """The explanation of a task, or of the whole constellation where `task` is null.
 
     `fix` is the first of `actions`, which are controls or command lines. `asleep` names the browser tabs for which the
-    task waits, and `open` is the page that wakes them. The explanation of a constellation has no field of a task.
+    task waits, and `open` is the page that wakes them. `confirm` names the tasks that a retry has to confirm. Where the
+    task is a group, `doubted` are its calls that may have happened: a mark of the group ends them all. The explanation
+    of a constellation has no field of a task.
     """
 
     task: str | None
@@ -302,6 +304,8 @@ class WhyRow(TypedDict):
     actions: NotRequired[list[str]]
     possible: NotRequired[list[str]]
     warning: NotRequired[str]
+    confirm: NotRequired[list[str]]
+    doubted: NotRequired[list[str]]
     asleep: NotRequired[list[str]]
     open: NotRequired[PageAddress | None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability
 
@@ -36,6 +36,7 @@ class DeviceState(TypedDict):
     health: HealthRow
     revoked: bool
     left: bool
+    forgotten: bool
     demo: bool
     joined_at: str | None
     version: str
@@ -174,10 +175,11 @@ class LanWays(TypedDict):
 
 
 class PhoneWay(TypedDict):
-    """The address that a phone opens, or `why` there is none."""
+    """The address that a phone opens, or `why` there is none and the way out."""
 
     url: str
     why: str
+    way_out: NotRequired[str]
     qr: QrCode | None
     words: str
     warning: str

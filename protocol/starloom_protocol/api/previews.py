@@ -75,8 +75,16 @@ class SecretNeed(TypedDict):
     line: str | None
 
 
+class PreviewFault(TypedDict):
+    """A task that cannot work as it is written, why, and what to type or write in its place."""
+
+    task: str
+    reason: str
+    way_out: str
+
+
 class PlanPreview(TypedDict):
-    """A plan as it would run now; `estimate` is null where too little is known."""
+    """A plan as it would run now; `estimate` is null where too little is known. `faults` are among the `warnings`."""
 
     name: str
     recipe: str | None
@@ -92,6 +100,7 @@ class PlanPreview(TypedDict):
     cost: None
     estimate: Estimate | None
     warnings: list[str]
+    faults: NotRequired[list[PreviewFault]]
 
 
 class MissingParam(TypedDict):

@@ -22,6 +22,8 @@ _SUGGESTIONS_MAX: Final = 50
 _CANDIDATES_MAX: Final = 2000
 SENTENCE_CHARS_MOST: Final = 600
 _NAME_CHARS_MOST: Final = 64
+_EVERY: Final = frozenset({"all", "any", "each", "every", "everywhere", "*"})
+"""Words for every device, which no device is called by here."""
 _KINDS: Final = {
     "string_type": "a text",
     "bool_type": "true or false",
@@ -132,6 +134,8 @@ class Found:
 
 def _map_of(fields: Sequence[str], found: object) -> str:
     """Return the form of the map where another value was written, by what was most likely meant with it."""
+    if isinstance(found, str) and found.strip().casefold() in _EVERY and "labels" in fields:
+        return "`{}` is every device that can: `for_each: {devices: {}}`. A task without `device` goes to one of them."
     if isinstance(found, str) and len(found) <= _NAME_CHARS_MOST and "name" in fields:
         return f"Write `{{name: {found}}}`."
     if isinstance(found, list) and {"from", "output", "times"} <= set(fields):

@@ -39,6 +39,18 @@ def _zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
+def zone_hint(name: str) -> str:
+    """Return the way out of a zone that does not exist: the place that was meant, else the form of a name.
+
+    An abbreviation such as CEST is near to another one and means other hours, so that only places are suggested.
+    """
+    places = sorted(zone for zone in _zones() if "/" in zone and not zone.startswith("Etc/"))
+    city = name.casefold().replace(" ", "_")
+    close = [zone for zone in places if zone.casefold().rpartition("/")[2] == city]
+    close = close or difflib.get_close_matches(name, places, n=1)
+    return f"Did you mean {close[0]}?" if close else "Use a name such as Europe/Vienna, America/New_York or UTC."
+
+
 def moment_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str) -> Moment | None:
     """Return the moment of a task with `not_before`; faults are noted."""
     found = lowering.found
@@ -51,9 +63,8 @@ def moment_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str
         reason = "the time has passed at every turn but the first"
         found.add(Code.PLAN_INVALID, joined(place, "past"), reason, "Remove `past`, or `repeat`.")
     if doc.zone is not None and doc.zone not in _zones():
-        close = difflib.get_close_matches(doc.zone, sorted(_zones()), n=1)
-        hint = f"Did you mean {close[0]}?" if close else "Use a name such as Europe/Vienna, America/New_York or UTC."
-        found.add(Code.PLAN_INVALID, joined(place, "zone"), f"there is no time zone {quoted(doc.zone)}", hint)
+        reason = f"there is no time zone {quoted(doc.zone)}"
+        found.add(Code.PLAN_INVALID, joined(place, "zone"), reason, zone_hint(doc.zone))
     return record(
         Moment, output=doc.output, past=doc.past, source=doc.source, within_s=doc.within_s, zone=doc.zone or ""
     )

@@ -13,7 +13,7 @@ _ORDER: Final = (
     "A task also waits for each task that its `inputs` name."
 )
 _DEVICE: Final = "Write `device: {name: NAME}`."
-_TOOL: Final = "Write `tool: NAME`; docs/tools.md lists the built-in ones, and `starloom tools show NAME` shows one."
+_TOOL: Final = "Write `tool: NAME`; `starloom tools ls` lists those of devices, `starloom tools show NAME` shows one."
 _NAME: Final = "A task is called by its `id`; `tool: NAME` says what it does."
 _RESULT: Final = "Another task reads its result: `inputs: {ARGUMENT: {from: THIS, output: /pointer}}`."
 _ARGS: Final = "Write `args: {NAME: VALUE}`."

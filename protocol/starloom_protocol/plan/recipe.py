@@ -9,7 +9,7 @@ Matching words to phrases is the planner's.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -235,6 +235,21 @@ def _check_head(recipe: Recipe, found: Found) -> None:
             found.add(Code.UNKNOWN_PARAM, joined("asks_for", name), f"`{name}` is no parameter", hint)
     for name, param in recipe.params.items():
         _check_param(recipe, name, param, found)
+    for place, name in _slots_as_text(recipe.plan, "plan"):
+        if name in recipe.params:
+            reason = f"`{{{name}}}` is plain text in a plan; only phrases have slots"
+            found.add(Code.PLAN_INVALID, place, reason, f"Write `{{param: {name}}}` without quotes.")
+
+
+def _slots_as_text(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a plan that are a slot of a phrase and nothing else, each with its place."""
+    if isinstance(value, str):
+        slot = _SLOT.fullmatch(value.strip())
+        if slot is not None:
+            yield place, slot[1].strip()
+    elif isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _slots_as_text(item, joined(place, key))
 
 
 def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> None:

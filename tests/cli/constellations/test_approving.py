@@ -202,3 +202,16 @@ def test_work_for_a_page_that_is_asleep_waits_with_its_address(
     said = starloom(hub, "approvals")[1]
     assert said.count("take waits for phone.  (Picture; the way out: open https://hub.lan:8471/tab/ on phone)") == waits
     assert ("Nothing waits for you." in said) is (waits == 0)
+
+
+def test_an_approval_whose_devices_are_gone_says_so(hub: StubHub) -> None:
+    hub.answers["GET", "/approvals"] = (200, {"items": [asked(calls=[])]})
+    gone = "vps, which was revoked on 1 May, 10:00 UTC, is gone: restart cannot run"
+    shown = {"items": [{**CALL, "devices": [], "effects": ["change"]}], "more": 0, "gone": [gone]}
+    hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (200, shown)
+    _, said = starloom(hub, "approvals")
+    assert 'service.restart {"name": "nginx"} on no device that is here  (change)' in said
+    assert typed(f"    {gone}; deny it, or change the plan: starloom edit c1 --editor") in said
+    hub.answers["POST", "/approvals/c1:q/approve"] = (200, {"answer": "allow"})
+    assert starloom(hub, "approve", "c1:q", "--anyway")[0] == 0
+    assert hub.asked[-1][2] == {"anyway": True}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from starloom.terminal.typed import typed
 from tests.cli.test_commands import StubHub, hub, starloom
 
 __all__ = ["hub"]
@@ -118,3 +119,21 @@ def test_own_recipes_show_their_versions(hub: StubHub) -> None:
 def test_a_recipe_is_removed(hub: StubHub) -> None:
     hub.answers[("DELETE", "/recipes/mine")] = (200, {})
     assert starloom(hub, "recipe", "rm", "mine")[0] == 0
+
+
+def test_the_line_to_try_a_recipe_has_a_value_for_each_parameter_that_needs_one(hub: StubHub, tmp_path: Path) -> None:
+    path = tmp_path / "note.yaml"
+    params = (
+        "params:\n  where: {type: device}\n  folder: {type: path, example: My documents}\n  often: {type: integer}\n"
+        "  text: {type: text, default: hello}\n  more: {type: text, optional: true}\n"
+    )
+    plan = (
+        "plan: {starloom: 1, tasks: [{id: a, tool: fs.list, device: {param: where}, args: {path: {param: folder}}}]}\n"
+    )
+    path.write_text(f"starloom_recipe: 1\nname: note\ntitle: Note\nversion: 1\n{params}{plan}", encoding="utf-8")
+    hub.answers[("POST", "/recipes")] = (201, {"name": "note", "version": 1})
+    devices = [{"id": "d-0", "name": "old", "revoked": True}, {"id": "d-1", "name": "desk", "revoked": False}]
+    hub.answers[("GET", "/devices")] = (200, {"items": devices})
+    _, said = starloom(hub, "recipe", "import", str(path))
+    line = "Try it: starloom recipe test note -p where=desk -p 'folder=My documents' -p often=1"
+    assert said.splitlines()[-1] == typed(line)

@@ -12,10 +12,11 @@ from starloom.core.placement.queue_position import Position, position
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
+from starloom.edge.routes.work.why import explain_all
 from starloom_protocol.entities import Choice, ForEach, ToolOffer, encode_entity
 from starloom_protocol.feed import FLEET
-from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Reason
-from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
+from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Op, Outcome, Reason
+from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task, when
 
 
 def why(driver: Driver, name: str = "a") -> Why:
@@ -316,10 +317,64 @@ def test_every_way_out_of_an_ended_task_is_accepted() -> None:
     driver.submit(plan(task("f"), task("s", "x=f")))
     (sent,) = driver.take()
     driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
-    for name in ("f", "s"):
-        found = why(driver, name)
-        assert found.actions
-        assert set(found.actions) <= set(found.possible)
+    found = why(driver, "f")
+    assert found.actions
+    assert set(found.actions) <= set(found.possible)
+    # A retry of the skipped task alone would skip it again.
+    assert why(driver, "s").actions == ["starloom retry f c1"]
+    (refused,) = driver.control("retry", "s").faults
+    assert (refused.code, refused.hint) == (Code.ILLEGAL_CONTROL, "starloom retry f c1")
+    assert refused.reason == "s would be skipped again, since f did not succeed"
+    assert "retry" not in why(driver, "s").possible
+    assert not driver.control("retry", "f").faults
+    assert driver.run() == "succeeded"
+
+
+def test_a_retry_names_the_work_that_may_not_be_repeated() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(plan(task("slow", tool="t.never"), task("note", "x=slow")))
+    (sent,) = driver.take()
+    driver.started(sent)
+    driver.control("cancel", "slow")
+    driver.receipt(sent)
+    assert why(driver, "slow").confirm == ["slow"]
+    assert why(driver, "note").actions == ["starloom retry slow c1 --confirm slow"]
+    assert not driver.control("retry", "slow", confirm=["slow"]).faults
+    assert driver.states()["note"] == "waiting"
+
+
+def test_a_task_that_a_condition_skips_names_no_retry_of_its_own() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a"), task("b"), when("a>b", "/n", Op.EQ, 2)))
+    driver.result(driver.take()[0], {"n": 1})
+    assert driver.states()["b"] == "skipped"
+    assert why(driver, "b").actions == []
+    assert "its condition does not hold" in driver.control("retry", "b").faults[0].reason
+
+
+def test_calls_of_a_group_that_may_have_happened_are_one_thing_to_decide() -> None:
+    driver = Driver("one", "two", slots=8)
+    driver.submit(plan(task("l"), task("hash", tool="t.never", for_each=ForEach(source="l", output="/l"))))
+    driver.result(driver.take()[0], {"l": [1, 2, 3]})
+    for sent in driver.take():
+        driver.started(sent)
+    for name in ("one", "two"):
+        control_device(driver, name, "revoke")
+    found = why(driver, "hash")
+    assert (found.state, found.actions, found.doubted) == ("unknown", ["mark"], ["hash.0", "hash.1", "hash.2"])
+    assert found.sentence.startswith("3 calls of hash may have happened on ")
+    assert "Nobody can look there, since the device is gone: then mark them together" in found.sentence
+    told = explain_all(driver.shard, "c1", {})
+    assert [item["task"] for item in told["items"]] == ["hash"]
+    assert told["items"][0]["doubted"] == ["hash.0", "hash.1", "hash.2"]
+    assert "Nobody can look there" in why(driver, "hash.1").sentence
+    driver.control("cancel")
+    assert driver.state() == "cancelling"
+    assert not driver.control("mark", "hash", state="failed", reason="nobody knows").faults
+    assert driver.state() == "cancelled"
+    assert {driver.states()[f"hash.{number}"] for number in range(3)} == {"failed"}
+    assert driver.control("mark", "hash", state="failed").faults[0].code is Code.BAD_REQUEST
+    driver.folded_equals_state()
 
 
 def test_work_that_is_stopped_on_a_device_that_is_off_says_how_it_ends() -> None:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from starloom.core.clock.cron import BadClock, following, in_words, passed
+from starloom.core.clock.cron import BadClock, following, in_words, passed, zone_of
 
 VIENNA, NEW_YORK = "Europe/Vienna", "America/New_York"
 
@@ -116,3 +116,18 @@ def test_a_clock_that_strikes_no_more_says_so(monkeypatch: pytest.MonkeyPatch) -
 def test_what_was_passed_without_end_is_the_newest() -> None:
     end = at("2026-06-01T12:00", "UTC")
     assert passed("* * * * *", "UTC", 0, end, 3) == [end - 120_000, end - 60_000, end]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("CEST", "Use a name such as Europe/Vienna"),
+        ("Vienna", "Did you mean Europe/Vienna?"),
+        ("new york", "Did you mean America/New_York?"),
+        ("Europe/Viena", "Did you mean Europe/Vienna?"),
+    ],
+)
+def test_an_unknown_zone_suggests_a_place_and_no_abbreviation(name: str, hint: str) -> None:
+    with pytest.raises(BadClock) as refused:
+        zone_of(name)
+    assert refused.value.hint.startswith(hint)

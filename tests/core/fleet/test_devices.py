@@ -9,6 +9,7 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, CloseDevice
 from starloom_protocol.entities import Enrollment, Offer, ToolOffer
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Profile, Reason, TaskState
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
 
@@ -248,3 +249,23 @@ def test_work_does_not_go_where_its_tool_cannot_run(fields: dict[str, str]) -> N
     found = driver.submit(plan(task("a")))
     assert found.tasks["a"].state is TaskState.READY
     assert found.head.attention
+
+
+def test_a_device_that_is_gone_is_forgotten_and_its_key_stays_refused() -> None:
+    driver = Driver("one", "two")
+    early = control(driver, "forget").faults[0]
+    assert early.code is Code.CONFLICT
+    assert "starloom device revoke one" in early.hint
+    control(driver, "revoke")
+    assert control(driver, "forget").value == {"id": "d-one"}
+    fleet = driver.shard.fleet
+    assert (fleet.devices["d-one"].forgotten, fleet.devices["d-one"].name) == (True, "one")
+    assert "d-one" not in fleet.offers
+    assert "d-one" not in fleet.tools
+    told = [(event.kind, event.about) for event in driver.events if event.about == "d-one"]
+    assert told[-1] == (EventKind.DEVICE_FORGOTTEN, "d-one")
+    seen = len(driver.events)
+    assert control(driver, "forget").value == {"id": "d-one"}
+    assert len(driver.events) == seen
+    assert driver.connect("one").faults[0].code is Code.DEVICE_REVOKED
+    driver.folded_equals_state()

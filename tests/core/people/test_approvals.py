@@ -359,3 +359,30 @@ def test_nothing_risky_starts_that_nobody_allowed(steps: list[tuple[str, str, in
             assert waits == bool(each.open_questions)
             assert all(record.attempt == 0 for record in each.tasks.values()) or each.name in may_start
             assert not waits or all(record.state is not TaskState.LEASED for record in each.tasks.values())
+
+
+def test_a_plan_whose_devices_are_gone_is_approved_only_knowingly() -> None:
+    driver = fleet("one", "two")
+    either = Selector(any=[Selector(name="one"), Selector(name="two")])
+    driver.submit(risky(task("look", device=either), of={"device": Selector(name="one")}))
+    driver.do(i.DeviceControlled(action="revoke", by="person:ann", device="d-one", id=driver.ident()))
+    refused = answer(driver, "allow").faults[0]
+    assert refused.code is Code.CONFLICT
+    assert refused.reason.startswith("one, which was revoked on ")
+    assert refused.reason.endswith(", is gone: restart cannot run")
+    assert "--anyway" in refused.hint
+    assert driver.state() == "awaiting_approval"
+    assert answer(driver, "allow", anyway=True).faults == []
+    assert driver.state() == "active"
+
+
+def test_a_plan_whose_devices_are_gone_is_denied_and_a_new_device_of_the_name_takes_it() -> None:
+    driver = fleet("one")
+    for name in ("c1", "c2"):
+        driver.submit(risky(of={"device": Selector(name="one")}), name=name)
+    driver.do(i.DeviceControlled(action="revoke", by="person:ann", device="d-one", id=driver.ident()))
+    assert answer(driver, "always").faults[0].code is Code.CONFLICT
+    assert answer(driver, "deny").faults == []
+    driver.add_device("other", tools=[*TOOLS, RESTART])
+    driver.do(i.DeviceControlled(action="rename", by="person:ann", device="d-other", id=driver.ident(), value="one"))
+    assert answer(driver, "allow", at="c2").faults == []

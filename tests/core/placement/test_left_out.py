@@ -51,6 +51,18 @@ def test_demonstration_devices_that_real_ones_replace_are_named() -> None:
     assert answered(driver).endswith(" on lap; not asked: demo-phone and demo-server (demonstration only)")
 
 
+def test_a_demonstration_device_that_did_another_task_is_not_called_unasked() -> None:
+    driver = Driver("lap")
+    driver.add_device("demo-phone", demo=True)
+    driver.add_device("demo-server", demo=True)
+    driver.submit(plan(task("look", for_each=EACH), task("note", device=Selector(name="demo-phone"))))
+    while taken := driver.take():
+        for dispatch in taken:
+            driver.result(dispatch, {"device": dispatch.device})
+    said = str(driver.shard.constellations["c1"].tables["answer"][""].sentence)
+    assert "not asked: demo-server (demonstration only)" in said
+
+
 @pytest.mark.parametrize("reason", ["demo", "no such tool", "revoked", "another os"])
 def test_a_device_that_was_not_meant_is_not_named(reason: str) -> None:
     driver = Driver("lap") if reason != "demo" else Driver()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from starloom.core.answer import story
 from starloom.core.plan.inverse import NotUndoable, undoing
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
@@ -128,3 +129,14 @@ def test_the_plan_itself_and_what_a_list_made_are_not_taken_back() -> None:
         undoing({}, plan_at(driver, 1), 1)
     with pytest.raises(NotUndoable, match="item of a list"):
         undoing(plan_at(driver, 1), plan_at(driver, 2), 2)
+
+
+def test_an_edit_that_was_taken_back_dropped_nothing_in_the_answer() -> None:
+    driver = Driver("one")
+    found = driver.submit(plan(task("a"), task("hold", "x=a")))
+    assert not edit(driver, RemoveTask(id="hold")).faults
+    said = story.sentence(found, driver.shard.fleet, found.head.state, driver.now_ms)
+    assert "1 task dropped" in said
+    assert not undo(driver, 2).faults
+    said = story.sentence(found, driver.shard.fleet, found.head.state, driver.now_ms)
+    assert "dropped" not in said

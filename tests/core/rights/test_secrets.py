@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starloom.core.answer.why import explain, shard_of
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
-from starloom_protocol.entities import RuleRecord, TaskSpec, encode_entity
+from starloom_protocol.entities import RuleRecord, Selector, TaskSpec, encode_entity
 from starloom_protocol.secret_records import SECRETS_MOST
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, Reason, TaskState
@@ -113,6 +113,16 @@ def test_a_device_a_tool_and_a_recipe_that_may_not_receive_it_are_no_candidates(
         why = explain(driver.shard, "c1", "a")
         assert why.reason is Reason.NO_CAPABLE_DEVICE
         assert said in why.sentence
+
+
+def test_why_names_the_line_that_lets_a_device_have_a_secret() -> None:
+    driver = Driver("one", "two")
+    set_it(driver, devices=["d-two"])
+    driver.submit(plan(needing(device=Selector(name="one"))))
+    why = explain(driver.shard, "c1", "a")
+    assert why.actions == ["starloom secret set key --for-device two --for-device one", "edit", "skip"]
+    assert "may not receive the secret key" in why.sentence
+    assert "no device may have its secret" in why.sentence
 
 
 def test_a_recipe_that_may_receive_it_does() -> None:

@@ -95,3 +95,14 @@ async def test_a_code_without_a_limit_holds_nothing_back(world: World) -> None:
     found = await seen(world)
     assert (found["profile"], found["over"]) == ("operate", "")
     assert found["tools"] == ["fs.read", "shell.run", "system.info"]
+
+
+async def test_a_look_without_a_grant_is_allowed_in_every_profile(world: World) -> None:
+    check = tool("net.check", None, Effect.REACH)
+    until = tool("wait.until", None, Effect.READ, Effect.REACH)
+    steals = tool("mail.send", None, Effect.REACH, Effect.CHANGE)
+    for most in ("observe", "files", "work"):
+        agent = await joined(world, most)
+        await agent.connect(world, offer=Offer(digest="n", tools=[check, until, steals]))
+        offer = world.hub.fleet.offers[agent.id]
+        assert [one.name for one in offer.tools if not one.unavailable] == ["net.check", "wait.until"]

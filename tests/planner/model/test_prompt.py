@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from starloom.planner.context import joined
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, Wire
-from starloom.planner.model.planning import Conversation
+from starloom.planner.model.planning import Conversation, told_fault
+from starloom.planner.model.port import Reply
 from starloom.planner.model.prompt import planning_parts
+from starloom.planner.model.reading import Wished, read_reply
 from starloom.planner.model.reviewed_plan import ReviewedPlan
 from starloom.planner.model.reviewing import ReviewTalk, review_parts
-from starloom_protocol.entities import Head, Job, Offer, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.entities import Fault, Head, Job, Offer, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.vocabulary import ConstellationState, Repeatability, TaskState
 from tests.models.modes import GOOD
 from tests.models.server import Say, fake_model
@@ -110,3 +113,13 @@ async def test_both_wires_get_the_same_words(wire: Wire) -> None:
     text = content if isinstance(content, str) else "".join(part["text"] for part in content)
     assert text.endswith('{"request":"find out why srv-b answers slowly and restart what hangs"}')
     assert "copy-file(" in text
+
+
+def test_a_plan_without_a_kind_is_taken_and_an_empty_answer_gets_a_hint_for_a_model() -> None:
+    plan = {"starloom": 1, "tasks": [{"id": "a", "tool": "t"}]}
+    assert read_reply(Reply(json.dumps({"plan": plan}))) == Wished(plan)
+    assert isinstance(read_reply(Reply(json.dumps({"plan": "text"}))), Fault)
+    empty = read_reply(Reply(""))
+    assert isinstance(empty, Fault)
+    told = told_fault(empty, "plan")
+    assert told == "- answer: your answer was empty (model_answer) Hint: Answer with one whole JSON object."

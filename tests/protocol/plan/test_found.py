@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import pytest
 from pydantic import BaseModel, Field
 
 from starloom_protocol.plan.check import check_plan
@@ -73,3 +74,14 @@ def test_the_names_a_place_knows_are_found_through_whatever_stands_around_the_mo
 def test_a_point_of_review_that_is_not_there_is_named() -> None:
     found = faults(plan(tool("list"), tool("b"), policy={"review_at": ["b", "lst"]}))
     assert [(fault.place, fault.hint) for fault in found] == [("policy.review_at[1]", "Did you mean `list`?")]
+
+
+@pytest.mark.parametrize("word", ["all", "any", "*", "Every"])
+def test_a_word_for_every_device_is_told_its_form(word: str) -> None:
+    tasks = [
+        {"id": "a", "tool": "t", "for_each": {"devices": word}},
+        {"id": "b", "tool": "t", "device": word},
+    ]
+    faults = check_plan({"starloom": 1, "tasks": tasks}).faults
+    assert [fault.place for fault in faults] == ["tasks[0].for_each.devices", "tasks[1].device"]
+    assert all("`{}` is every device that can" in fault.hint for fault in faults)

@@ -200,3 +200,15 @@ def test_refused_values_by_type(kind: str, value: Any) -> None:
     with pytest.raises(ParamRefused) as caught:
         coerce(kind, value)
     assert caught.value.reason.startswith("must ")
+
+
+def test_a_slot_of_a_phrase_in_a_plan_is_told_its_form() -> None:
+    tasks = [{"id": "a", "tool": "t", "device": {"param": "where"}, "args": {"to": ["{often}"], "p": "{other_word}"}}]
+    faults = read_recipe(json.dumps({**HEAD, "plan": {"starloom": 1, "tasks": tasks}})).faults
+    assert [(fault.place, fault.reason, fault.hint) for fault in faults] == [
+        (
+            "plan.tasks[0].args.to[0]",
+            "`{often}` is plain text in a plan; only phrases have slots",
+            "Write `{param: often}` without quotes.",
+        )
+    ]

@@ -129,6 +129,10 @@ def _show_calls(run: Invocation, approval: str, number: int) -> None:
     more = len(found["items"][CALLS_SHOWN_MOST:]) + found["more"]
     if more:
         print(f"    and {more} more; all of them: starloom show {approval.partition(':')[0]}")
+    for sentence in found.get("gone") or ():
+        say(
+            f"    {escaped(sentence)}; deny it, or change the plan: starloom edit {approval.partition(':')[0]} --editor"
+        )
 
 
 def _stuck(run: Invocation, devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -196,7 +200,7 @@ def _call(call: dict[str, Any], most: int = 0) -> str:
     arguments = json.dumps(call["args"], ensure_ascii=False, sort_keys=True)
     if most and len(arguments) > most:
         arguments = f"{arguments[:most]} ... ({len(arguments)} characters)"
-    return f"{call['tool']} {arguments} on {', '.join(call['devices'])}"
+    return f"{call['tool']} {arguments} on {', '.join(call['devices']) or 'no device that is here'}"
 
 
 def _left(expires_at: str) -> str:
@@ -222,6 +226,7 @@ def approve(
     value: Annotated[str | None, typer.Option("--value", help="The choice, for a question with choices.")] = None,
     always: Annotated[bool, typer.Option("--always", help="Also allow the same calls here from now on.")] = False,
     reason: Annotated[str, typer.Option("--reason", help="Kept with the answer.")] = "",
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also where devices that the plan names are gone.")] = False,
 ) -> None:
     """Approve a question, answer it with one of its choices, or let a device in."""
     if value is not None and always:
@@ -242,7 +247,7 @@ def approve(
         if value is not None:
             made.append(run.client.post(f"/approvals/{identity}/answer", {"value": value, **said}))
         else:
-            kept = {"always": True} if always else {}
+            kept = {name: True for name, given in (("always", always), ("anyway", anyway)) if given}
             made.append(run.client.post(f"/approvals/{identity}/approve", {**kept, **said}))
         given = escaped(str(made[-1].get("answer") or ""))
         _say(run, f"{identity} answered: {given}{' (for good)' if always else ''}")

@@ -1,24 +1,33 @@
-"""Controls: `pause resume cancel retry retry-from skip hint mark reassign edit priority`. Each waits for its answer."""
+"""Controls of constellations and tasks, such as `pause`, `retry`, `mark` and `edit`. Each waits for its answer.
+
+A task is named before its constellation, as `why` does; without a constellation the newest is meant.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
 from starloom.cli.constellations.asking import IdArgument, read_plan
+from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.invocation import Invocation, hub_command
-from starloom.client.problems import usage
+from starloom.client.problems import Problem, usage
 from starloom.terminal.values import json_or_text
-from starloom_protocol.vocabulary import Priority
+from starloom_protocol.vocabulary import Code, Priority, TaskState
 
-TaskOption = Annotated[str, typer.Option("--task", "-t", help="The task's id.")]
-MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="Only this task.")]
+TASK_ID = "[TASK] [ID]"
+TaskWords = Annotated[
+    list[str] | None, typer.Argument(metavar=TASK_ID, help="A task, and its constellation; without that the newest.")
+]
+TaskOption = Annotated[str | None, typer.Option("--task", "-t", help="The task's id, if it is not an argument.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 ConfirmOption = Annotated[
     list[str] | None,
@@ -45,6 +54,8 @@ def register(app: typer.Typer) -> None:
         ("retry", retry),
         ("retry-from", retry_from),
         ("skip", skip),
+        ("hold", hold),
+        ("release", release),
         ("hint", hint),
         ("mark", mark),
         ("reassign", reassign),
@@ -64,77 +75,123 @@ def resume(run: Invocation, identity: IdArgument = None, reason: ReasonOption = 
     _constellation(run, identity, "resume", {"reason": reason})
 
 
-def cancel(run: Invocation, identity: IdArgument = None, task: MaybeTask = None, reason: ReasonOption = "") -> None:
+def cancel(
+    run: Invocation,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar=TASK_ID, help="A constellation, or one of its tasks.")
+    ] = None,
+    task: TaskOption = None,
+    reason: ReasonOption = "",
+) -> None:
     """Cancel a constellation or one task; it counts as cancelled when the device has confirmed it."""
-    if task is None:
-        _constellation(run, identity, "cancel", {"reason": reason})
+    if task is None and all(is_constellation(word) for word in words or []):
+        _constellation(run, words[0] if words else None, "cancel", {"reason": reason})
     else:
-        _task(run, identity, task, "cancel", {"reason": reason})
+        _task(run, words, task, "cancel", {"reason": reason})
 
 
 def retry(
     run: Invocation,
-    task: TaskOption,
-    identity: IdArgument = None,
+    words: TaskWords = None,
+    task: TaskOption = None,
     confirm: ConfirmOption = None,
     reason: ReasonOption = "",
 ) -> None:
     """Retry a task that failed, was cancelled or skipped, or is unknown."""
-    _task(run, identity, task, "retry", {"reason": reason, "confirm": confirm or []})
+    _task(run, words, task, "retry", {"reason": reason, "confirm": confirm or []})
 
 
 def retry_from(
     run: Invocation,
-    task: TaskOption,
-    identity: IdArgument = None,
+    words: TaskWords = None,
+    task: TaskOption = None,
     confirm: ConfirmOption = None,
     reason: ReasonOption = "",
 ) -> None:
     """Run a finished task again, and everything after it."""
-    _task(run, identity, task, "retry-from", {"reason": reason, "confirm": confirm or []})
+    _task(run, words, task, "retry-from", {"reason": reason, "confirm": confirm or []})
 
 
-def skip(run: Invocation, task: TaskOption, identity: IdArgument = None, reason: ReasonOption = "") -> None:
+def skip(run: Invocation, words: TaskWords = None, task: TaskOption = None, reason: ReasonOption = "") -> None:
     """Skip a task."""
-    _task(run, identity, task, "skip", {"reason": reason})
+    _task(run, words, task, "skip", {"reason": reason})
+
+
+def hold(run: Invocation, words: TaskWords = None, task: TaskOption = None, reason: ReasonOption = "") -> None:
+    """Hold a task that has not begun: it does not begin until you release it."""
+    _task(run, words, task, "hold", {"reason": reason})
+
+
+def release(run: Invocation, words: TaskWords = None, task: TaskOption = None, reason: ReasonOption = "") -> None:
+    """Release a task that is held."""
+    _task(run, words, task, "release", {"reason": reason})
 
 
 def hint(
     run: Invocation,
     words: Annotated[str, typer.Argument(help="Words for the next turn of the goal's model.")],
-    task: TaskOption,
+    task: Annotated[str, typer.Option("--task", "-t", help="The goal's id.")],
     identity: Annotated[str | None, typer.Option("--id", help="The constellation; absent: your newest.")] = None,
 ) -> None:
     """Give a goal that is carried out a hint; it becomes data of the model's next turn, marked as yours."""
-    _task(run, identity, task, "hint", {"reason": words})
+    _send(run, run.newest(identity), [task], "hint", {"reason": words})
 
 
 def mark(
     run: Invocation,
-    task: TaskOption,
-    identity: IdArgument = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TASK]... [ID]", help="Tasks, or a group with calls that may have happened."),
+    ] = None,
+    task: TaskOption = None,
+    gone: Annotated[
+        bool, typer.Option("--gone", help="Every call that may have happened on a device that is gone.")
+    ] = False,
     state: Annotated[str, typer.Option("--state", help="succeeded, failed or skipped.")] = "succeeded",
     value: Annotated[str | None, typer.Option("--value", help="Its output: JSON or text.")] = None,
     confirm: ConfirmOption = None,
     reason: ReasonOption = "",
 ) -> None:
-    """Mark a task as ended in a state that you know and the log does not."""
+    """Mark tasks as ended in a state that you know and the log does not."""
     body: dict[str, Any] = {"state": state, "reason": reason, "confirm": confirm or []}
     if value is not None:
         body["value"] = json_or_text(value)
-    _task(run, identity, task, "mark", body)
+    ids = [word for word in words or [] if is_constellation(word)]
+    if task is None and not gone and len(words or []) - len(ids) > 1:
+        tasks = [word for word in words or [] if word not in ids]
+        _send(run, run.newest(ids[0] if ids else None), tasks, "mark", body)
+        return
+    if not gone:
+        _task(run, words, task, "mark", body)
+        return
+    if task is not None or len(ids) != len(words or []):
+        raise usage("--gone names the tasks", "Give a constellation alone, or tasks without --gone.")
+    chosen = run.newest(ids[0] if ids else None)
+    tasks = _doubted_on_gone_devices(run, chosen)
+    if not tasks:
+        raise usage(f"no call of {chosen} may have happened on a device that is gone", "Nothing was marked.")
+    _send(run, chosen, tasks, "mark", body)
+
+
+def _doubted_on_gone_devices(run: Invocation, chosen: str) -> list[str]:
+    """Return the tasks in doubt that were given to devices which left or were revoked."""
+    snapshot = run.client.get(f"/constellations/{chosen}")
+    doubted = [item for item in snapshot["tasks"] if item["state"] == TaskState.UNKNOWN]
+    gone = {item["id"] for item in run.client.get("/devices", all="true")["items"] if item.get("revoked")}
+    return [item["id"] for item in doubted if item["device"] in gone]
 
 
 def reassign(
     run: Invocation,
-    task: TaskOption,
     device: Annotated[str, typer.Option("--device", "-d", help="The device's name.")],
-    identity: IdArgument = None,
+    words: TaskWords = None,
+    task: TaskOption = None,
     reason: ReasonOption = "",
 ) -> None:
     """Give a task that has not begun to another device."""
+    name, identity = _named("reassign", words, task)
     chosen = run.newest(identity)
-    operation = {"reassign": {"id": task, "device": {"name": device}}}
+    operation = {"reassign": {"id": name, "device": {"name": device}}}
     version = run.client.get(f"/constellations/{chosen}")["version"]
     _send_edit(run, chosen, {"base_version": version, "operations": [operation], "reason": reason})
 
@@ -178,15 +235,21 @@ def priority(
     _send_edit(run, chosen, {**document, "reason": reason or f"priority {priority.value}"})
 
 
+_FORM_OF_AN_EDIT = (
+    "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`; `starloom edit --editor` and docs/plans.md show the form."
+)
+
+
 def _document(text: str) -> dict[str, Any]:
     from starloom_protocol.plan.document import DocumentRefused, read_document
 
     try:
         found = read_document(text)
     except DocumentRefused as refused:
-        raise usage(f"{refused.fault.place or 'the edit'}: {refused.fault.reason}", refused.fault.hint) from refused
+        hint = refused.fault.hint if refused.fault.place else _FORM_OF_AN_EDIT
+        raise usage(f"{refused.fault.place or 'the edit'}: {refused.fault.reason}", hint) from refused
     if not isinstance(found.get("operations"), list):
-        raise usage("an edit is a map with a list of `operations`", "starloom edit --editor shows the form.")
+        raise usage("an edit is a map with a list of `operations`", _FORM_OF_AN_EDIT)
     return found
 
 
@@ -220,23 +283,68 @@ def _send_edit(run: Invocation, chosen: str, document: dict[str, Any]) -> None:
 
 def _constellation(run: Invocation, identity: str | None, action: str, body: dict[str, Any]) -> None:
     chosen = run.newest(identity)
-    _answered(run, chosen, action, run.client.post(f"/constellations/{chosen}/{action}", _given(body)))
+    made = run.client.post(f"/constellations/{chosen}/{action}", _given(body))
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(f"{chosen} is {made.get('state') or action}")
 
 
-def _task(run: Invocation, identity: str | None, task: str, action: str, body: dict[str, Any]) -> None:
-    chosen = run.newest(identity)
-    made = run.client.post(f"/constellations/{chosen}/tasks/{task}/{action}", _given(body))
-    _answered(run, f"{task} of {chosen}", action, made)
+def _named(action: str, words: list[str] | None, option: str | None) -> tuple[str, str | None]:
+    """Return the task and the constellation that the arguments of a control name, in either order."""
+    given = [*(words or [])]
+    if option is not None:
+        given = [option, *given]
+    elif len(given) == 2 and is_constellation(given[0]):
+        given.reverse()
+    if len(given) > 2:
+        raise usage(f"{action} takes one task: {', '.join(given)}", f"Write: starloom {action} TASK ID")
+    if not given or is_constellation(given[0]):
+        raise usage(f"{action} needs a task", f"Write: starloom {action} TASK {given[0] if given else 'ID'}")
+    return given[0], given[1] if len(given) > 1 else None
+
+
+def _task(run: Invocation, words: list[str] | None, option: str | None, action: str, body: dict[str, Any]) -> None:
+    task, identity = _named(action, words, option)
+    _send(run, run.newest(identity), [task], action, body)
+
+
+_DONE = {
+    "cancel": "{task} is asked to stop",
+    "hint": "the goal {task} has your hint",
+    "hold": "{task} is held",
+    "mark": "{task} is marked {state}",
+    "release": "{task} is released",
+    "retry": "{task} is tried again",
+    "retry-from": "{task} and all that follows it run again",
+    "skip": "{task} is skipped",
+}
+
+
+def _send(run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any]) -> None:
+    """Send a control for each of these tasks, and say what became of them and of the constellation."""
+    made: list[dict[str, Any]] = []
+    for task in tasks:
+        try:
+            made.append(run.client.post(f"/constellations/{chosen}/tasks/{quote(task)}/{action}", _given(body)))
+        except Problem as problem:
+            raise to_confirm(problem, f"starloom {action} {shlex.quote(task)} {chosen}") from problem
+        if not run.as_json:
+            state = f"; {chosen} is {made[-1]['state']}" if made[-1].get("state") else ""
+            print(_DONE[action].format(task=task, state=body.get("state")) + state)
+    if run.as_json:
+        run.emit(made[0] if len(made) == 1 else made)
+
+
+def to_confirm(problem: Problem, line: str) -> Problem:
+    """Return a refusal with the line that confirms the work which may not be repeated; others stay as they are."""
+    unsafe, colon, names = problem.reason.partition("would run again: ")
+    if problem.code != Code.NEEDS_CONFIRM or unsafe or not colon:
+        return problem
+    confirm = "".join(f" --confirm {shlex.quote(name)}" for name in names.split(", "))
+    places = [dataclasses.replace(place, hint="") for place in problem.places]
+    return dataclasses.replace(problem, hint=f"{line}{confirm}", places=places)
 
 
 def _given(body: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value not in ("", [])}
-
-
-def _answered(run: Invocation, what: str, action: str, made: Any) -> None:
-    if run.as_json:
-        run.emit(made)
-        return
-    state = made.get("state") if isinstance(made, dict) else None
-    told = f": {state}" if isinstance(state, str) else ""
-    print(f"{action} of {what} accepted{told}")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
 from starloom.cli.constellations.asking import IdArgument
-from starloom.cli.constellations.controls import ConfirmOption, ReasonOption
+from starloom.cli.constellations.controls import ConfirmOption, ReasonOption, to_confirm
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
-from starloom.client.problems import usage
+from starloom.client.problems import Problem, usage
 from starloom.terminal.values import json_or_text
 from starloom_protocol.wording import quoted
 
@@ -54,9 +55,12 @@ def fork(
         "confirm": confirm or [],
         "reason": reason,
     }
-    made = run.client.create(
-        f"/constellations/{chosen}/fork", {key: value for key, value in body.items() if value not in (None, "", [], {})}
-    )
+    kept = {key: value for key, value in body.items() if value not in (None, "", [], {})}
+    try:
+        made = run.client.create(f"/constellations/{chosen}/fork", kept)
+    except Problem as problem:
+        place = f"--task {quote(task)}" if task is not None else f"--version {version}"
+        raise to_confirm(problem, f"starloom fork {chosen} {place}") from problem
     if run.as_json:
         run.emit(made)
     else:

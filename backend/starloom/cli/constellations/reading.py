@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import msgspec
@@ -24,9 +25,14 @@ IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A conste
 
 def _in_order(task: str | None, identity: str | None) -> tuple[str | None, str | None]:
     """Return task and constellation; they may be given in either order, and the constellation alone."""
-    if task is not None and _CONSTELLATION.fullmatch(task):
+    if task is not None and is_constellation(task):
         return identity, task
     return task, identity
+
+
+def is_constellation(word: str) -> bool:
+    """Tell whether a word is the id of a constellation, not of a task."""
+    return _CONSTELLATION.fullmatch(word) is not None
 
 
 def register(app: typer.Typer) -> None:
@@ -184,7 +190,9 @@ def open_words(item: dict[str, Any]) -> str:
 
 def _to_type(action: str, constellation: str, item: dict[str, Any]) -> str:
     """Return the line to type for an action of `why`; one that is a line already stays."""
-    about = f"{constellation} --task {item.get('task')}"
+    task = quote(str(item.get("task")))
+    confirm = "".join(f" --confirm {quote(name)}" for name in item.get("confirm") or [])
+    about = f"{task} {constellation}"
     if action == "open":
         return open_words(item)
     lines = {
@@ -195,8 +203,9 @@ def _to_type(action: str, constellation: str, item: dict[str, Any]) -> str:
         "cancel": f"starloom cancel {constellation}",
         "edit": f"starloom edit {constellation} --editor",
         "enroll": "starloom enroll",
-        "mark": f"starloom mark {about} --state succeeded",
-        "retry": f"starloom retry {about}",
+        "mark": f"starloom mark {about} --state succeeded - or: starloom mark {about} --state failed",
+        "release": f"starloom release {about}",
+        "retry": f"starloom retry {about}{confirm}",
         "skip": f"starloom skip {about}",
     }
     return lines.get(action, action)

@@ -1,4 +1,4 @@
-"""The fleet: `devices`, `device show|drain|resume|revoke|rename|label|seen`."""
+"""The fleet: `devices`, `device show|drain|resume|revoke|forget|rename|label|seen`."""
 
 from __future__ import annotations
 
@@ -26,21 +26,41 @@ def register(app: typer.Typer) -> None:
     hub_command(device, "drain")(drain)
     hub_command(device, "resume")(resume_device)
     hub_command(device, "revoke")(revoke)
+    hub_command(device, "forget")(forget)
     hub_command(device, "rename")(rename)
     hub_command(device, "label")(label)
     hub_command(device, "seen")(seen)
     app.add_typer(device, name="device")
 
 
-def devices(run: Invocation) -> None:
+def devices(
+    run: Invocation,
+    every: Annotated[bool, typer.Option("--all", help="Also those that left, were revoked or are forgotten.")] = False,
+) -> None:
     """List the devices: their connection, their work, their profile."""
-    found = run.client.get("/devices")
+    found = run.client.get("/devices", all="true" if every else None)
+    shown = [item for item in found["items"] if every or not item.get("revoked")]
     if run.as_json:
-        run.emit(found)
+        run.emit({**found, "items": shown})
         return
-    if not found["items"]:
+    if shown:
+        _print_devices(shown)
+    else:
         say("No device yet. Add one: starloom enroll")
-        return
+    gone = len(found["items"]) - len(shown)
+    if gone:
+        count = "1 device is gone" if gone == 1 else f"{gone} devices are gone"
+        say(f"{count} (left or revoked). {'It is' if gone == 1 else 'They are'} listed by: starloom devices --all")
+
+
+def _link(item: dict[str, Any]) -> str:
+    """Return the connection of a device in a word, or how it is gone."""
+    if item.get("forgotten"):
+        return "forgotten"
+    return "left" if item.get("left") else "revoked" if item.get("revoked") else str(item["link"])
+
+
+def _print_devices(items: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     from starloom.terminal.style import console
@@ -48,9 +68,9 @@ def devices(run: Invocation) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("name", "link", "load", "os", "profile", "tools", "id"):
         table.add_column(name, no_wrap=name in ("name", "id"))
-    for item in found["items"]:
+    for item in items:
         chip = " (demo)" if item.get("demo") else ""
-        link = "left" if item.get("left") else "revoked" if item.get("revoked") else item["link"]
+        link = _link(item)
         link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
         tools = item.get("tools")
         count = str(len(tools)) if isinstance(tools, list) else str(tools if tools is not None else "")
@@ -58,7 +78,7 @@ def devices(run: Invocation) -> None:
             item["name"] + chip, link, str(item.get("load", "")), item["os"], item["profile"], count, item["id"]
         )
     console().print(table)
-    for item in found["items"]:
+    for item in items:
         if item.get("slow") and not item.get("revoked"):
             say(f"{item['name']}: {item['slow']}")
         if item.get("older_than") and not item.get("revoked"):
@@ -81,11 +101,12 @@ def resolve(run: Invocation, device: str) -> dict[str, Any]:
     Raises:
         Problem: there is none.
     """
-    items = run.client.get("/devices")["items"]
+    # Those that belong to the fleet come first, so that a name means them before a device that is gone.
+    items = run.client.get("/devices", all="true")["items"]
     for item in items:
         if device in (item["id"], item["name"]):
             return dict(item)
-    names = ", ".join(item["name"] for item in items) or "none"
+    names = ", ".join(item["name"] for item in items if not item.get("revoked")) or "none"
     raise usage(f"no device is called {device}; there are: {names}", "See `starloom devices`.")
 
 
@@ -96,7 +117,7 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
     if run.as_json:
         run.emit({**found, "vitals": vitals})
         return
-    print(f"{found['name']}  {found['id']}  {found['link']}  profile {found['profile']}")
+    print(f"{found['name']}  {found['id']}  {_link(found)}  profile {found['profile']}")
     for line in _standing(found):
         say(f"  {line}")
     for line in vital_lines(vitals, found["id"]):
@@ -116,6 +137,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
 
 def _standing(item: dict[str, Any]) -> list[str]:
     """Return why a device gets no work or is chosen last, and the command that lets it work again."""
+    if item.get("revoked") and not item.get("forgotten"):
+        return [f"is gone; out of the lists: starloom device forget {item['name']}"]
     said = [item["over"]] if item.get("over") else []
     if item.get("draining"):
         why = f" ({item['drain_reason']})" if item.get("drain_reason") else ""
@@ -176,6 +199,33 @@ def seen(run: Invocation, device: DeviceArgument) -> None:
 def revoke(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
     """Revoke a device at once; it must join again to come back."""
     _device_control(run, device, "revoke", reason)
+
+
+def forget(
+    run: Invocation,
+    device: Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Names or ids of devices that are gone.")],
+) -> None:
+    """Take devices that left or were revoked out of every list; the log keeps their names."""
+    items = run.client.get("/devices", all="true")["items"]
+    chosen = [_gone(items, name) for name in device]
+    made = [run.client.post(f"/devices/{item['id']}/forget", {}) for item in chosen]
+    if run.as_json:
+        run.emit(made[0] if len(made) == 1 else made)
+        return
+    for item in chosen:
+        print(f"{item['name']} is forgotten")
+
+
+def _gone(items: list[dict[str, Any]], device: str) -> dict[str, Any]:
+    """Return the device of this name or id that is gone; a device that joined later may have the same name."""
+    meant = [item for item in items if device in (item["id"], item["name"])]
+    for item in meant:
+        if item.get("revoked"):
+            return item
+    if meant:
+        raise usage(f"{device} belongs to the fleet", f"Revoke it first: starloom device revoke {device}")
+    names = ", ".join(item["name"] for item in items if item.get("revoked")) or "none"
+    raise usage(f"no device that is gone is called {device}; there are: {names}", "See `starloom devices --all`.")
 
 
 def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:

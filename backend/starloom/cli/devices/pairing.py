@@ -216,7 +216,8 @@ def _print_phone(made: dict[str, Any]) -> None:
 
     phone = made.get("phone") or {}
     if not phone.get("url"):
-        raise usage(str(phone.get("why") or "a phone needs an https address"), "Start it with: starloom up --lan")
+        way_out = str(phone.get("way_out") or "Start it with: starloom up --lan")
+        raise usage(str(phone.get("why") or "a phone needs an https address"), way_out)
     print_qr(str(phone["url"]))
     print(str(phone["url"]))
     if phone.get("words"):

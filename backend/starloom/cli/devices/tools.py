@@ -1,4 +1,4 @@
-"""Tools as devices offer them: `tools show`, with the arguments of a call and the fields of its result."""
+"""Tools as devices offer them: `tools ls`, and `tools show` with the arguments of a call and the fields of a result."""
 
 from __future__ import annotations
 
@@ -19,8 +19,32 @@ ToolArgument = Annotated[str, typer.Argument(metavar="TOOL", help="A tool's name
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     tools = typer.Typer(help="Look at what devices can do.", no_args_is_help=True)
+    hub_command(tools, "ls")(list_tools)
     hub_command(tools, "show")(show_tool)
     app.add_typer(tools, name="tools")
+
+
+def list_tools(run: Invocation) -> None:
+    """List the tools that devices offer: effects, the grant that each needs, the devices."""
+    found = run.client.get("/capabilities")
+    if run.as_json:
+        run.emit(found)
+        return
+    if not found["items"]:
+        say("No device offers a tool yet. Add one: starloom enroll")
+        return
+    from rich.table import Table
+
+    from starloom.terminal.style import console
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("tool", "effects", "grant", "devices", "does"):
+        table.add_column(name, no_wrap=name == "tool")
+    for item in found["items"]:
+        able = [device["name"] for device in item["devices"] if not device["unavailable"]]
+        devices = ", ".join(able) or "none now"
+        table.add_row(item["tool"], ", ".join(item["effects"]), item["grant"] or "", devices, item["title"])
+    console().print(table)
 
 
 def show_tool(run: Invocation, tool: ToolArgument) -> None:

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.discovery import find
 from starloom.client.problems import usage
 from starloom.host import ports
+from starloom.program import script
 from starloom_protocol.feed import Event
 
 PORT = 8475
@@ -31,8 +32,14 @@ def mcp(
     token_file: Annotated[
         Path | None, typer.Option("--token-file", help="With --http: its token; ~/.config/starloom/mcp-token.")
     ] = None,
+    config: Annotated[
+        bool, typer.Option("--config", help="Print what a program's configuration needs; it works from any folder.")
+    ] = False,
 ) -> None:
     """Offer this hub to an assistant (Model Context Protocol). It may read and submit; it cannot approve."""
+    if config:
+        run.emit(configuration(run))
+        return
     if run.as_json:
         raise usage("this speaks MCP on its output", "Leave out --json.")
     if importlib.util.find_spec("mcp") is None:
@@ -58,6 +65,18 @@ def mcp(
         f"MCP at http://{HOST}:{port}{PATH}; clients send `Authorization: Bearer` with the token in {path}\n"
     )
     serve(application(server, port, token), port)
+
+
+def configuration(run: Invocation) -> dict[str, Any]:
+    """Return the entry of a program that starts `starloom mcp`: paths of this installation and of its hub."""
+    from starloom.host.supervisor import home_of
+
+    address = find(run.hub)
+    home = home_of(address)
+    found = script()
+    command = [str(found)] if found.exists() else [sys.executable, "-m", "starloom.cli"]
+    words = [*command[1:], "mcp", "--hub", str(home.resolve()) if home is not None else address.url]
+    return {"mcpServers": {"starloom": {"command": command[0], "args": words}}}
 
 
 def describe(events: list[Event], devices: Mapping[str, str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from starloom.client.problems import Problem, usage
 from starloom.terminal.typed import say
 from starloom.terminal.values import parameters
 from starloom_protocol.plan import read_recipe
+from starloom_protocol.plan.param_types import placeholder
 from starloom_protocol.values import canonical
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As `starloom recipes` lists it.")]
@@ -142,7 +144,24 @@ def import_recipe(
         run.emit(made)
         return
     print(f"{made['name']} is kept as version {made['version']}. Nothing has run.")
-    say(f"Try it: starloom recipe test {made['name']}")
+    say(f"Try it: starloom recipe test {quote(made['name'])}{_values(run, body['recipe'])}")
+
+
+def _values(run: Invocation, text: str) -> str:
+    """Return an example for each parameter of a recipe that needs a value and has none, as options of a line."""
+    head = read_recipe(text).recipe
+    given = head.test.params if head is not None and head.test is not None else {}
+    needed = {} if head is None else {key: param for key, param in head.params.items() if key not in given}
+    options = ""
+    for key, param in needed.items():
+        if param.optional or param.default is not None or param.true_when_named is not None:
+            continue
+        value = param.example or placeholder(param.type, key)
+        if param.type == "device":
+            here = [item["name"] for item in run.client.get("/devices")["items"] if not item["revoked"]]
+            value = param.example or (here[0] if here else key)
+        options += f" -p {quote(f'{key}={value if isinstance(value, str) else canonical(value)}')}"
+    return options
 
 
 def export_recipe(

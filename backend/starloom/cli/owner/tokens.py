@@ -115,6 +115,7 @@ def demo_remove(run: Invocation) -> None:
     items = [item for item in run.client.get("/devices")["items"] if item.get("demo") and not item.get("revoked")]
     for item in items:
         run.client.post(f"/devices/{item['id']}/revoke", {"reason": "starloom demo remove"})
+        run.client.post(f"/devices/{item['id']}/forget", {})
     if run.as_json:
         run.emit({"removed": [item["name"] for item in items]})
         return

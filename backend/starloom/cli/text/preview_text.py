@@ -32,7 +32,12 @@ def preview_text(found: dict[str, Any]) -> RenderableType:
         for missing in found["missing_grants"]
     )
     parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
-    parts.extend(Text(typed(warning), style="yellow") for warning in found["warnings"])
+    faults = found.get("faults") or []
+    told = {fault["reason"] for fault in faults}
+    parts.extend(Text(typed(warning), style="yellow") for warning in found["warnings"] if warning not in told)
+    for fault in faults:
+        parts.append(Text(fault["reason"], style="red"))
+        parts.append(Text(f"  The way out: {typed(fault['way_out'])}"))
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
     if found.get("estimate"):

@@ -230,8 +230,9 @@ def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> s
 def _changes(constellation: Constellation) -> list[str]:
     said = []
     for version in constellation.versions.values():
-        if version.removed:
-            count = len(version.removed)
+        # An edit that was taken back dropped nothing.
+        count = sum(1 for task in version.removed if task not in constellation.specs)
+        if count:
             said.append(f"{count} task{'s' if count != 1 else ''} dropped: {version.reason}.")
     return said[:3]
 

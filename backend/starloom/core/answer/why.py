@@ -25,7 +25,8 @@ from starloom.core.run import hedging, verification
 from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
+from starloom.core.state.queues.secret_needs import allow_line, missing, needs_of, set_line
+from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.names import called
 from starloom.core.state.tasks.turns import turns_of
@@ -57,6 +58,7 @@ from starloom_protocol.vocabulary import (
 
 TAB_OS: Final = "browser"
 _ASLEEP: Final = "is asleep - open it"
+_GONE_FOR_GOOD: Final = "Nobody can look there, since the device is gone"
 NAMED_MOST: Final = 3
 _AS_TASK: Final = {
     GroupState.WAITING: TaskState.WAITING,
@@ -74,7 +76,8 @@ class Why:
     """The explanation of one task. `actions` are controls or command lines, most useful first.
 
     `asleep` are the browser tabs for which the task waits: a person wakes one by opening its page. `warning` tells the
-    consequence of moving the task to another device.
+    consequence of moving the task to another device. `confirm` names the tasks that a retry has to confirm. Of a group,
+    `doubted` are the calls that may have happened: one mark ends them all.
     """
 
     task: str
@@ -88,6 +91,8 @@ class Why:
     asleep: list[str] = field(default_factory=list)
     possible: tuple[str, ...] = ()
     warning: str = ""
+    confirm: list[str] = field(default_factory=list)
+    doubted: list[str] = field(default_factory=list)
 
 
 def shard_of(
@@ -118,7 +123,8 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
     spec = constellation.specs[task]
     group = constellation.groups.get(task)
     if group is not None:
-        return _group(constellation, task, group)
+        doubted = [child for child in constellation.leaves(task) if child in constellation.unknown]
+        return explain_doubted(shard, name, task, doubted) if doubted else _group(constellation, task, group)
     record = constellation.tasks[task]
     reason = _joined_reason(shard, constellation, spec)
     if queued is not None and reason is None and record.state is TaskState.READY:
@@ -146,11 +152,41 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         asleep=said.asleep,
         possible=offered,
         warning=absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else "",
+        confirm=controls.confirmed_by_retry(constellation, task) if "retry" in actions else [],
     )
 
 
 def _instead(spec: TaskSpec) -> str:
     return f" Its call is {spec.tool} instead of the one before: {spec.instead_of}." if spec.instead_of else ""
+
+
+def explain_doubted(shard: Shard, name: str, group: str, doubted: list[str]) -> Why:
+    """Explain the calls of a group that may have happened, as one thing that a person decides."""
+    constellation = shard.constellations[name]
+    attempts = (constellation.attempt(task, constellation.tasks[task].attempt) for task in doubted)
+    devices = {attempt.device: shard.fleet.devices.get(attempt.device) for attempt in attempts}
+    names = [device.name if device is not None else key for key, device in devices.items()]
+    gone = all(device is None or device.revoked for device in devices.values())
+    calls = "1 call" if len(doubted) == 1 else f"{len(doubted)} calls"
+    them = "it" if len(doubted) == 1 else "them"
+    is_not = "it is not" if len(doubted) == 1 else "none is"
+    look = _GONE_FOR_GOOD if gone else "Look there"
+    return Why(
+        task=group,
+        state=str(TaskState.UNKNOWN),
+        reason=Reason.MAY_HAVE_HAPPENED,
+        shown=presentation(TaskState.UNKNOWN),
+        sentence=f"{calls} of {group} may have happened on {_listed(names)}; {is_not} run twice without your word. "
+        f"{look}: then mark {them} together, or retry each with confirm.",
+        actions=["mark"],
+        possible=("mark",),
+        doubted=doubted,
+    )
+
+
+def _listed(names: list[str]) -> str:
+    shown = names if len(names) <= NAMED_MOST + 1 else [*names[:NAMED_MOST], f"{len(names) - NAMED_MOST} more devices"]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +258,8 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
     actions: list[str] = []
     asleep: list[str] = []
     if record.state is TaskState.UNKNOWN:
-        sentence, actions = _doubted(constellation, task, where), ["mark", "retry"]
+        gone = device is None or device.revoked
+        sentence, actions = _doubted(constellation, task, where, gone=gone), ["mark", "retry"]
     elif _sleeps(shard, attempt.device):
         sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
         asleep, actions = [attempt.device], ["open"]
@@ -236,10 +273,15 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
     return _Said(sentence, candidates_of(shard, constellation, spec), [], actions, asleep)
 
 
-def _doubted(constellation: Constellation, task: str, where: str) -> str:
+def _doubted(constellation: Constellation, task: str, where: str, *, gone: bool) -> str:
     looked = verification.sentence(constellation, task, where)
     if looked:
         return f"{task} was started on {where} and may have happened; {looked} You can mark it, too."
+    if gone:
+        return (
+            f"{task} was started on {where} and may have happened; it is not run twice without your word. "
+            f"{_GONE_FOR_GOOD}: mark it as you know it, or retry it with confirm."
+        )
     return (
         f"{task} was started on {where} and may have happened; it is not run twice without your word. "
         f"Look there, then mark it, or retry it with confirm."
@@ -418,12 +460,29 @@ def _held_back(
         case Reason.NO_CAPABLE_DEVICE if left := absent_devices.gone(shard.fleet, spec):
             told = " and for ".join(absent_devices.gone_words(device) for device in left)
             return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
+        case Reason.NO_CAPABLE_DEVICE if lines := _allowing(shard, constellation, spec):
+            return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
         case Reason.NO_CAPABLE_DEVICE:
             return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
         case Reason.BUSY:
             return f"{spec.id} waits for a free slot: {near}.", []
         case _:
             return f"{spec.id} is about to start: {said}.", []
+
+
+def _allowing(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[str]:
+    """Return the lines that give a task's secret to devices which lack nothing else."""
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    if needs is None:
+        return []
+    fleet, tool = shard.fleet, spec.tool or ""
+    able = (
+        device
+        for device in fleet.devices.values()
+        if judge(fleet, device, tool, spec.device or Selector()).reason is not Reason.NO_CAPABLE_DEVICE
+    )
+    lines = (allow_line(needs, device, tool, fleet.devices) for device in able)
+    return list(dict.fromkeys(line for line in lines if line is not None))[:NAMED_MOST]
 
 
 def _reviewed(constellation: Constellation, name: str) -> str:
@@ -464,6 +523,16 @@ def _turns(constellation: Constellation, task: str, group: GroupRecord, repeat: 
     return f"{told}; {last} begins at {_time(due_ms)}." if due_ms else f"{told}; {last} is the present one."
 
 
+def _ways_of_a_skipped(constellation: Constellation, task: str) -> list[str]:
+    """Return the retry that lets a skipped task run: its own, or that of the task that skips it."""
+    if not controls.is_shut(constellation, task):
+        return ["retry"]
+    _, cause = shut_cause(constellation, task)
+    if cause not in constellation.tasks or "retry" not in controls.possible(constellation, cause):
+        return []
+    return [controls.retry_line(constellation, cause)]
+
+
 def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
     record = constellation.tasks[task]
     attempt = constellation.last_attempt(task)
@@ -471,7 +540,7 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
         case TaskState.SKIPPED:
             cause = record.cause or "not_chosen"
             words = "it was not needed" if cause == "not_chosen" else f"{cause} did not succeed"
-            return f"{task} was skipped because {words}.", ["retry"]
+            return f"{task} was skipped because {words}.", _ways_of_a_skipped(constellation, task)
         case TaskState.FAILED:
             title = CODES[record.code].title if record.code else "it failed"
             hint = CODES[record.code].hint if record.code else ""

@@ -7,7 +7,6 @@ right after the change, one that comes twice is due once, and hourly work goes b
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -16,6 +15,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
+from starloom_protocol.plan.moments import zone_hint
 from starloom_protocol.wording import quoted
 
 _FIELDS = 5
@@ -54,9 +54,7 @@ def zone_of(name: str) -> ZoneInfo:
         BadClock: there is no zone of this name.
     """
     if name not in _zones():
-        close = difflib.get_close_matches(name, _zones(), n=1)
-        hint = f"Did you mean {close[0]}?" if close else "Use a name such as Europe/Vienna, America/New_York or UTC."
-        raise BadClock("zone", f"there is no time zone {quoted(name[:64])}", hint)
+        raise BadClock("zone", f"there is no time zone {quoted(name[:64])}", zone_hint(name[:64]))
     return ZoneInfo(name)
 
 

@@ -328,7 +328,7 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
 
 
 def on_device_control(work: Work, item: DeviceControlled) -> None:
-    """Rename, drain, resume, label, revoke or remove a device, or mark its remembered work as seen."""
+    """Rename, drain, resume, label, revoke or forget a device, take its leave, or mark its remembered work as seen."""
     device = _device(work, item.device)
     if item.action == "rename":
         wrong = device_name_fault(item.value, most=63)
@@ -351,6 +351,8 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
             _put_device(work, EventKind.HISTORY_SEEN, replace(device, remembers=""))
     elif item.action == "revoke":
         _revoke(work, device, item.reason)
+    elif item.action == "forget":
+        _forget(work, device)
     elif item.action == "leave":
         if item.by != f"device:{device.id}":
             raise Refusal(fault(Code.FORBIDDEN, "a device leaves by its own word only; a person revokes it"))
@@ -359,6 +361,17 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
     else:
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a device", "action"))
     work.answer({"id": device.id})
+
+
+def _forget(work: Work, device: Device) -> None:
+    """Take a device that is gone out of every list. Its record stays: the log names it, and its key is refused."""
+    if not device.revoked:
+        hint = f"Revoke it first: starloom device revoke {device.name}."
+        raise Refusal(fault(Code.CONFLICT, f"{device.name} belongs to the fleet", hint=hint))
+    if device.forgotten:
+        return
+    offer: list[Put] = [("offer", device.id, None)] if device.id in work.shard.fleet.offers else []
+    _put_device(work, EventKind.DEVICE_FORGOTTEN, replace(device, forgotten=True, remembers=""), also=offer)
 
 
 def _labels_of(value: str) -> list[str]:

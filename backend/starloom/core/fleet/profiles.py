@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.profiles import PROFILE_EFFECTS, PROFILE_GRANTS, TAB, exceeds
-from starloom_protocol.vocabulary import Profile
+from starloom_protocol.vocabulary import Effect, Profile
 
 _NAMED_MOST = 5
+_OF_LOOKS = frozenset({Effect.READ, Effect.REACH})
 
 
 def held_to(most: Profile, name: str, profile: Profile, offer: Offer) -> tuple[Profile, Offer, str]:
@@ -40,7 +41,9 @@ def _fits(tool: ToolOffer, most: Profile) -> bool:
     if tool.unavailable is not None:
         return True
     allowed = tool.grant is None or _is_within(tool.grant, most)
-    return allowed and set(tool.effects) <= PROFILE_EFFECTS[most]
+    # A look at another host without a grant, such as `net.check`, is allowed in every profile.
+    effects = PROFILE_EFFECTS[most] | (_OF_LOOKS if tool.grant is None else frozenset())
+    return allowed and effects.issuperset(tool.effects)
 
 
 def _cut(tool: ToolOffer, most: Profile, name: str) -> ToolOffer:

@@ -14,6 +14,7 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from starloom.core.people.controls import activate, stop_all
+from starloom.core.placement.absent_devices import lost_words
 from starloom.core.rights.call_effects import (
     ASKING,
     added_to,
@@ -345,7 +346,8 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
     """Carry out a person's answer to an approval: allow, deny, or always allow its calls.
 
     Raises:
-        Refusal: the answer is unknown, or there is no call that could always be allowed.
+        Refusal: the answer is unknown, there is no call that could always be allowed, or devices of the plan are gone
+            and the answer does not say `anyway`.
     """
     if item.value not in (ALLOW, DENY, ALWAYS):
         reason = f"an approval is answered {ALLOW}, {DENY} or {ALWAYS}, not {item.value}"
@@ -355,6 +357,8 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
             f"this can only be allowed once: {question.once_because or 'it was asked before there was another way'}"
         )
         raise Refusal(fault(Code.BAD_REQUEST, reason, "value", "Answer allow, which is for this time."))
+    if item.value != DENY and not item.anyway:
+        _see_that_it_can_run(work, constellation)
     _answered(work, constellation, question, item.value, item.reason, by=work.by)
     if item.value == DENY:
         _deny(work, constellation, item.reason, by=work.by)
@@ -363,6 +367,14 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
         _leave_standing(work, constellation, question)
     _consent_again(work, constellation, question)
     activate(work, constellation, EventKind.STARTED, "approved")
+
+
+def _see_that_it_can_run(work: Work, constellation: Constellation) -> None:
+    """Refuse an approval of tasks whose devices are gone, which would only wait."""
+    lost = lost_words(work.shard.fleet.devices, constellation.specs.values())
+    if lost:
+        hint = "Deny it, or edit the plan. To approve it anyway: starloom approve ID --anyway."
+        raise Refusal(fault(Code.CONFLICT, "; ".join(lost), "", hint))
 
 
 def _answered(

@@ -6,7 +6,8 @@ may not be repeated never runs again without a person's `confirm`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from shlex import quote
 
 from msgspec.structs import replace
 
@@ -21,6 +22,7 @@ from starloom.core.run import timeouts
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.inputs import ControlRequested
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import redone
 from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.tasks.turns import turns_of
@@ -188,7 +190,36 @@ def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
     if _is_closed(constellation):
         # Nothing is run again: what opens a round is refused.
         return tuple(action for action in found if action == "cancel" or record.state is TaskState.UNKNOWN)
+    if is_shut(constellation, task):
+        return tuple(action for action in found if not action.startswith("retry"))
     return tuple(action for action in found if action != ("hold" if record.held else "release"))
+
+
+def is_shut(constellation: Constellation, name: str) -> bool:
+    """Tell whether a skipped task or group would be skipped again at once: a task before it did not open its gate."""
+    return constellation.record(name).state == "skipped" and bool(constellation.shut.get(name))
+
+
+def _refuse_shut(constellation: Constellation, name: str) -> None:
+    """Refuse to retry a task alone that the end of another one skips.
+
+    Raises:
+        Refusal: `illegal_control`, with the task to retry in its place.
+    """
+    if not is_shut(constellation, name):
+        return
+    _, cause = shut_cause(constellation, name)
+    if cause in constellation.tasks:
+        reason, hint = f"{name} would be skipped again, since {cause} did not succeed", retry_line(constellation, cause)
+    else:
+        reason, hint = f"{name} would be skipped again, since its condition does not hold", "Retry the task before it."
+    raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", hint))
+
+
+def retry_line(constellation: Constellation, task: str) -> str:
+    """Return the line that retries a task, with the work that has to be confirmed."""
+    confirm = "".join(f" --confirm {quote(name)}" for name in confirmed_by_retry(constellation, task))
+    return f"starloom retry {quote(task)} {constellation.name}{confirm}"
 
 
 def _of_a_model(constellation: Constellation, task: str) -> bool:
@@ -211,6 +242,8 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "task"))
     if _of_a_model(constellation, task) and item.action not in possible(constellation, task):
         raise _not_possible(constellation, task, "a model made it as a look or as a step of its goal")
+    if item.action in ("retry", "retry_from"):
+        _refuse_shut(constellation, task)
     if item.action == "retry_from":
         if record.state not in FINAL_TASK_STATES:
             raise _not_possible(constellation, task, "the task has not ended")
@@ -336,6 +369,7 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         return
     children = constellation.leaves(group)
     if item.action in ("retry", "retry_from"):
+        _refuse_shut(constellation, group)
         wanted = [
             child
             for child in children
@@ -350,8 +384,13 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         open_round(work, constellation, wanted or [group], item)
         return
     trigger = _TRIGGERS.get(item.action)
-    if trigger is None or item.action == "mark":
+    if trigger is None:
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a group", "action"))
+    if item.action == "mark":
+        children = [child for child in children if child in constellation.unknown]
+        if not children:
+            why = f"a group is marked for its calls that may have happened, and {group} has none"
+            raise Refusal(fault(Code.BAD_REQUEST, why, "action", "Mark its tasks, one by one."))
     acted = False
     for child in children:
         record = constellation.tasks[child]
@@ -452,14 +491,28 @@ def may_have_run(attempt: Attempt) -> bool:
     return begun and attempt.repeatability not in REPEATABLE
 
 
-def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], item: ControlRequested) -> None:
-    unsafe = []
+def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:
+    """Return the tasks that a person names to retry this one: they may have run, and would run again."""
+    if constellation.tasks[task].state is TaskState.UNKNOWN:
+        return _unsafe(constellation, [task])
+    part, kept = redone(constellation, [task])
+    again = (name for name in (*part, *kept) if name in constellation.tasks and _is_final(constellation, name))
+    return _unsafe(constellation, again)
+
+
+def _unsafe(constellation: Constellation, tasks: Iterable[str]) -> list[str]:
+    found = []
     for task in tasks:
         record = constellation.tasks[task]
         # Attempts of any round: work that was marked or skipped since may still have begun.
         tried = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
-        if task not in item.confirm and any(attempt is not None and may_have_run(attempt) for attempt in tried):
-            unsafe.append(task)
+        if any(attempt is not None and may_have_run(attempt) for attempt in tried):
+            found.append(task)
+    return found
+
+
+def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], item: ControlRequested) -> None:
+    unsafe = _unsafe(constellation, (task for task in tasks if task not in item.confirm))
     if unsafe:
         names = ", ".join(unsafe)
         raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from starloom.core.placement.selection import Candidate
@@ -12,6 +12,7 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import DeviceLink
 
 _FILE_GRANTS = frozenset({"files:read", "files:write"})
+_TASKS_NAMED_MOST = 5
 _PATHS = frozenset({"cwd", "folder", "path", "paths", "root", "under"})
 
 
@@ -46,6 +47,32 @@ def gone(fleet: Fleet, spec: TaskSpec) -> list[Device]:
         if named and all(device.revoked for device in named):
             found.append(max(named, key=lambda device: device.link_since_ms))
     return found
+
+
+def lost_words(devices: Mapping[str, Device], specs: Iterable[TaskSpec]) -> list[str]:
+    """Return a sentence for each gone device without which tasks of a plan can run nowhere, with these tasks."""
+    tasks: dict[str, list[str]] = {}
+    for spec in specs:
+        each = spec.for_each
+        selector = spec.device or (each.devices if each is not None else None)
+        for device in _lost(devices, selector) if selector is not None and spec.group is None else ():
+            tasks.setdefault(device.id, []).append(spec.id)
+    return [f"{gone_words(devices[name])}, is gone: {_few(found)} cannot run" for name, found in tasks.items()]
+
+
+def _lost(devices: Mapping[str, Device], selector: Selector) -> list[Device]:
+    """Return the gone devices that a selector names if it names no other."""
+    if selector.id is not None or selector.name is not None:
+        named = [device for device in devices.values() if _is_named(selector, device)]
+        gone_too = named and all(device.revoked for device in named)
+        return [max(named, key=lambda device: device.link_since_ms)] if gone_too else []
+    parts = [_lost(devices, part) for part in selector.any]
+    return [device for part in parts for device in part] if all(parts) else []
+
+
+def _few(tasks: list[str]) -> str:
+    more = len(tasks) - _TASKS_NAMED_MOST
+    return f"{', '.join(tasks[:_TASKS_NAMED_MOST])}{f' and {more} more' if more > 0 else ''}"
 
 
 def gone_words(device: Device) -> str:

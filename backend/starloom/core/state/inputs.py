@@ -241,8 +241,12 @@ class StopAllRequested(Input, frozen=True, kw_only=True, tag="stop_all"):
 
 
 class QuestionAnswered(Input, frozen=True, kw_only=True, tag="answer"):
-    """`value` is a choice's value; for approvals allow, deny or always."""
+    """`value` is a choice's value; for approvals allow, deny or always.
 
+    `anyway` approves a plan though devices that it names are gone.
+    """
+
+    anyway: bool = False
     constellation: str
     question: str
     reason: str = ""
@@ -366,7 +370,7 @@ class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
 
 
 class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
-    """`action`: rename drain resume revoke label seen.
+    """`action`: rename drain resume revoke forget leave label seen.
 
     `deadline_s` of a drain: when repeatable work is moved to other devices; 0 is at once, -1 never.
     """

@@ -415,6 +415,7 @@ def device_state(
         "health": {"state": health.state, "faults": health.faults} if health else {"state": "ok", "faults": 0},
         "revoked": device.revoked,
         "left": device.left,
+        "forgotten": device.forgotten,
         "demo": device.demo,
         "joined_at": iso(device.joined_ms),
         "version": device.version,

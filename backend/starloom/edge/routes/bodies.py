@@ -138,9 +138,10 @@ class Answered(Body):
 
 
 class Approved(Body):
-    """`always` allows this tool with these arguments here from now on."""
+    """`always` allows this tool with these arguments here from now on; `anyway`: devices of the plan may be gone."""
 
     always: bool = False
+    anyway: bool = False
     reason: Reason = ""
 
 

@@ -243,8 +243,14 @@ def first_turn(parts: Sequence[PromptPart]) -> Turn:
 
 
 def told_fault(fault: Fault, place: str) -> str:
-    """Return one line about a fault for a model, with the way out beside it where one is known."""
-    hint = f" Hint: {fault.hint}" if fault.hint else ""
+    """Return one line about a fault for a model, with the way out beside it where one is known.
+
+    The way out of a code is a person's: a model cannot use other words, or rows.
+    """
+    own = CODES[Code.MODEL_ANSWER].hint if fault.code is Code.MODEL_ANSWER else ""
+    hint = f" Hint: {fault.hint}" if fault.hint and fault.hint != own else ""
+    if fault.place == "answer" and fault.code is Code.MODEL_ANSWER and not hint:
+        hint = " Hint: Answer with one whole JSON object."
     return f"- {fault.place or place}: {fault.reason} ({fault.code}){hint}"
 
 

@@ -162,7 +162,8 @@ def read_reply(reply: Reply) -> Answered:
         return Wished(found)
     if "holds" in found:
         return _verdict_in(found)
-    kind = found.get("kind")
+    # Small models leave the kind out where `plan` says it.
+    kind = found.get("kind", "plan" if isinstance(found.get("plan"), dict) else None)
     if kind == "plan":
         plan = found.get("plan")
         return Wished(plan) if isinstance(plan, dict) and plan else _unreadable("`plan` must be a plan, as an object")

@@ -130,3 +130,20 @@ async def test_a_tool_is_as_repeatable_as_its_most_careful_device_says(world: Wo
         alone = await http.post("/api/v1/constellations/preview", json={"plan": plan})
     assert [answer.status_code for answer in (before, after, alone)] == [200, 422, 200], after.text
     assert [item["code"] for item in after.json()["errors"]] == ["not_repeatable"]
+
+
+async def test_a_forgotten_device_is_in_no_list_unless_all_are_asked_for(world: World) -> None:
+    gone = await world.join("gone")
+    await world.join("here")
+    async with world.client() as http:
+        early = await http.post(f"{D}/gone/forget")
+        assert (early.status_code, early.json()["code"]) == (409, "conflict")
+        await http.post(f"{D}/gone/revoke")
+        assert [item["name"] for item in (await http.get(D)).json()["items"]] == ["here", "gone"]
+        assert (await http.post(f"{D}/gone/forget")).json()["forgotten"] is True
+        assert [item["name"] for item in (await http.get(D)).json()["items"]] == ["here"]
+        whole = (await http.get(D, params={"all": True})).json()["items"]
+        assert [item["name"] for item in whole] == ["here", "gone"]
+        assert (await http.get(f"{D}/{gone.id}")).json()["name"] == "gone"
+        unknown = (await http.get(f"{D}/nobody")).json()["reason"]
+    assert unknown.endswith("there are: here")

@@ -11,7 +11,9 @@ import pytest
 from starloom import app as hub_app
 from starloom.access.secrets import code_hash
 from starloom.edge.agents.hub_keys import load_or_make
+from starloom.edge.listeners.local_network import LanState
 from starloom.edge.routes.fleet.agent_wheels import Wheels
+from starloom.edge.routes.fleet.join_lines import phone
 from starloom.settings import Settings
 from starloom_protocol.session import short_words
 from tests.edge.world import Agent, World, a_world, settle
@@ -244,3 +246,11 @@ async def test_a_code_for_several_devices_is_bounded(world: World, wrong: dict[s
     async with world.client() as owner:
         refused = await owner.post("/api/v1/enrollments", json=wrong)
     assert refused.json()["code"] == "bad_request"
+
+
+def test_a_local_network_that_could_not_open_names_another_way_than_to_open_it() -> None:
+    closed = phone("http://127.0.0.1:8470", "AAAA", LanState())
+    assert closed["way_out"] == "Start it with: starloom up --lan"
+    public = phone("http://127.0.0.1:8470", "AAAA", LanState(wanted=True, fault="192.0.2.2 is not private"))
+    assert public["why"] == "192.0.2.2 is not private"
+    assert "docs/reach.md" in public["way_out"]

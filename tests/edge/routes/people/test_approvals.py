@@ -148,3 +148,18 @@ async def test_the_one_open_question_is_answered_by_its_constellation(
     made = await world.submit(PLAN)
     assert (await http.post(f"{API}/approvals/{made['id']}/approve")).status_code == 200
     assert await items(http, "/approvals") == []
+
+
+async def test_calls_on_a_device_that_is_gone_say_so_and_are_not_approved_silently(
+    world: World, agent: Agent, http: httpx.AsyncClient
+) -> None:
+    await world.submit({**PLAN, "tasks": [{**PLAN["tasks"][0], "device": {"name": "vps"}}]})
+    (asked,) = await items(http, "/approvals")
+    assert (await http.get(f"{API}/approvals/{asked['id']}/calls")).json()["gone"] == []
+    await http.post(f"{API}/devices/vps/revoke", json={})
+    (told,) = (await http.get(f"{API}/approvals/{asked['id']}/calls")).json()["gone"]
+    assert told.startswith("vps, which was revoked on ")
+    refused = await http.post(f"{API}/approvals/{asked['id']}/approve", json={})
+    assert (refused.status_code, refused.json()["reason"]) == (409, told)
+    allowed = await http.post(f"{API}/approvals/{asked['id']}/approve", json={"anyway": True})
+    assert allowed.json()["answer"] == "allow"

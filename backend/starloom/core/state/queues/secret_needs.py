@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from starloom.core.state.model import Access
 from starloom_protocol.entities import Device, TaskSpec
@@ -43,6 +44,30 @@ def withheld(needs: Needs, device: Device, tool: str) -> tuple[Reason, str] | No
             asking = f"the recipe {needs.recipe}" if needs.recipe else "a plan of its own"
             return Reason.NO_CAPABLE_DEVICE, f"may not receive the secret {name} for {asking}: {_listed(kept.recipes)}"
     return None
+
+
+def allow_line(needs: Needs, device: Device, tool: str, devices: Mapping[str, Device]) -> str | None:
+    """Return the line that lets this device have the secret that is withheld from it; None if none is."""
+    for name in needs.names:
+        kept = needs.access.secrets.get(name)
+        if kept is None:
+            continue
+        if kept.devices and device.id not in kept.devices:
+            known = [devices[key].name for key in kept.devices if key in devices and not devices[key].revoked]
+            return _limited(name, "--for-device", [*known, device.name])
+        if kept.tools and tool not in kept.tools:
+            return _limited(name, "--for-tool", [*kept.tools, tool])
+        if kept.recipes and needs.recipe not in kept.recipes:
+            return _limited(name, "--for-recipe", [*kept.recipes, needs.recipe]) if needs.recipe else _unlimited(name)
+    return None
+
+
+def _limited(name: str, option: str, values: Sequence[str]) -> str:
+    return " ".join([set_line(name), *(f"{option} {quote(value)}" for value in values)])
+
+
+def _unlimited(name: str) -> str:
+    return f"{set_line(name)} --for-any"
 
 
 def missing(needs: Needs | None) -> list[str]:

@@ -38,7 +38,7 @@ from starloom_protocol.entities import Device, Enrollment
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect
 
-Action = Literal["drain", "resume", "revoke", "seen"]
+Action = Literal["drain", "resume", "revoke", "forget", "seen"]
 
 
 class FleetRoutes:
@@ -64,7 +64,8 @@ class FleetRoutes:
     def _find(self, text: str) -> Device:
         found = self._hub.fleet.device(text)
         if found is None:
-            names = ", ".join(sorted(device.name for device in self._hub.fleet.devices.values())) or "none yet"
+            here = (device.name for device in self._hub.fleet.devices.values() if not device.revoked)
+            names = ", ".join(sorted(here)) or "none yet"
             raise Problem(
                 Code.NOT_FOUND, f"there is no device {text[:64]}; there are: {names}", hint="See `starloom devices`."
             )
@@ -77,11 +78,11 @@ class FleetRoutes:
         offer, health = fleet.offers.get(device.id), fleet.health.get(device.id)
         return entity_json.device_shape(device, offer, hub.links.running(device.id), health, slow)
 
-    async def devices(self) -> JsonReply[Items[DeviceRow]]:
-        """List all devices."""
-        fleet = self._hub.fleet
-        devices = sorted(fleet.devices.values(), key=lambda device: (device.revoked, device.name))
-        index = index_over(fleet.paces)
+    async def devices(self, all: bool = False) -> JsonReply[Items[DeviceRow]]:  # noqa: A002
+        """List the devices, those that are gone last; with `all` the forgotten ones, too."""
+        kept = (device for device in self._hub.fleet.devices.values() if all or not device.forgotten)
+        devices = sorted(kept, key=lambda device: (device.revoked, device.name))
+        index = index_over(self._hub.fleet.paces)
         items = [self._device(device, index) for device in devices]
         return json_reply({"items": items, "next": None})
 
@@ -111,7 +112,8 @@ class FleetRoutes:
     ) -> JsonReply[DeviceRow]:
         """Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
 
-        `seen` acknowledges the work that the device remembers and this history lacks.
+        `forget` takes a device that is gone out of the lists. `seen` acknowledges the work that the device remembers
+        and this history lacks.
         """
         found, given = self._find(device), body or DeviceControl()
         if given.deadline_s is not None and action != "drain":

@@ -6,6 +6,7 @@ In a phone's address the code comes only after the `#`, which no browser sends a
 from __future__ import annotations
 
 import shlex
+from typing import Final
 from urllib.parse import urlsplit
 
 from starloom.edge.listeners.local_network import WARNING, LanState
@@ -13,6 +14,8 @@ from starloom.settings import is_loopback
 from starloom_protocol.api.fleet import JoinWays, PhoneWay, QrCode
 
 _BORDER = 2
+OPEN_LAN: Final = "Start it with: starloom up --lan"
+OWN_NAME: Final = "Give the hub a name of your own (docs/reach.md), or start it with --lan in a private network."
 
 
 def line(url: str, code: str, pin: str = "") -> str:
@@ -64,7 +67,8 @@ def phone(url: str, code: str, lan: LanState) -> PhoneWay:
     base = url if named else lan.url if lan.leaf is not None else ""
     if not base:
         why = lan.fault or "a phone reaches the hub only over HTTPS in the local network, which is not open"
-        return {"url": "", "why": why, "qr": None, "words": "", "warning": ""}
+        way_out = OWN_NAME if lan.fault else OPEN_LAN
+        return {"url": "", "why": why, "way_out": way_out, "qr": None, "words": "", "warning": ""}
     target = f"{base}/tab/#join={code}"
     warns = base == lan.url and lan.leaf is not None
     return {

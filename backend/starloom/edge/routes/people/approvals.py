@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
 from starloom.core.people.inquiries import KIND as PLANNER
+from starloom.core.placement.absent_devices import lost_words
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -66,17 +67,20 @@ class Approvals:
         read = await self._hub.reads.entities(constellation)
         found = entity_json.Constellation(constellation, 0, read[1] if read is not None else {})
         fleet = self._hub.fleet
-        calls = self._hub.planner.changing_calls([*found.table("spec").values()], found.table("rule").values())
+        specs = [*found.table("spec").values()]
+        calls = self._hub.planner.changing_calls(specs, found.table("rule").values())
         items: list[CallRow] = []
         for call in calls[:CALLS_SHOWN_MOST]:
             named = [fleet.devices[name].name if name in fleet.devices else name for name in call.devices]
             items.append({**entity_json.call_shape(call), "devices": named})
-        return json_reply({"items": items, "more": len(calls) - len(items)})
+        gone = lost_words(fleet.devices, specs)
+        return json_reply({"items": items, "more": len(calls) - len(items), "gone": gone})
 
     async def approve(self, request: Request, approval: str, body: Approved | None = None) -> JsonReply[GivenAnswer]:
-        """Allow it, this once or always."""
-        value = "always" if body and body.always else "allow"
-        return await self._answer(request, approval, value, body.reason if body else "")
+        """Allow it, this once or always; where devices of the plan are gone, only with `anyway`."""
+        given = body or Approved()
+        value = "always" if given.always else "allow"
+        return await self._answer(request, approval, value, given.reason, anyway=given.anyway)
 
     async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> JsonReply[GivenAnswer]:
         """Deny it; the reason goes into the log."""
@@ -86,11 +90,14 @@ class Approvals:
         """Answer a question with one of its choices."""
         return await self._answer(request, approval, body.value, body.reason)
 
-    async def _answer(self, request: Request, approval: str, value: str, reason: str) -> JsonReply[GivenAnswer]:
+    async def _answer(
+        self, request: Request, approval: str, value: str, reason: str, *, anyway: bool = False
+    ) -> JsonReply[GivenAnswer]:
         caller = caller_of(request)
         constellation, question = await self._find(approval)
         choice = _choice(question, value)
         answered = inputs.QuestionAnswered(
+            anyway=anyway,
             by=caller.by,
             constellation=constellation,
             id=new_id(),

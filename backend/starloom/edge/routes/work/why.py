@@ -124,6 +124,9 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     names += [name for name, record in found.groups.items() if record.state is GroupState.WAITING]
     # Ready and running tasks explain the rest; tasks that only wait for others come last.
     names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
+    doubted = _doubted_groups(found)
+    of_groups = {task for tasks in doubted.values() for task in tasks}
+    names = [*doubted, *(name for name in names if name not in of_groups)]
     items = [_one(shard, constellation, name, queued.get(name)) for name in names[:ITEMS_MAX]]
     if not items:
         answer = found.tables["answer"].get("")
@@ -139,6 +142,16 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
         "items": items,
         "more": max(0, len(names) - ITEMS_MAX),
     }
+
+
+def _doubted_groups(constellation: Constellation) -> dict[str, list[str]]:
+    """Return the groups with several calls that may have happened: each is one thing to decide."""
+    groups: dict[str, list[str]] = {}
+    for task in constellation.unknown:
+        group = constellation.specs[task].group
+        if group is not None and constellation.specs[group].goal is None:
+            groups.setdefault(group, []).append(task)
+    return {group: tasks for group, tasks in groups.items() if len(tasks) > 1}
 
 
 def _attention(constellation: Constellation, reason: Attention) -> str:
@@ -180,6 +193,8 @@ def _item(shard: Shard, why: Why) -> WhyRow:
         "fix": actions[0] if actions else None,
         "possible": list(why.possible),
         "warning": why.warning,
+        "confirm": why.confirm,
+        "doubted": why.doubted,
         "asleep": [devices[name].name for name in why.asleep],
         "open": None,
     }

@@ -1,0 +1,134 @@
+"""Controls on the command line: a task is named in one way, several are marked, and unsafe work names its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom.terminal.typed import typed
+from tests.cli.test_commands import NEWEST, SOME_ID, StubHub, starloom
+
+TASKS = f"/constellations/{SOME_ID}/tasks"
+
+
+@pytest.fixture
+def hub() -> Iterator[StubHub]:
+    stub = StubHub()
+    stub.answers[NEWEST] = (200, {"items": [{"id": SOME_ID}], "next": None})
+    yield stub
+    stub.close()
+
+
+def done(hub: StubHub, path: str, state: str = "active") -> None:
+    hub.answers["POST", path] = (200, {"id": SOME_ID, "seq": 1, "state": state})
+
+
+@pytest.mark.parametrize("action", ["skip", "retry", "retry-from", "cancel", "mark", "hold", "release"])
+@pytest.mark.parametrize(
+    "words",
+    [("slow",), ("slow", SOME_ID), (SOME_ID, "slow"), ("--task", "slow"), (SOME_ID, "--task", "slow"), ("-t", "slow")],
+)
+def test_every_control_takes_a_task_in_the_same_ways(hub: StubHub, action: str, words: tuple[str, ...]) -> None:
+    done(hub, f"{TASKS}/slow/{action}")
+    code, said = starloom(hub, action, *words)
+    assert (code, hub.asked[-1][1]) == (0, f"{TASKS}/slow/{action}")
+    assert said.startswith(("slow ", "slow and"))
+    assert said.endswith(f"; {SOME_ID} is active\n")
+
+
+def test_a_constellation_is_cancelled_by_its_id_or_as_the_newest(hub: StubHub) -> None:
+    done(hub, f"/constellations/{SOME_ID}/cancel", "cancelling")
+    for words in ((), (SOME_ID,)):
+        assert starloom(hub, "cancel", *words) == (0, f"{SOME_ID} is cancelling\n")
+
+
+def test_a_control_without_its_task_says_how_it_is_written(hub: StubHub) -> None:
+    for words in (("skip",), ("skip", SOME_ID), ("skip", "a", "b", SOME_ID)):
+        code, said = starloom(hub, *words)
+        assert (code, typed("starloom skip TASK") in said) == (2, True)
+
+
+def test_the_words_of_a_control_are_about_the_task(hub: StubHub) -> None:
+    for action, words in (
+        ("cancel", "slow is asked to stop"),
+        ("skip", "slow is skipped"),
+        ("retry", "slow is tried again"),
+        ("mark", "slow is marked succeeded"),
+    ):
+        done(hub, f"{TASKS}/slow/{action}")
+        assert starloom(hub, action, "slow")[1] == f"{words}; {SOME_ID} is active\n"
+
+
+def test_several_tasks_are_marked_at_once(hub: StubHub) -> None:
+    for task in ("hash.11", "hash.14"):
+        done(hub, f"{TASKS}/{task}/mark", "cancelling")
+    code, said = starloom(hub, "mark", "hash.11", "hash.14", SOME_ID, "--state", "failed")
+    assert code == 0
+    assert [line.partition(";")[0] for line in said.splitlines()] == [
+        "hash.11 is marked failed",
+        "hash.14 is marked failed",
+    ]
+
+
+def test_calls_in_doubt_on_devices_that_are_gone_are_marked_together(hub: StubHub) -> None:
+    tasks: list[dict[str, Any]] = [
+        {"id": "hash.1", "state": "unknown", "device": "d-gone"},
+        {"id": "hash.2", "state": "unknown", "device": "d-here"},
+        {"id": "hash.3", "state": "failed", "device": "d-gone"},
+    ]
+    hub.answers["GET", f"/constellations/{SOME_ID}"] = (200, {"tasks": tasks})
+    devices = [{"id": "d-gone", "name": "old", "revoked": True}, {"id": "d-here", "name": "new", "revoked": False}]
+    hub.answers["GET", "/devices"] = (200, {"items": devices})
+    done(hub, f"{TASKS}/hash.1/mark")
+    code, said = starloom(hub, "mark", "--gone", "--state", "failed")
+    assert (code, said) == (0, f"hash.1 is marked failed; {SOME_ID} is active\n")
+    assert starloom(hub, "mark", "hash.1", "--gone")[0] == 2
+    hub.answers["GET", "/devices"] = (200, {"items": devices[1:]})
+    assert starloom(hub, "mark", "--gone")[0] == 2
+
+
+def test_work_that_would_run_again_names_the_line_to_type(hub: StubHub) -> None:
+    fault = {
+        "code": "needs_confirm",
+        "place": "confirm",
+        "reason": "would run again: slow, big one",
+        "hint": "Send confirm: [slow, big one].",
+    }
+    refusal = {"title": "A person must confirm", **fault, "errors": [fault]}
+    hub.answers["POST", f"{TASKS}/slow/retry"] = (409, refusal)
+    code, said = starloom(hub, "retry", "slow")
+    line = f"starloom retry slow {SOME_ID} --confirm slow --confirm 'big one'"
+    assert code != 0
+    assert said.splitlines()[-1] == typed(f"The way out: {line}")
+    assert "Send confirm" not in said
+    hub.answers["POST", f"/constellations/{SOME_ID}/fork"] = (409, refusal)
+    _, said = starloom(hub, "fork", "--task", "slow")
+    assert typed(f"starloom fork {SOME_ID} --task slow --confirm slow --confirm 'big one'") in said
+
+
+def test_why_prints_the_retry_with_what_it_has_to_confirm(hub: StubHub) -> None:
+    item = {"task": "slow", "state": "cancelled", "sentence": "slow was cancelled.", "candidates": []}
+    item |= {"actions": ["retry"], "confirm": ["slow"]}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, item)
+    _, said = starloom(hub, "why", "slow")
+    assert typed(f"The way out: starloom retry slow {SOME_ID} --confirm slow") in said
+
+
+def test_an_edit_of_another_form_is_told_its_form(hub: StubHub, tmp_path: Path) -> None:
+    path = tmp_path / "edit.yaml"
+    hub.answers["GET", f"/constellations/{SOME_ID}"] = (200, {"version": 1, "tasks": []})
+    for text in ("- add_task: {id: a}\n", "add_task: {id: a}\n"):
+        path.write_text(text, encoding="utf-8")
+        code, said = starloom(hub, "edit", "-f", str(path))
+        assert (code, "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`" in said) == (2, True)
+
+
+def test_why_prints_two_lines_to_mark_a_call_that_may_have_happened(hub: StubHub) -> None:
+    item = {"task": "hash", "state": "unknown", "sentence": "4 calls.", "candidates": [], "actions": ["mark"]}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, item)
+    _, said = starloom(hub, "why", "hash")
+    line = f"starloom mark hash {SOME_ID} --state"
+    assert typed(f"The way out: {line} succeeded - or: {line} failed") in said

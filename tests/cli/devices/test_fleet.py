@@ -1,0 +1,83 @@
+"""Devices on the command line: those that are gone are hidden, shown with --all, and forgotten by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from starloom.terminal.typed import typed
+from tests.cli.test_commands import StubHub, starloom
+
+
+@pytest.fixture
+def stub() -> Iterator[StubHub]:
+    made = StubHub()
+    yield made
+    made.close()
+
+
+def row(name: str, **more: Any) -> dict[str, Any]:
+    shape = {"id": f"d-{name}", "name": name, "link": "online", "os": "linux", "profile": "work", "tools": []}
+    return {**shape, "load": "free", "left": False, "revoked": False, "forgotten": False, "labels": [], **more}
+
+
+HERE, LEFT, SOLD = (
+    row("desk"),
+    row("server", link="offline", revoked=True, left=True),
+    row("pixel", link="offline", revoked=True),
+)
+
+
+def test_devices_that_are_gone_are_counted_and_not_listed(stub: StubHub) -> None:
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE, LEFT, SOLD], "next": None})
+    code, said = starloom(stub, "devices")
+    assert (code, "desk" in said, "server" in said, "pixel" in said) == (0, True, False, False)
+    assert typed("2 devices are gone (left or revoked). They are listed by: starloom devices --all") in said
+    assert stub.urls[-1] == "/api/v1/devices"
+    code, said = starloom(stub, "devices", "--all")
+    assert stub.urls[-1] == "/api/v1/devices?all=true"
+    lines = {line.split()[0]: line for line in said.splitlines()[1:] if line}
+    assert (" left " in lines["server"], " revoked " in lines["pixel"], "are gone" in said) == (True, True, False)
+
+
+def test_a_fleet_of_devices_that_are_gone_is_told_as_such(stub: StubHub) -> None:
+    stub.answers["GET", "/devices"] = (200, {"items": [SOLD], "next": None})
+    _, said = starloom(stub, "devices")
+    assert typed("No device yet. Add one: starloom enroll") in said
+    assert "1 device is gone" in said
+
+
+def test_a_device_that_left_is_shown_as_left(stub: StubHub) -> None:
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE, LEFT], "next": None})
+    stub.answers["GET", "/devices/d-server"] = (200, {**LEFT, "grants": [], "facts": {}})
+    stub.answers["GET", "/vitals"] = (200, {"items": [], "devices": []})
+    _, said = starloom(stub, "device", "show", "server")
+    assert said.splitlines()[0] == "server  d-server  left  profile work"
+    assert typed("out of the lists: starloom device forget server") in said
+
+
+def test_devices_are_forgotten_by_name(stub: StubHub) -> None:
+    again = row("server", id="d-new")
+    stub.answers["GET", "/devices"] = (200, {"items": [again, LEFT, SOLD], "next": None})
+    for gone in (LEFT, SOLD):
+        stub.answers["POST", f"/devices/{gone['id']}/forget"] = (200, {**gone, "forgotten": True})
+    assert starloom(stub, "device", "forget", "server", "pixel") == (0, "server is forgotten\npixel is forgotten\n")
+    code, said = starloom(stub, "device", "forget", "nobody")
+    assert (code, "there are: server, pixel" in said) == (2, True)
+    stub.answers["GET", "/devices"] = (200, {"items": [again], "next": None})
+    code, said = starloom(stub, "device", "forget", "server")
+    assert (code, "starloom device revoke server" in said) == (2, True)
+
+
+def test_removed_demo_devices_are_forgotten(stub: StubHub) -> None:
+    demo = row("demo-phone", demo=True)
+    stub.answers["GET", "/devices"] = (200, {"items": [demo, HERE], "next": None})
+    stub.answers["POST", "/devices/d-demo-phone/revoke"] = (200, {})
+    stub.answers["POST", "/devices/d-demo-phone/forget"] = (200, {})
+    assert starloom(stub, "demo", "remove") == (0, "Removed demo-phone\n")
+    assert [path for verb, path, _ in stub.asked if verb == "POST"] == [
+        "/devices/d-demo-phone/revoke",
+        "/devices/d-demo-phone/forget",
+    ]

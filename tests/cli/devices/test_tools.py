@@ -1,0 +1,28 @@
+"""`tools ls`: the tools that devices offer, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from starloom.terminal.typed import typed
+from tests.cli.test_commands import StubHub, starloom
+
+
+@pytest.fixture
+def hub() -> Iterator[StubHub]:
+    stub = StubHub()
+    yield stub
+    stub.close()
+
+
+def test_tools_are_listed_with_the_devices_that_can(hub: StubHub) -> None:
+    devices = [{"name": "desk", "unavailable": None}, {"name": "nas", "unavailable": "no grant"}]
+    item = {"tool": "fs.read", "title": "Read", "effects": ["read"], "grant": "files:read", "devices": devices}
+    hub.answers["GET", "/capabilities"] = (200, {"items": [item], "next": None})
+    code, said = starloom(hub, "tools", "ls")
+    assert code == 0
+    assert said.splitlines()[-1].split() == ["fs.read", "read", "files:read", "desk", "Read"]
+    hub.answers["GET", "/capabilities"] = (200, {"items": [], "next": None})
+    assert typed("starloom enroll") in starloom(hub, "tools", "ls")[1]
