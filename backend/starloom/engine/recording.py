@@ -128,9 +128,10 @@ def settings_of(settings: ShardSettings) -> dict[str, int]:
 def with_settings(found: dict[str, int]) -> ShardSettings:
     """Return settings from a record; one that no longer exists is left out.
 
-    A record without paces is of a hub that learned none.
+    A record without paces is of a hub that learned none, and one without kept results of a hub that kept none.
     """
     settings = ShardSettings()
+    settings.kept_results_most = 0
     settings.pace_rows_most = 0
     for name in ShardSettings.__slots__:
         if name in found:
