@@ -18,7 +18,7 @@ from starloom.lab.nebula.faults import TIME_SCALES, listed
 from starloom.lab.nebula.live_model import NOT_BEGUN, LiveModel
 from starloom.lab.nebula.report import Report
 from starloom.lab.nebula.report_page import page_of
-from starloom.lab.nebula.running import SCRIPT, Ran, Runner
+from starloom.lab.nebula.running import GOLD, SCRIPT, Ran, Runner
 from starloom.lab.nebula.script import GOOD
 from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.task import Task
@@ -82,7 +82,7 @@ def _used(runs: Sequence[Ran]) -> int:
 def _run_profile(wanted: Wanted, profile: str, day: date, used: int, say: Callable[[str], None]) -> list[Ran]:
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
-    script = ScriptServer(root) if wanted.planner == SCRIPT else None
+    script = ScriptServer(root) if wanted.planner == SCRIPT or _has_goals(wanted) else None
     variables = script.variables() if script is not None else {}
     if wanted.model is not None:
         variables = wanted.model.variables(used)
@@ -108,6 +108,11 @@ def _run_profile(wanted: Wanted, profile: str, day: date, used: int, say: Callab
             shutil.rmtree(root, ignore_errors=True)
         else:
             say(f"the world with its logs is kept in {root}")
+
+
+def _has_goals(wanted: Wanted) -> bool:
+    """Tell whether a gold plan has goals, which a scripted model pursues."""
+    return wanted.planner == GOLD and any(GOLD in task.transcripts for task in wanted.tasks)
 
 
 def _run_all(runner: Runner, wanted: Wanted, used: int, say: Callable[[str], None]) -> list[Ran]:
