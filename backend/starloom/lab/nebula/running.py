@@ -21,7 +21,7 @@ from starloom.lab.nebula.live_model import ModelUse, use_of
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.score import ENDED, Scored, not_run, score, score_hostile
-from starloom.lab.nebula.script import GOOD, HOSTILE, Script, read_script, unspoken, untold
+from starloom.lab.nebula.script import GOALS, GOOD, HOSTILE, Script, read_script, unspoken, untold
 from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
 from starloom.lab.nebula.striking import Striker
@@ -250,7 +250,7 @@ class Runner:
 
         Beside a gold plan the model only pursues the plan's goals.
         """
-        kind = GOLD if self._planner == GOLD else self._kind
+        kind = GOALS if self._planner == GOLD else self._kind
         text = task.transcripts.get(kind, "")
         place = f"{task.id}, transcript {kind}"
         return (
@@ -279,7 +279,7 @@ class Runner:
             # A hostile model's run has no other way to fail than by its end: it has to have one.
             lost += [fault] if fault else []
             lost += unspoken(script, found)
-            lost += untold(script, [*person.asked, *_reasons(view), *failures])
+            lost += untold(script, [*person.asked, *_reasons(view), *failures, str(found["sentence"])])
         hostile = self._server is not None and self._kind == HOSTILE
         scored = score_hostile(task, seen) if hostile else score(task, seen)
         return Ran(

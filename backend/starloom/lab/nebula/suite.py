@@ -19,7 +19,7 @@ from starloom.lab.nebula.live_model import NOT_BEGUN, LiveModel
 from starloom.lab.nebula.report import Report
 from starloom.lab.nebula.report_page import page_of
 from starloom.lab.nebula.running import GOLD, SCRIPT, Ran, Runner
-from starloom.lab.nebula.script import GOOD
+from starloom.lab.nebula.script import GOALS, GOOD
 from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world import NebulaWorld
@@ -112,7 +112,7 @@ def _run_profile(wanted: Wanted, profile: str, day: date, used: int, say: Callab
 
 def _has_goals(wanted: Wanted) -> bool:
     """Tell whether a gold plan has goals, which a scripted model pursues."""
-    return wanted.planner == GOLD and any(GOLD in task.transcripts for task in wanted.tasks)
+    return wanted.planner == GOLD and any(GOALS in task.transcripts for task in wanted.tasks)
 
 
 def _run_all(runner: Runner, wanted: Wanted, used: int, say: Callable[[str], None]) -> list[Ran]:
