@@ -309,6 +309,8 @@ class Lowering:
         if doc.shows is not None and doc.person is None:
             where = joined(place, "shows")
             self.found.add(Code.PLAN_INVALID, where, "only a question to a person shows a result", "Remove it.")
+        if doc.reuse is not None and doc.tool is None:
+            self.found.add(Code.PLAN_INVALID, joined(place, "reuse"), "only a call of a tool is reused", "Remove it.")
         if doc.verify is not None and doc.tool is None:
             self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.judge is not None:

@@ -36,8 +36,6 @@ def reuse_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str)
     """Return how a task takes over earlier results; faults are noted."""
     found = lowering.found
     doc = found.validate(ReuseDoc, raw, place)
-    if task.tool is None:
-        found.add(Code.PLAN_INVALID, place, "only a call of a tool has a result that can be reused", "Remove it.")
     if doc is None or task.tool is None:
         return None
     for name in _NOT_BESIDE:
