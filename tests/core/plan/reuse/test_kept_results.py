@@ -8,14 +8,18 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.clock.expiry import due_moment
+from starloom.core.state.apply import put_all
 from starloom.core.state.inputs import QuestionAnswered
 from starloom.core.state.model import ShardSettings
+from starloom.core.state.work import Work
+from starloom.engine.recording import settings_of, with_settings
 from starloom_protocol.entities import Check, Policy, Reuse
 from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, Op, Outcome
 from tests.builders import PURE, Driver, plan, task
 from tests.core.plan.reuse.reusing import DAY_S, OFFERED, carry_out, files, fleet, function, totals
+from tests.core.watched import WatchedDriver
 
 
 def test_an_equal_task_takes_the_result_over_without_a_call() -> None:
@@ -192,3 +196,27 @@ def test_a_busy_or_absent_device_does_not_matter() -> None:
     driver.shard.fleet.devices["d-one"] = replace(known, link="offline")
     assert carry_out(driver, plan(function()), "c2") == []
     assert driver.state("c2") == "succeeded"
+
+
+def test_a_kept_result_is_there_after_a_restart_of_the_hub() -> None:
+    driver = WatchedDriver()
+    driver.add_device("one", tools=OFFERED)
+    carry_out(driver, plan(function()), "c1")
+    driver.restart()
+    assert carry_out(driver, plan(function()), "c2") == []
+
+
+def test_a_log_of_a_hub_without_kept_results_is_decided_without() -> None:
+    assert with_settings({"ttl_ms": 1}).kept_results_most == 0
+    assert with_settings(settings_of(ShardSettings())).kept_results_most > 0
+
+
+def test_one_change_undone_takes_its_kept_result_back() -> None:
+    """A refused input leaves nothing: the shard is as before, the kept results too."""
+    driver = fleet("one")
+    carry_out(driver, plan(function()), "c1")
+    before = dict(driver.shard.access.kept)
+    work = Work(driver.shard)
+    put_all(driver.shard, driver.shard.access, [("kept", key, None) for key in before])
+    work.back_to((0, 0, 0))
+    assert driver.shard.access.kept == before
