@@ -1,4 +1,4 @@
-"""Records of access: principals, tokens, sign-in links and idempotency keys. Entities of `access`; without secrets."""
+"""Records of access: principals, tokens, sign-in links, idempotency keys and kept results. Entities of `access`."""
 
 from __future__ import annotations
 
@@ -57,3 +57,19 @@ class Idempotency(Record, frozen=True, kw_only=True):
     at_ms: int
     body_hash: str
     made: str
+
+
+class KeptResult(Record, frozen=True, kw_only=True):
+    """The result of a task that later runs of the same person may take over; its key is the hash of all it depends on.
+
+    `task` is TASK/NUMBER in `constellation`; `terms` is the hash of the tool's offer and of the grants of `device` at
+    that time. `value` is canonical text and names no file, so it needs no other bytes.
+    """
+
+    at_ms: int
+    constellation: str
+    detail: str = ""
+    device: str
+    task: str
+    terms: str
+    value: str

@@ -8,7 +8,8 @@ Keys in the stream of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `
 `dep/FROM>TO:NAME`, `attempt/ID/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In `fleet`:
 `device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `scheduled_plan/ID`, `standing/ID`,
 `model_day/DAY`,
-`lab_fault/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`, `secret/NAME`.
+`lab_fault/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`, `secret/NAME`,
+`kept/HASH`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Final
 import msgspec
 
 from starloom_protocol.access_records import Idempotency as Idempotency
+from starloom_protocol.access_records import KeptResult as KeptResult
 from starloom_protocol.access_records import Principal as Principal
 from starloom_protocol.access_records import SignIn as SignIn
 from starloom_protocol.access_records import Token as Token
@@ -52,6 +54,7 @@ from starloom_protocol.spec_records import Moment as Moment
 from starloom_protocol.spec_records import OnAbsence as OnAbsence
 from starloom_protocol.spec_records import OtherCall as OtherCall
 from starloom_protocol.spec_records import Retry as Retry
+from starloom_protocol.spec_records import Reuse as Reuse
 from starloom_protocol.spec_records import Selector as Selector
 from starloom_protocol.spec_records import Shows as Shows
 from starloom_protocol.spec_records import Timeouts as Timeouts
@@ -230,6 +233,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     person: str | None = None
     repeatability: Repeatability | None = None
     retry: Retry = Retry()
+    reuse: Reuse | None = None
     secrets: list[str] = []
     shows: Shows | None = None
     superseded_by: str | None = None
@@ -323,7 +327,8 @@ class Dependency(Record, frozen=True, kw_only=True):
 class Attempt(Record, frozen=True, kw_only=True):
     """One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output.
 
-    `origin` is the constellation that made it, where a fork goes on from its result.
+    `origin` is the constellation that made it, where a fork goes on from its result. Where a task took over the result
+    of an earlier run, `origin_task` is that attempt as TASK/NUMBER, which ended at `origin_ms`.
 
     `hedge`: it runs beside an earlier one that takes long; the first result ends both. `expects_ms` is the time from
     lease to end that paces led to expect; 0: nothing was known.
@@ -345,6 +350,8 @@ class Attempt(Record, frozen=True, kw_only=True):
     late: str | None = None
     leased_ms: int
     origin: str | None = None
+    origin_ms: int = 0
+    origin_task: str = ""
     others: list[str] = []
     repeatability: Repeatability
     round: int = 1
@@ -542,6 +549,7 @@ Entity = (
     | Secret
     | SignIn
     | Idempotency
+    | KeptResult
 )
 
 KINDS: dict[str, type[Record]] = {
@@ -577,6 +585,7 @@ KINDS: dict[str, type[Record]] = {
     "secret": Secret,
     "signin": SignIn,
     "idem": Idempotency,
+    "kept": KeptResult,
 }
 
 _encoder = msgspec.json.Encoder(order="deterministic")

@@ -131,6 +131,7 @@ class EventKind(StrEnum):
     REFUSED = "refused"
     REOPENED = "reopened"
     REQUEST_ACCEPTED = "request_accepted"
+    RESULT_KEPT = "result_kept"
     RESULT_LATE = "result_late"
     RESUMED = "resumed"
     REVIEW_CLOSED = "review_closed"
@@ -179,6 +180,7 @@ class EventKind(StrEnum):
     TASK_RELEASED = "task_released"
     TASK_REROUTED = "task_rerouted"
     TASK_RETRIED = "task_retried"
+    TASK_REUSED = "task_reused"
     TASK_SKIPPED = "task_skipped"
     TASK_STARTED = "task_started"
     TASK_SUCCEEDED = "task_succeeded"
@@ -314,6 +316,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.TASK_OVERDUE: KindRow(Category.WORK, "took longer than planned for %", housekeeping=True),
     EventKind.TASK_REROUTED: KindRow(Category.WORK, "took another call for %"),
     EventKind.TASK_READY: KindRow(Category.WORK, "made % ready", housekeeping=True),
+    EventKind.TASK_REUSED: KindRow(Category.WORK, "took over an earlier result for %"),
     EventKind.TASK_SKIPPED: KindRow(Category.WORK, "skipped %"),
     EventKind.TASK_STARTED: KindRow(Category.WORK, "started %"),
     EventKind.TASK_SUCCEEDED: KindRow(Category.WORK, "finished %"),
@@ -356,6 +359,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.KEY_USED: KindRow(Category.OTHER, "noted a key of a request", housekeeping=True),
     EventKind.MODEL_USED: KindRow(Category.OTHER, "asked the model", housekeeping=True),
     EventKind.PACE_LEARNED: KindRow(Category.OTHER, "learned the pace of %", housekeeping=True),
+    EventKind.RESULT_KEPT: KindRow(Category.OTHER, "kept the result of %", housekeeping=True),
     EventKind.REVIEW_CLOSED: KindRow(Category.OTHER, "closed the review of %", housekeeping=True),
     EventKind.REVIEW_OPENED: KindRow(Category.OTHER, "opened a review of %", housekeeping=True),
     EventKind.REVIEW_PROLONGED: KindRow(Category.OTHER, "gave the review of % more time", housekeeping=True),

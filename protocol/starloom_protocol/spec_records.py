@@ -133,6 +133,17 @@ class Shows(Record, frozen=True, kw_only=True):
     source: str
 
 
+class Reuse(Record, frozen=True, kw_only=True):
+    """A task that takes over the result of an equal one that succeeded at most `fresh_s` ago.
+
+    `key` is canonical text of a value that must be equal, too, such as the hash of a file that the task reads; `each`
+    nodes in it are fields of the item.
+    """
+
+    fresh_s: int
+    key: str | None = None
+
+
 class FileOut(Record, frozen=True, kw_only=True):
     output: str
     to: str

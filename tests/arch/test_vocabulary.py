@@ -43,7 +43,6 @@ ONLY_GIVEN = {
 """Vocabularies of which nothing asks for a single word."""
 
 NOT_MADE = {
-    "AttemptEnd.OK": "converted from the outcome of the same name",
     "AttemptEnd.REFUSED": "converted from the outcome of the same name",
     "Code.DISK_EXCEEDED": "sandbox/quota.py runs inside the cage, knows no package, and says it as text",
     "CodeClass.DEVICE": "said in the table of codes as text",

@@ -178,6 +178,14 @@ def test_a_whole_log_in_one_batch_is_told_step_by_step() -> None:
     assert lines == ["a: Starting", "a: Running", "a: Done"]
 
 
+def test_a_result_that_was_taken_over_is_told_with_its_run() -> None:
+    log = Log()
+    log.add("task_reused", about="a", note="from b of c-earlier", task__a=task(TaskState.SUCCEEDED))
+    changes = Changes({})
+    lines = [line.partition("  ")[2] for event in log.rows for line in changes.lines(event)]
+    assert lines == ["a: Done", "a: its result was taken over from b of c-earlier"]
+
+
 def test_a_quiet_time_is_told_once_until_something_moves() -> None:
     log = Log()
     log.add("created", head=head(ConstellationState.ACTIVE), task__a=task(TaskState.RUNNING))

@@ -42,21 +42,25 @@ from starloom_protocol.entities import (
     Policy,
     ResultSpec,
     Retry,
+    Reuse,
     RuleRecord,
     Selector,
     TaskSpec,
+    ToolOffer,
     dependency_id,
 )
 from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, EffectSeen, Gate, Need, Op, Outcome, Reason, TaskState
-from tests.builders import edge, plan, task, when
+from tests.builders import PURE, edge, plan, task, when
+from tests.builders import TOOLS as OFFERED
 from tests.core.watched import WatchedDriver
 
 HUNT = int(os.environ.get("STARLOOM_HUNT", "0"))
 QUICK = bool(os.environ.get("STARLOOM_NO_SHRINK"))
 DEVICES = ("one", "two", "three")
 TOOLS = ("t.pure", "t.never", "t.idem")
+FUNCTION = ToolOffer(name="t.function", repeatability=PURE, effects=[])
 CHOICES = [Choice(value="go", label="Go"), Choice(value="stop", label="Stop", fails=True)]
 CODES = (Code.NETWORK, Code.TOOL_FAILED, Code.NO_SPACE, Code.TIMED_OUT, None)
 VALUES = (
@@ -115,6 +119,8 @@ def specs(draw: st.DrawFn, name: str, earlier: list[TaskSpec]) -> TaskSpec:
     if draw(st.integers(0, 4)) == 0:
         fields["checks"] = [Check(output="/ok", op=Op.EQ, value="true")]
     made = task(name, tool=draw(st.sampled_from(TOOLS)), **fields)
+    if draw(st.integers(0, 4)) == 0:
+        made = msgspec.structs.replace(made, tool=FUNCTION.name, reuse=Reuse(fresh_s=86_400))
     return msgspec.structs.replace(made, inputs=inputs)
 
 
@@ -183,7 +189,7 @@ class Machine(RuleBasedStateMachine):
     @initialize(slots=st.integers(1, 3))
     def fleet(self, slots: int) -> None:
         for name in DEVICES:
-            self.driver.add_device(name, slots=slots)
+            self.driver.add_device(name, slots=slots, tools=[*OFFERED, FUNCTION])
 
     # -- the world
 

@@ -27,6 +27,7 @@ _TURNS = "tests/guard/test_turns_and_times.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 _OTHER_CALLS = "tests/guard/test_other_calls.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
+_REUSED = "tests/guard/test_reused_results.py::"
 
 
 @dataclass(frozen=True)
@@ -637,6 +638,24 @@ THREATS = (
             "tests/cli/text/test_shown_text.py",
         ),
         part="a device that lies may use all turns, name any time within the bound, and show a person a false result",
+    ),
+    Threat(
+        "T107",
+        "an old result stands in for work that should be done: by a hash that a device lies about, for another person, "
+        "or after the rights to it are gone",
+        "a result is kept under a hash of all it depends on, the person and the place among them; a device that has to "
+        "look is looked at unless it told the hash itself; other terms of the device make its results void",
+        (
+            _REUSED + "test_a_device_that_names_an_old_hash_keeps_no_other_from_being_looked_at",
+            _REUSED + "test_a_lying_result_stands_for_no_other_device",
+            _REUSED + "test_a_device_that_answers_for_another_keeps_nothing",
+            _REUSED + "test_a_person_takes_over_own_results_alone",
+            _REUSED + "test_a_result_falls_with_the_terms_under_which_it_was_made",
+            _REUSED + "test_a_file_whose_bytes_are_gone_is_made_again",
+            _REUSED + "test_a_plan_cannot_call_work_with_effects_reusable",
+            _REUSED + "test_a_device_cannot_offer_a_key_by_its_items",
+        ),
+        part="where the plan names no device, a device that lies is believed until it is revoked or set aside",
     ),
     Threat(
         "T100",

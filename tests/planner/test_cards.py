@@ -56,6 +56,25 @@ def test_a_small_value_is_shown_whole_with_its_origin() -> None:
     assert "left_out" not in found
 
 
+def test_a_result_that_was_taken_over_tells_its_run_and_its_true_age() -> None:
+    attempt = Attempt(
+        device="d-a",
+        end=AttemptEnd.OK,
+        ended_ms=9_000,
+        incarnation=1,
+        leased_ms=9_000,
+        origin="c-earlier",
+        origin_ms=1_500,
+        origin_task="total/1",
+        repeatability=Repeatability.PURE,
+        value="1",
+    )
+    record = TaskRecord(attempt=1, since_ms=9_000, state=TaskState.SUCCEEDED)
+    spec = TaskSpec(changed_in=0, id="total", tool="data.sort")
+    found = card_of(spec, record, attempt, device="srv-a", now_ms=9_500).document()
+    assert (found["taken_over_from"], found["age_s"]) == ("c-earlier", 8)
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -33,6 +33,7 @@ from starloom.core.plan import drafts, edits, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps
 from starloom.core.plan.groups import reconsider_group
 from starloom.core.plan.relisting import expand_again
+from starloom.core.plan.reuse import kept_results
 from starloom.core.plan.rules import fire_due
 from starloom.core.rights import budgets, secrets
 from starloom.core.run import absence, attempts, hedge_opening, late_facts, timeouts, unknown_attempts
@@ -105,6 +106,8 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
                 constellation = shard.constellations.get(name)
                 if constellation is None or name not in shard.live:
                     continue
+                if ended == "succeeded":
+                    kept_results.keep(work, constellation, task)
                 fire_due(work, constellation, task, ended)
                 review.begin(work, constellation, task, ended)
                 if ended != "attempt_ended":
@@ -176,6 +179,8 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             if constellation.head.state is not _STATE.AWAITING_APPROVAL:
                 requests.open_person_task(work, constellation, spec)
             return
+        if spec.reuse is not None and kept_results.take_over(work, constellation, spec, record):
+            return
         if record.review is not None:
             ready = moved(work, record, _READY, reason=Reason.REVIEW)
         else:
@@ -189,6 +194,9 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         work.ready[(name, key)] = None
         # Its own change touched it again, but nothing that was just examined has changed.
         work.shard.touched.pop((name, key), None)
+    elif constellation.specs[key].reuse is not None and record.reason is None:
+        # It became ready before its plan was approved, or while the whole was paused.
+        kept_results.take_over(work, constellation, constellation.specs[key], record)
 
 
 def _reconsider_group(work: Work, constellation: Constellation, key: str) -> None:

@@ -111,6 +111,8 @@ class Card:
     head: Any = None
     left_out: tuple[str, ...] = field(default=())
     withheld: str = ""
+    taken_over: str = ""
+    """The constellation of the earlier run that made the value, if this one took it over."""
     own_words: bool = False
     """Whether the plan itself holds the value: it was written, not found."""
 
@@ -128,6 +130,7 @@ class Card:
             "own_words": OWN_WORDS if self.own_words else None,
             "shape": self.shape if self.head is None or self.left_out else None,
             "state": self.state,
+            "taken_over_from": self.taken_over,
             "task": self.task,
             "tool": self.tool,
             "withheld": self.withheld,
@@ -156,11 +159,12 @@ def card_of(
     A result of a person or of a mark is that person's own words and is shown like any other value.
     """
     common: dict[str, Any] = {
-        "age_s": max(0, now_ms - ((attempt.ended_ms if attempt else 0) or record.since_ms)) // 1000,
+        "age_s": max(0, now_ms - (_made_ms(attempt) or record.since_ms)) // 1000,
         "attempt": record.attempt,
         "code": str(record.code or (attempt.code if attempt else "") or ""),
         "device": device,
         "state": str(record.state),
+        "taken_over": (attempt.origin or "") if attempt is not None and attempt.origin_task else "",
         "task": spec.id,
         "tool": spec.tool or ("person" if spec.person else ""),
     }
@@ -175,6 +179,11 @@ def card_of(
         return Card(**common, **_kept_elsewhere(attempt))
     shown = sharing is Sharing.HEADS or telling or not spec.tool or spec.tool in TELLING_TOOLS
     return Card(**common, **_told(value, shown=shown))
+
+
+def _made_ms(attempt: Attempt | None) -> int:
+    """Return when a result was made, which may have been in an earlier run; 0 if there is none."""
+    return 0 if attempt is None else attempt.origin_ms or attempt.ended_ms
 
 
 def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:

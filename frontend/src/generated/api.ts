@@ -2064,6 +2064,8 @@ export interface components {
             leased_at: string | null;
             number: number;
             origin: string | null;
+            origin_at: string | null;
+            origin_task: string;
             others: string[];
             round: number;
             started_at: string | null;
@@ -4539,6 +4541,18 @@ export interface components {
             on_check?: boolean;
         };
         /**
+         * Reuse
+         * @description A task that takes over the result of an equal one that succeeded at most `fresh_s` ago.
+         *
+         *         `key` is canonical text of a value that must be equal, too, such as the hash of a file that the task reads; `each`
+         *         nodes in it are fields of the item.
+         */
+        Reuse: {
+            fresh_s: number;
+            /** @default null */
+            key?: string | null;
+        };
+        /**
          * Revoked
          * @description A standing approval that is revoked.
          */
@@ -5220,6 +5234,8 @@ export interface components {
             repeatability?: components["schemas"]["Repeatability"] | null;
             /** @default {} */
             retry?: components["schemas"]["Retry"];
+            /** @default null */
+            reuse?: components["schemas"]["Reuse"] | null;
             /** @default [] */
             secrets?: string[];
             /** @default null */
@@ -5763,6 +5779,7 @@ export type RequestPreview = components['schemas']['RequestPreview'];
 export type Result = components['schemas']['Result'];
 export type ResultRow = components['schemas']['ResultRow'];
 export type Retry = components['schemas']['Retry'];
+export type Reuse = components['schemas']['Reuse'];
 export type Revoked = components['schemas']['Revoked'];
 export type RevokedToken = components['schemas']['RevokedToken'];
 export type Role = components['schemas']['Role'];

@@ -97,6 +97,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
   const { model, fleet, head: constellation, view, onClose } = props;
   const { hub } = useWorkspace();
   const { spec, shown } = view;
+  const now = useNow(60_000);
   const most =
     spec.retry?.max_attempts || (spec.repeatability === "pure" || spec.repeatability === "idempotent" ? 3 : 0);
   const count = view.record?.attempt ?? 0;
@@ -131,8 +132,13 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
           {spec.superseded_by && <span className="chip out">{spec.superseded_by} did its work</span>}
           {spec.verifies && <span className="chip out">looks whether {spec.verifies.split("/")[0]} happened</span>}
           {view.attempt?.origin && view.attempt.round === view.record?.round && (
-            <Link className="chip out" href={`/constellations/${view.attempt.origin}/t/${view.id}`}>
-              result of an earlier run
+            <Link
+              className="chip out"
+              href={`/constellations/${view.attempt.origin}/t/${view.attempt.origin_task?.split("/")[0] || view.id}`}
+            >
+              {view.attempt.origin_ms
+                ? `taken over from an earlier run, ${age(view.attempt.origin_ms, now)}`
+                : "result of an earlier run"}
             </Link>
           )}
         </div>

@@ -60,6 +60,8 @@ class AttemptRow(TypedDict):
     ended_at: str | None
     incarnation: int
     origin: str | None
+    origin_at: str | None
+    origin_task: str
 
 
 class TaskRow(TypedDict):

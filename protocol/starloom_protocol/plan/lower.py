@@ -52,6 +52,7 @@ from starloom_protocol.plan.moments import moment_of
 from starloom_protocol.plan.other_calls import other_calls
 from starloom_protocol.plan.records import record
 from starloom_protocol.plan.repeats import repeated
+from starloom_protocol.plan.reuse import reuse_of
 from starloom_protocol.plan.shows import shows_of
 from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.secret_records import SECRET_NAME
@@ -177,6 +178,8 @@ class Lowering:
             made["not_before"] = moment_of(self, doc, doc.not_before, joined(place, "not_before"))
         if doc.shows is not None:
             made["shows"] = shows_of(self, doc, doc.shows, joined(place, "shows"))
+        if doc.reuse is not None:
+            made["reuse"] = reuse_of(self, doc, doc.reuse, joined(place, "reuse"))
         if doc.repeat is not None:
             made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
         elif "for_each" in given and "for_each" not in made:
@@ -309,6 +312,8 @@ class Lowering:
         if doc.shows is not None and doc.person is None:
             where = joined(place, "shows")
             self.found.add(Code.PLAN_INVALID, where, "only a question to a person shows a result", "Remove it.")
+        if doc.reuse is not None and doc.tool is None:
+            self.found.add(Code.PLAN_INVALID, joined(place, "reuse"), "only a call of a tool is reused", "Remove it.")
         if doc.verify is not None and doc.tool is None:
             self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.judge is not None:

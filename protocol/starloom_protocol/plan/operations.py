@@ -172,7 +172,8 @@ class Operations:
         given = doc.model_fields_set - {"id"}
         if not given:
             self._found.add(Code.PLAN_INVALID, place, "nothing is changed", "Name at least one field.")
-        fixed = {"budget", "gives", "goal", "judge", "may", "not_before", "plan", "repeat", "shows", "until", "vote"}
+        fixed = {"budget", "gives", "goal", "judge", "may", "not_before", "plan", "repeat", "reuse", "shows", "until"}
+        fixed |= {"vote"}
         for name in sorted(given & fixed):
             self._found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` cannot be set by an edit")
         if doc.device is not None and doc.device.source is not None:

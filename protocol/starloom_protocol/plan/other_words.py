@@ -61,6 +61,7 @@ _OPERATORS: Final = {
 _MAPS: Final = {
     "repeat": "Write `repeat: {max: N, until: {output, op, value}}`. " + _TIMES,
     "not_before": "Write `not_before: {from: TASK, output: /pointer}`.",
+    "reuse": "Write `reuse: {}`, or `reuse: {fresh_s: 86400, key: {each: /sha256}}`.",
     "shows": "Write `shows: {from: TASK, output: /pointer}`.",
 }
 # A field that only this document has, by which its place is known.

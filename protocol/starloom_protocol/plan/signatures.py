@@ -15,14 +15,16 @@ from starloom_protocol.fleet_records import ToolOffer
 from starloom_protocol.plan.arguments import ANY, Arguments, taken_by
 from starloom_protocol.plan.schemas import OPEN, Shape, either, shape_of
 from starloom_protocol.tool_results import built_in, returned_by
+from starloom_protocol.vocabulary import Effect
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """The names of a tool's arguments, the shape of their values (`args`), and that of its result (`gives`)."""
+    """The names of a tool's arguments, the shapes of their values (`args`) and of its result (`gives`), its effects."""
 
     names: Arguments = ANY
     args: Shape = OPEN
     gives: Shape = OPEN
+    effects: frozenset[Effect] = frozenset()
 
 
 def signature_of(offers: Iterable[ToolOffer]) -> Signature:
@@ -30,7 +32,8 @@ def signature_of(offers: Iterable[ToolOffer]) -> Signature:
     offered = list(offers)
     args = dict.fromkeys(offer.args for offer in offered)
     gives = dict.fromkeys(map(returned_by, offered))
-    return Signature(taken_by(args), either(map(shape_of, args)), either(map(shape_of, gives)))
+    effects = frozenset(effect for offer in offered for effect in offer.effects)
+    return Signature(taken_by(args), either(map(shape_of, args)), either(map(shape_of, gives)), effects)
 
 
 def signatures_of(offers: Iterable[ToolOffer]) -> dict[str, Signature]:

@@ -17,7 +17,8 @@ from starloom.terminal.escaping import escaped, escaped_text
 from starloom.terminal.style import clock, seconds, shown_text, size, state_text
 from starloom.terminal.tables import is_table, value_table
 from starloom.terminal.typed import typed
-from starloom_protocol.entities import Answer, AnswerItem, Job, TaskRecord, decode_entity
+from starloom_protocol.entities import Answer, AnswerItem, Attempt, Job, TaskRecord, decode_entity
+from starloom_protocol.events import EventKind
 from starloom_protocol.feed import Event
 from starloom_protocol.presentation import presentation
 from starloom_protocol.values import parse
@@ -70,6 +71,7 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
         spent = ""
         if attempt is not None and attempt.ended_ms:
             spent = seconds(attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
+            spent = taken_over(attempt) or spent
         device = devices.get(record.device or "", record.device or "")
         tool = (spec.tool or ("person" if spec.person else "")) if spec else ""
         tool = f"{tool} (a look)" if spec and spec.look else tool
@@ -79,6 +81,14 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
     if left:
         table.add_row(f"and {left} more", "", "", "", "")
     return table
+
+
+def taken_over(attempt: Attempt | None) -> str:
+    """Return in words that a result is one of an earlier run; empty for any other."""
+    if attempt is None or not attempt.origin_task:
+        return ""
+    at = clock(attempt.origin_ms)
+    return escaped(f"taken over from {attempt.origin_task.rpartition('/')[0]} of {attempt.origin}, {at}")
 
 
 def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_answer: bool = True) -> RenderableType:
@@ -220,6 +230,9 @@ class Changes:
                 found.append(f"{at}  version {name} by {event.by}: {escaped(event.note) or 'the plan'}")
         if told := turn_line(event):
             found.append(f"{at}  {told}")
+        if event.kind == EventKind.TASK_REUSED:
+            name = task_name(event.about, self._devices)
+            found.append(f"{at}  {name}: its result was taken over {escaped(event.note)}")
         if event.kind == "fault_injected":
             found.append(f"{at}  fault injected: {escaped(event.note)}")
         return found

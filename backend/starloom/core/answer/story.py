@@ -35,6 +35,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend(_taken_back(constellation, fleet))
     parts.extend(_checks(checked))
+    parts.extend(_reused(constellation.progress.reused))
     verdict = judgement.current(constellation)
     if verdict is not None:
         parts.append(judgement.words(constellation.head.policy.judge, verdict))
@@ -73,6 +74,7 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     where = _named(sorted(_name(fleet, device) for device in devices))
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))
+    parts.extend(_reused(progress.reused))
     failed, superseded = _apart(constellation, list(progress.failed))
     parts.extend(_failures(constellation, fleet, failed))
     parts.extend(_superseded(constellation, fleet, superseded))
@@ -104,6 +106,12 @@ def _taken_back(constellation: Constellation, fleet: Fleet) -> list[str]:
         if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
     ]
     return [f"Taken back afterwards: {_few(constellation, fleet, undone)}."] if undone else []
+
+
+def _reused(reused: int) -> list[str]:
+    return (
+        [f"{reused} {'result was' if reused == 1 else 'results were'} taken over from earlier runs."] if reused else []
+    )
 
 
 def _checks(checked: int) -> list[str]:

@@ -1,6 +1,6 @@
-"""Expiry in `fleet` and `access`: links, sessions, join codes and idempotency keys that expired long ago are removed.
+"""Expiry in `fleet` and `access`: links, sessions, join codes, idempotency keys and kept results that expired.
 
-They are removed by events, so every hub forgets the same and the log keeps a trace. Never decides whether one is still
+All are removed by events, so every hub forgets the same and the log keeps a trace. Never decides whether one is still
 valid.
 """
 
@@ -21,6 +21,8 @@ EVERY_MS = 3_600_000
 KEPT_MS = 7 * 86_400_000
 IDEMPOTENCY_MOST = 10_000
 AT_ONCE_MOST = 1_000
+RESULTS_KEPT_MS = 30 * 86_400_000
+"""The longest age at which a plan may take over a result (`plan.reuse`)."""
 
 
 def due_moment(at_ms: int) -> ArmTimer:
@@ -36,7 +38,9 @@ def on_timer(work: Work) -> None:
     stalls.watch(work, list(work.shard.live))
     before_ms = work.at_ms - KEPT_MS
     access, fleet = work.shard.access, work.shard.fleet
-    gone = _forget(work, access, _of_access(access, before_ms)) + _forget(work, fleet, _of_fleet(fleet, before_ms))
+    gone = _forget(work, access, _of_access(access, before_ms, work.at_ms - RESULTS_KEPT_MS)) + _forget(
+        work, fleet, _of_fleet(fleet, before_ms)
+    )
     work.order(due_moment(work.at_ms if gone >= AT_ONCE_MOST else work.at_ms + EVERY_MS))
 
 
@@ -47,7 +51,10 @@ def _forget(work: Work, stream: Stream, over: Iterator[tuple[str, str]]) -> int:
     return len(puts)
 
 
-def _of_access(access: Access, before_ms: int) -> Iterator[tuple[str, str]]:
+def _of_access(access: Access, before_ms: int, results_before_ms: int) -> Iterator[tuple[str, str]]:
+    for key, kept in access.kept.items():
+        if kept.at_ms < results_before_ms:
+            yield "kept", key
     for key, signin in access.signins.items():
         if signin.expires_ms < before_ms:
             yield "signin", key

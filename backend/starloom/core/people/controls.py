@@ -121,8 +121,8 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     conversation.look_again(work, constellation)
     for task in constellation.tasks:
         requeue(work.shard, constellation, task)
-        if constellation.specs[task].person is not None:
-            # Tasks of people opened no question while the plan waited for its approval.
+        if constellation.specs[task].person is not None or constellation.specs[task].reuse is not None:
+            # While the plan waited for its approval no question was opened and no earlier result was taken over.
             work.shard.touched[(constellation.name, task)] = None
     work.shard.settled[constellation.name] = None
 

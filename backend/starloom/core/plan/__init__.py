@@ -10,5 +10,6 @@ rules          edits that a recipe makes on events
 review         the hold while a reviewer considers a task's end
 drafts         the tasks that a person is editing
 inverse        the edit that undoes a version
+reuse          results of earlier runs that a later task takes over
 verify_tasks   the tasks that check whether work in doubt has happened
 """

@@ -242,6 +242,9 @@ def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step
     spec, attempt = constellation.specs.get(key), constellation.attempts.get(f"{key}/{record.attempt}")
     if spec is None or spec.tool is None or attempt is None or attempt.end is not _ENDED_OK:
         return
+    if attempt.origin_task:
+        constellation.progress.reused += step
+        return
     paces = constellation.progress.paces
     count, total_ms = paces.get(spec.tool, (0, 0))
     took_ms = attempt.ended_ms - (attempt.started_ms or attempt.leased_ms)

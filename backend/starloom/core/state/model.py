@@ -23,6 +23,7 @@ from starloom_protocol.entities import (
     Idempotency,
     Item,
     Job,
+    KeptResult,
     Offer,
     Principal,
     Question,
@@ -73,7 +74,7 @@ FLEET_KINDS = (
     "model_day",
     "lab_fault",
 )
-ACCESS_KINDS = ("principal", "token", "signin", "idem", "secret")
+ACCESS_KINDS = ("principal", "token", "signin", "idem", "secret", "kept")
 
 
 class Stream:
@@ -111,10 +112,10 @@ class Progress:
 
     `paces` has, by tool, how many of its tasks succeeded and the milliseconds that they took together; `hedges` counts
     tasks that had a hedge, `broken` attempts that ended in a timeout or an error that may pass. `looks` counts the
-    tasks by which the planner looked, which are in no other count.
+    tasks by which the planner looked, which are in no other count; `reused` those that took over an earlier result.
     """
 
-    __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "looks", "paces", "succeeded")
+    __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "looks", "paces", "reused", "succeeded")
 
     def __init__(self) -> None:
         self.ended = 0
@@ -125,6 +126,7 @@ class Progress:
         self.paces: dict[str, tuple[int, int]] = {}
         self.hedges = 0
         self.looks = 0
+        self.reused = 0
         self.broken = 0
 
 
@@ -325,12 +327,12 @@ class Fleet(Stream):
 
 
 class Access(Stream):
-    """Principals, tokens, sign-in links, idempotency keys and records of secrets; never streamed live.
+    """Principals, tokens, sign-in links, idempotency keys, records of secrets, kept results; never streamed live.
 
     `secrets_revision` rises when a secret is set, removed or gets other receivers.
     """
 
-    __slots__ = ("idempotency", "principals", "secrets", "secrets_revision", "signins", "tokens")
+    __slots__ = ("idempotency", "kept", "principals", "secrets", "secrets_revision", "signins", "tokens")
 
     def __init__(self, name: str) -> None:
         super().__init__(name, ACCESS_KINDS)
@@ -339,6 +341,7 @@ class Access(Stream):
         self.signins = cast(dict[str, SignIn], self.tables["signin"])
         self.idempotency = cast(dict[str, Idempotency], self.tables["idem"])
         self.secrets = cast(dict[str, Secret], self.tables["secret"])
+        self.kept = cast(dict[str, KeptResult], self.tables["kept"])
         self.secrets_revision = 0
 
 
@@ -477,6 +480,7 @@ class ShardSettings:
         "hedge_after_ms",
         "hedge_at_p90",
         "hedge_times",
+        "kept_results_most",
         "pace_rows_most",
         "probe_first_ms",
         "probe_most_ms",
@@ -521,6 +525,7 @@ class ShardSettings:
         self.hedge_after_ms = 10_000
         self.hedge_at_p90 = 1
         self.hedge_times = 3
+        self.kept_results_most = 1_000
         self.pace_rows_most = 2_000
         self.random_placement = 0
         self.attempts_default = 3

@@ -246,6 +246,8 @@ def attempt_shape(number: int, attempt: Attempt, devices: Mapping[str, Device]) 
         "ended_at": iso(attempt.ended_ms),
         "incarnation": attempt.incarnation,
         "origin": attempt.origin,
+        "origin_at": iso(attempt.origin_ms),
+        "origin_task": attempt.origin_task,
     }
 
 

@@ -21,7 +21,7 @@ from starloom.lab.nebula.live_model import ModelUse, use_of
 from starloom.lab.nebula.measuring import Figures, figures_of
 from starloom.lab.nebula.person import Person
 from starloom.lab.nebula.score import ENDED, Scored, not_run, score, score_hostile
-from starloom.lab.nebula.script import GOOD, HOSTILE, Script, read_script, unspoken, untold
+from starloom.lab.nebula.script import GOALS, GOOD, HOSTILE, Script, read_script, unspoken, untold
 from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
 from starloom.lab.nebula.striking import Striker
@@ -200,6 +200,8 @@ class Runner:
         script = self._script_of(task, words, baseline)
         if script is not None:
             self._world.lay(script.opening.lay)
+        if task.about.earlier:
+            self._earlier_run(task, seed, words, baseline)
         noise = noise_of(self._profile, task.id)
         if noise is not None:
             self._world.make_noisy(noise)
@@ -222,6 +224,18 @@ class Runner:
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
 
+    def _earlier_run(self, task: Task, seed: int, words: dict[str, str], baseline: str) -> None:
+        """Let a task's gold plan run to its end, and change the world since, before the run that is judged.
+
+        Raises:
+            Problem: the hub refused it.
+        """
+        made = self._client.create("/constellations", {"plan": plan_of(task.plan(words), baseline)})
+        person = Person(self._client, task.about.answers)
+        self._follow(str(made["id"]), person, task, Striker(self._world, [], seed, lambda: ""))
+        if task.between is not None:
+            task.between(self._world.ground(seed))
+
     def _course(self, task: Task, seed: int, script: Script | None) -> _Course:
         """Return what breaks and changes in a run, before its first call of a model."""
         stages = list(dict.fromkeys(line.stage for line in script.lines)) if script is not None else []
@@ -232,9 +246,13 @@ class Runner:
         return _Course(Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes)), changes)
 
     def _script_of(self, task: Task, words: dict[str, str], baseline: str) -> Script | None:
-        """Return the task's transcript, if a scripted model plans and has one; its gold plan is a baseline's."""
-        text = task.transcripts.get(self._kind, "")
-        place = f"{task.id}, transcript {self._kind}"
+        """Return the task's transcript for the scripted model, if there is one; its gold plan is a baseline's.
+
+        Beside a gold plan the model only pursues the plan's goals.
+        """
+        kind = GOALS if self._planner == GOLD else self._kind
+        text = task.transcripts.get(kind, "")
+        place = f"{task.id}, transcript {kind}"
         return (
             read_script(text, plan_of(task.gold, baseline), words, place) if self._server is not None and text else None
         )
@@ -261,7 +279,7 @@ class Runner:
             # A hostile model's run has no other way to fail than by its end: it has to have one.
             lost += [fault] if fault else []
             lost += unspoken(script, found)
-            lost += untold(script, [*person.asked, *_reasons(view), *failures])
+            lost += untold(script, [*person.asked, *_reasons(view), *failures, str(found["sentence"])])
         hostile = self._server is not None and self._kind == HOSTILE
         scored = score_hostile(task, seen) if hostile else score(task, seen)
         return Ran(

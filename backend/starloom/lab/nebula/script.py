@@ -22,6 +22,8 @@ GOOD: Final = "good"
 NAIVE: Final = "naive"
 HOSTILE: Final = "hostile"
 KINDS: Final = (GOOD, NAIVE, HOSTILE)
+GOALS: Final = "gold"
+"""The transcript beside a gold plan: a model that pursues the goals of the plan, and does nothing else."""
 LOST: Final = "the prompt lost what the planner needs"
 SHOWN_MOST: Final = 6
 _SEEN: Final = re.compile(r"@\{([a-z0-9_-]+):(/[^{}]*)?\}")
@@ -130,7 +132,7 @@ def unspoken(script: Script, answer: Mapping[str, Any]) -> list[str]:
 
 
 def untold(script: Script, said: Sequence[str]) -> list[str]:
-    """Return the words that a person had to read, in a question or as the reason of the end, and did not."""
+    """Return the words that a person had to read, in a question or in the sentence of the end, and did not."""
     missing = [word for word in script.opening.told if not any(word in text for text in said)]
     return [f"no person was told: {', '.join(missing)}"] if missing else []
 

@@ -17,7 +17,7 @@ from starloom.lab.nebula.devices import NAMES, changes_something
 from starloom.lab.nebula.world_program import CALLS
 
 Files = dict[str, bytes]
-IGNORED: Final = ("*/.git/index", ".git/index", ".starloom-trash/*")
+IGNORED: Final = ("*/.git/index", ".git/index", "*/.git/COMMIT_EDITMSG", ".starloom-trash/*")
 """Files that tools may rewrite without a change that anybody sees, and the trash, which can be restored."""
 
 

@@ -19,8 +19,8 @@ from starloom.lab.nebula.faults import TIME_SCALES, listed
 from starloom.lab.nebula.live_model import NOT_BEGUN, LiveModel
 from starloom.lab.nebula.report import Report
 from starloom.lab.nebula.report_page import page_of
-from starloom.lab.nebula.running import SCRIPT, Ran, Runner
-from starloom.lab.nebula.script import GOOD
+from starloom.lab.nebula.running import GOLD, SCRIPT, Ran, Runner
+from starloom.lab.nebula.script import GOALS, GOOD
 from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world import NebulaWorld
@@ -88,7 +88,7 @@ def _run_profile(
 ) -> list[Ran]:
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
-    script = ScriptServer(root) if wanted.planner == SCRIPT else None
+    script = ScriptServer(root) if wanted.planner == SCRIPT or _has_goals(wanted) else None
     variables = script.variables() if script is not None else {}
     if wanted.model is not None:
         variables = wanted.model.variables(used)
@@ -117,6 +117,11 @@ def _run_profile(
             shutil.rmtree(root, ignore_errors=True)
         else:
             say(f"the world with its logs is kept in {root}")
+
+
+def _has_goals(wanted: Wanted) -> bool:
+    """Tell whether a gold plan has goals, which a scripted model pursues."""
+    return wanted.planner == GOLD and any(GOALS in task.transcripts for task in wanted.tasks)
 
 
 def _run_all(

@@ -60,7 +60,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `may_change` names by device the paths that may differ at the end, `may_call` how often tools that do something may
     be called; everything else counts as damage. `happens`: its change of the world is a part of the request and is made
-    under every profile. `faults` says by profile why a fault may keep it from being met.
+    under every profile. `earlier`: its gold plan has run before, and `between.py` has changed the world since. `faults`
+    says by profile why a fault may keep it from being met.
     """
 
     words: str
@@ -69,6 +70,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     answers: Answers = Answers()
     ask: int = 0
     deadline_s: int = DEADLINE_S
+    earlier: bool = False
     faults: dict[str, str] = {}
     happens: bool = False
     may_call: dict[str, int] = {}
@@ -94,6 +96,7 @@ class Task:
     checks: Callable[[Seen], Iterator[Checkpoint]]
     fixture: Callable[[Ground], dict[str, Any]] | None
     change: Callable[[Ground], Meanwhile] | None = None
+    between: Callable[[Ground], None] | None = None
     transcripts: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -180,9 +183,13 @@ def _task(folder: str) -> Task:
     fixture = importlib.import_module(f"{package}.fixture").lay if (place / "fixture.py").is_file() else None
     checks = importlib.import_module(f"{package}.check").checks
     change = importlib.import_module(f"{package}.change").change if (place / "change.py").is_file() else None
+    between = importlib.import_module(f"{package}.between").between if (place / "between.py").is_file() else None
+    if about.earlier and not has_gold:
+        raise TaskInvalid(f"{folder}: `earlier` is a run of gold.yaml, and there is none")
     name = match[2].replace("_", "-")
     said = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}
-    return Task(int(match[1]), name, about, gold.read_text() if has_gold else "", checks, fixture, change, said)
+    plan = gold.read_text() if has_gold else ""
+    return Task(int(match[1]), name, about, plan, checks, fixture, change, between, said)
 
 
 def _transcripts(place: Traversable) -> list[Traversable]:

@@ -126,6 +126,7 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "not_before": _object(
         ("from",), from_=TEXT, output=TEXT, zone=TEXT, within_s=_COUNT, past={"type": "string", "enum": ["go", "fail"]}
     ),
+    "reuse": _object(fresh_s=_COUNT, key=_ANY_OBJECT),
     "shows": _object(("from",), from_=TEXT, output=TEXT),
     "goal": TEXT,
     "may": _object(tools=_list(TEXT), paths=_list(TEXT), hosts=_list(TEXT)),

@@ -66,6 +66,13 @@ function repeatDoc(each: TaskSpec["for_each"]): Fields | undefined {
   });
 }
 
+/** The earlier result that a task takes over. */
+function reuseDoc(reuse: TaskSpec["reuse"]): Fields | undefined {
+  if (!reuse) return undefined;
+  const key = reuse.key ? (JSON.parse(reuse.key) as { key: Json }).key : undefined;
+  return { fresh_s: reuse.fresh_s, ...(key === undefined ? {} : { key }) };
+}
+
 /** The time before which a task does not begin; the bound that is the default is left out. */
 function momentDoc(moment: TaskSpec["not_before"]): Fields | undefined {
   if (!moment) return undefined;
@@ -125,6 +132,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     retry: trimmed({ max_attempts: retry.max_attempts || undefined, on_check: retry.on_check || undefined }),
     on_absence: absence.then ? trimmed({ ...absence, after_s: absence.after_s || undefined }) : undefined,
     not_before: momentDoc(spec.not_before),
+    reuse: reuseDoc(spec.reuse),
     optional: spec.optional || undefined,
     undo: spec.undo ? callDoc(spec.undo, { outputs: { ...spec.undo.outputs } }) : undefined,
     verify: spec.verify ? callDoc(spec.verify, { expect: spec.verify.expect.map(checkDoc) }) : undefined,

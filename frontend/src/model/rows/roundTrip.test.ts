@@ -37,6 +37,7 @@ tasks:
   - {id: g, for_each: {times: 3}, tool: system.info}
   - {id: h, for_each: {devices: {os: linux}, times: 2}, tool: system.info}
   - {id: m, tool: notify, not_before: {from: a, output: /at, zone: Europe/Berlin, within_s: 60}, args: {text: x}}
+  - {id: o, for_each: {from: b, output: /files}, tool: fs.read, reuse: {fresh_s: 60, key: {each: /sha256}}, args: {path: {each: /path}}}
   - {id: n, person: "Well?", shows: {from: a, output: /files}}
   - {id: l, tool: log.search, repeat: {max: 9, every_s: 5, until: {output: /count, op: ge, value: 3}}}
   - {id: i, tool: system.info, vote: {n: 3, on: /os, rule: {ahead_by: 2}, apart: true}}

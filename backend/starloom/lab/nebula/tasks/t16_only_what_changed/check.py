@@ -1,4 +1,4 @@
-"""The totals are those of the files as they are now."""
+"""The totals are those of the files as they are now, and only the changed file's task ran again."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Final
 
 from starloom.lab.nebula.seen import Seen
 from starloom.lab.nebula.task import Checkpoint
+from starloom_protocol.events import EventKind
 
 NEAR: Final = 0.01
 
 
 def checks(w: Seen) -> Iterator[Checkpoint]:
     found = json.loads(w.text("srv-a", "totals.json"))
-    for path, data in w.below("srv-a", "sales/*.csv").items():
+    files = w.below("srv-a", "sales/*.csv")
+    for path, data in files.items():
         total = sum(float(line.split(",")[3]) for line in data.decode().splitlines()[1:])
         yield f"the total of {path}", abs(found[path.rpartition("/")[2]] - total) < NEAR, 1
+    taken = sum(event.kind == EventKind.TASK_REUSED for event in w.events)
+    yield "only the changed file's task ran again", taken >= len(files) - 1, 2

@@ -1,0 +1,97 @@
+"""The key of a reusable result: the hash of the tool, its arguments and inputs by value, the place and the person.
+
+Pure. Two tasks with one key would do the same work; whether a kept result may stand for it is judged in `kept_results`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from starloom.core.state.model import Constellation
+from starloom.core.state.queues.ready import ANY
+from starloom.core.state.tasks.gates import fact, successes
+from starloom_protocol.authors import who
+from starloom_protocol.entities import TaskSpec, encode_entity
+from starloom_protocol.values import MISSING, canonical, parse, point
+
+FORM: Final = 1
+"""Raised when the key has other parts, so that results under older keys are not found any more."""
+
+
+class Unkeyed(Exception):
+    """Something that the result depends on is not known by its value, so the task has no key."""
+
+
+def key_of(constellation: Constellation, spec: TaskSpec) -> str:
+    """Return the key of a task whose inputs are there.
+
+    Raises:
+        Unkeyed: an input or a part of an item has no value that could be compared.
+    """
+    item = _item_of(constellation, spec)
+    given = {one.name: list(_given(constellation, one.source, one.output)) for one in spec.inputs}
+    text = canonical(
+        {
+            "args": _filled(parse(spec.args), item),
+            "device": encode_entity(spec.device or ANY).decode(),
+            "form": FORM,
+            "inputs": given,
+            "key": _filled(parse(spec.reuse.key), item) if spec.reuse is not None and spec.reuse.key else None,
+            "person": who(constellation.head.author),
+            "tool": spec.tool or "",
+        }
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def list_devices(constellation: Constellation, spec: TaskSpec) -> frozenset[str]:
+    """Return the devices whose results are the list that a child was made from; empty if it was made from none.
+
+    An entry that a person marked has no device, and is an empty name here.
+    """
+    family = constellation.specs.get(spec.family or "")
+    each = family.for_each if family is not None else None
+    if each is None or each.source is None:
+        return frozenset()
+    found: set[str] = set()
+    for task in successes(constellation, each.source):
+        attempt = constellation.last_attempt(task)
+        marked = constellation.tasks[task].marked is not None
+        found.add("" if marked or attempt is None else attempt.device)
+    return frozenset(found)
+
+
+def _item_of(constellation: Constellation, spec: TaskSpec) -> Any:
+    if spec.key is None or spec.family is None:
+        return MISSING
+    stored = constellation.items.get(f"{spec.family}/{spec.key}")
+    return parse(stored.value) if stored is not None else MISSING
+
+
+def _given(constellation: Constellation, source: str, output: str) -> Iterator[Any]:
+    """Yield a value for each result that an input reads; a long one is known by the hash of the file that holds it."""
+    for task in successes(constellation, source):
+        value = fact(constellation, task, output)
+        attempt = constellation.last_attempt(task)
+        if value is not MISSING:
+            yield {"value": value}
+        elif attempt is not None and attempt.artifact is not None:
+            yield {"artifact": attempt.artifact, "output": output}
+        else:
+            raise Unkeyed(f"{task} gives nothing at {output}")
+
+
+def _filled(value: Any, item: Any) -> Any:
+    """Return a value with the fields of the item in the places of its `each` nodes."""
+    if isinstance(value, dict):
+        if value.keys() == {"each"}:
+            found = point(item, str(value["each"])) if item is not MISSING else MISSING
+            if found is MISSING:
+                raise Unkeyed(f"the item has nothing at {value['each']}")
+            return found
+        return {name: _filled(inner, item) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, item) for inner in value]
+    return value
