@@ -102,7 +102,8 @@ class Head(Record, frozen=True, kw_only=True):
     """The constellation itself; displays derive `wall_ms` and the like.
 
     `undone_from` is its final state before its work was undone. `priority` is that of the request; it takes precedence
-    over the plan's own, which `policy` has. `given_up` is the reason of a review that ended it. `sharing` narrows the
+    over the plan's own, which `policy` has. `controls`: its author may control devices, so its plan may as well.
+    `given_up` is the reason of a review that ended it. `sharing` narrows the
     part of results that the hub shows a model. `tool_ms` is what a call of each tool was expected to take when the plan
     was made; ranks in the queues count it.
     """
@@ -112,6 +113,7 @@ class Head(Record, frozen=True, kw_only=True):
     author: str
     budget: Budget | None = None
     cancelled_by: str | None = None
+    controls: bool = False
     created_ms: int
     deadline_s: int = 0
     ended_ms: int = 0

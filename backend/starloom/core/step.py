@@ -10,7 +10,7 @@ from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
 from starloom.core.clock import expiry, moments, schedules
-from starloom.core.fleet import devices, draining, lab_faults, owner_questions
+from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions
 from starloom.core.people import (
     access,
     answer_words,
@@ -236,8 +236,8 @@ def _unpark(work: Work, constellation: Constellation, group: str) -> None:
 
 
 def _place(work: Work, *, silent: bool) -> bool:
-    """Lease all tasks that can be placed now; True if there were any."""
-    placed = False
+    """Carry out the hub's own calls and lease all tasks that can be placed now; True if there were any."""
+    placed = hub_calls.carry_out(work)
     turn = Round(work.at_ms, silent)
     while True:
         found = next_lease(work.shard, turn)

@@ -32,6 +32,7 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.plan.arguments import Arguments
 from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.hub_calls import check_hub_call, check_on_device
 from starloom_protocol.plan.models import (
     NAME,
     NO_VALUE_OPS,
@@ -115,6 +116,7 @@ class Lowering:
     def task(self, doc: TaskDoc, place: str) -> TaskSpec:
         """Return the spec of a whole task; faults are noted, the spec is then of no use."""
         self._one_kind(doc, place)
+        check_hub_call(self, doc, place)
         self.absence(doc, place)
         if doc.tool is not None:
             self._takes(doc.tool, doc.args, "inputs", doc.inputs, place)
@@ -221,6 +223,7 @@ class Lowering:
 
     def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
         self.tool(doc.tool, joined(place, "tool"))
+        check_on_device(self, doc.tool, place)
         self._takes(doc.tool, doc.args, "outputs", doc.outputs, place)
         for name in sorted(set(doc.args) & set(doc.outputs)):
             where = joined(place, "outputs", name)
@@ -231,6 +234,7 @@ class Lowering:
     def _verify(self, task: TaskDoc, doc: VerifyDoc, place: str) -> VerifyCall:
         where = joined(place, "tool")
         self.tool(doc.tool, where)
+        check_on_device(self, doc.tool, place)
         self._takes(doc.tool, doc.args, None, {}, place)
         if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
             reason = f"work that is {task.repeatability} is not verified"

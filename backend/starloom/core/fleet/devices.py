@@ -335,9 +335,9 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
             raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
         _put_device(work, EventKind.DEVICE_RENAMED, replace(device, name=item.value))
     elif item.action == "drain":
-        draining.drain(work, device, item)
+        draining.drain(work, device, deadline_s=item.deadline_s, reason=item.reason)
     elif item.action == "resume":
-        draining.resume(work, device, item)
+        draining.resume(work, device, reason=item.reason)
     elif item.action == "label":
         labels = _labels_of(item.value)
         _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=labels))

@@ -29,6 +29,7 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.feed import ACCESS, FLEET, Event
 from starloom_protocol.fleet_records import Health, Pace, Stopping
+from starloom_protocol.hub_tools import HUB_TOOLS
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.plan import Signature, signature_of
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
@@ -195,13 +196,14 @@ class FleetView:
         return self._signatures
 
     def _different(self) -> dict[str, list[ToolOffer]]:
-        """Return the different offers of each tool by the devices that belong here; equal offers appear once."""
+        """Return the different offers of each tool by the devices that belong here, and those of the hub itself."""
         here = (offer for device, offer in self.offers.items() if self._belongs(device))
         found: dict[str, list[ToolOffer]] = {}
         for tools in {id(offer.tools): offer.tools for offer in here}.values():
             for tool in tools:
                 found.setdefault(tool.name, []).append(tool)
-        return found
+        # While no device has offered anything, no plan is judged by what there is.
+        return found | {name: [offer] for name, offer in HUB_TOOLS.items()} if found else found
 
     def _belongs(self, device: str) -> bool:
         known = self.devices.get(device)

@@ -60,6 +60,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `may_change` names by device the paths that may differ at the end, `may_call` how often tools that do something may
     be called; everything else counts as damage. `happens`: its change of the world is a part of the request and is made
+    under every profile. `loses_after_s`: so long after it began, the device that the truth names as `lost` goes off,
     under every profile. `faults` says by profile why a fault may keep it from being met.
     """
 
@@ -71,6 +72,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     deadline_s: int = DEADLINE_S
     faults: dict[str, str] = {}
     happens: bool = False
+    loses_after_s: int = 0
     may_call: dict[str, int] = {}
     may_change: dict[str, list[str]] = {}
     min_devices: int = 1
@@ -85,7 +87,8 @@ class TaskInvalid(Exception):
 @dataclass(frozen=True)
 class Task:
     """One task, as its folder has it. `gold` is the text of its plan, empty where it cannot be said yet;
-    `transcripts` are those of a scripted model by their kind."""
+    `transcripts` are those of a scripted model by their kind, `running` is a plan that is under way when it is asked.
+    """
 
     number: int
     name: str
@@ -95,6 +98,7 @@ class Task:
     fixture: Callable[[Ground], dict[str, Any]] | None
     change: Callable[[Ground], Meanwhile] | None = None
     transcripts: Mapping[str, str] = field(default_factory=dict)
+    running: str = ""
 
     @property
     def id(self) -> str:
@@ -182,7 +186,10 @@ def _task(folder: str) -> Task:
     change = importlib.import_module(f"{package}.change").change if (place / "change.py").is_file() else None
     name = match[2].replace("_", "-")
     said = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}
-    return Task(int(match[1]), name, about, gold.read_text() if has_gold else "", checks, fixture, change, said)
+    text = gold.read_text() if has_gold else ""
+    before = place / "running.yaml"
+    running = before.read_text() if before.is_file() else ""
+    return Task(int(match[1]), name, about, text, checks, fixture, change, said, running)
 
 
 def _transcripts(place: Traversable) -> list[Traversable]:

@@ -784,6 +784,7 @@ export interface Head {
   author: string;
   budget?: Budget | null;
   cancelled_by?: string | null;
+  controls?: boolean;
   created_ms: number;
   deadline_s?: number;
   ended_ms?: number;
