@@ -53,6 +53,7 @@ from starloom_protocol.spec_records import OnAbsence as OnAbsence
 from starloom_protocol.spec_records import Retry as Retry
 from starloom_protocol.spec_records import Selector as Selector
 from starloom_protocol.spec_records import Shows as Shows
+from starloom_protocol.spec_records import StopWhen as StopWhen
 from starloom_protocol.spec_records import Timeouts as Timeouts
 from starloom_protocol.spec_records import VerifyCall as VerifyCall
 from starloom_protocol.vocabulary import (
@@ -224,6 +225,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     retry: Retry = Retry()
     secrets: list[str] = []
     shows: Shows | None = None
+    stop_when: StopWhen | None = None
     superseded_by: str | None = None
     timeouts: Timeouts = Timeouts()
     tool: str | None = None
@@ -312,13 +314,28 @@ class Dependency(Record, frozen=True, kw_only=True):
     target: str
 
 
+class ProgressPoint(Record, frozen=True, kw_only=True):
+    """The value that a program reported last after so many reports, as canonical text."""
+
+    lines: int
+    value: str
+
+
+class TaskProgress(Record, frozen=True, kw_only=True):
+    """The reports of an attempt so far: their number, the time of the newest that counted, and some of their values."""
+
+    at_ms: int
+    lines: int
+    points: list[ProgressPoint] = []
+
+
 class Attempt(Record, frozen=True, kw_only=True):
     """One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output.
 
     `origin` is the constellation that made it, where a fork goes on from its result.
 
     `hedge`: it runs beside an earlier one that takes long; the first result ends both. `expects_ms` is the time from
-    lease to end that paces led to expect; 0: nothing was known.
+    lease to end that paces led to expect; 0: nothing was known. `progress` is kept where a rule of the plan reads it.
     """
 
     artifact: str | None = None
@@ -338,6 +355,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     leased_ms: int
     origin: str | None = None
     others: list[str] = []
+    progress: TaskProgress | None = None
     repeatability: Repeatability
     round: int = 1
     started_ms: int = 0

@@ -174,6 +174,7 @@ class EventKind(StrEnum):
     TASK_MOVED = "task_moved"
     TASK_MOVING = "task_moving"
     TASK_OVERDUE = "task_overdue"
+    TASK_PROGRESS = "task_progress"
     TASK_READY = "task_ready"
     TASK_RELEASED = "task_released"
     TASK_RETRIED = "task_retried"
@@ -309,6 +310,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.TASK_MOVED: KindRow(Category.WORK, "moved % to another device"),
     EventKind.TASK_MOVING: KindRow(Category.WORK, "is moving % to another device", housekeeping=True),
     EventKind.TASK_OVERDUE: KindRow(Category.WORK, "took longer than planned for %", housekeeping=True),
+    EventKind.TASK_PROGRESS: KindRow(Category.WORK, "reported how % goes on", housekeeping=True),
     EventKind.TASK_READY: KindRow(Category.WORK, "made % ready", housekeeping=True),
     EventKind.TASK_SKIPPED: KindRow(Category.WORK, "skipped %"),
     EventKind.TASK_STARTED: KindRow(Category.WORK, "started %"),

@@ -29,7 +29,7 @@ from starloom.core.placement import device_conditions, health, returning, waitin
 from starloom.core.placement.pace import waits
 from starloom.core.placement.pace.finish import Round
 from starloom.core.placement.selection import next_lease, requeue
-from starloom.core.plan import drafts, edits, review, verify_tasks
+from starloom.core.plan import drafts, edits, progress_rules, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps
 from starloom.core.plan.groups import reconsider_group
 from starloom.core.plan.relisting import expand_again
@@ -381,6 +381,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.ReceiptReported: attempts.on_receipt,
     i.LedgerReported: _on_ledger,
     i.FactsReported: late_facts.on_facts,
+    i.ProgressReported: progress_rules.on_progress,
     i.LeaseExpired: absence.on_lease_expired,
     i.SecretSet: secrets.on_set,
     i.SecretRemoved: secrets.on_removed,

@@ -32,6 +32,7 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.plan.arguments import Arguments
 from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.hopeless import stop_when_of
 from starloom_protocol.plan.hub_calls import check_hub_call, check_on_device
 from starloom_protocol.plan.models import (
     NAME,
@@ -176,6 +177,8 @@ class Lowering:
             made["not_before"] = moment_of(self, doc, doc.not_before, joined(place, "not_before"))
         if doc.shows is not None:
             made["shows"] = shows_of(self, doc, doc.shows, joined(place, "shows"))
+        if doc.stop_when is not None:
+            made["stop_when"] = stop_when_of(self, doc, doc.stop_when, joined(place, "stop_when"))
         if doc.repeat is not None:
             made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
         elif "for_each" in given and "for_each" not in made:
@@ -303,6 +306,9 @@ class Lowering:
             self.found.add(
                 Code.PLAN_INVALID, joined(place, "repeat"), "only a call of a tool is repeated", "Remove it."
             )
+        if doc.stop_when is not None and doc.tool is None:
+            reason = "only a call of a tool is stopped by its progress"
+            self.found.add(Code.PLAN_INVALID, joined(place, "stop_when"), reason, "Remove it.")
         if doc.not_before is not None and doc.tool is None:
             hint = "Let a task that waits for the time come before it."
             where = joined(place, "not_before")

@@ -275,6 +275,7 @@ class TaskDoc(Doc):
     repeat: dict[str, Any] | None = None
     not_before: dict[str, Any] | None = None
     shows: dict[str, Any] | None = None
+    stop_when: dict[str, Any] | None = None
 
 
 class TaskPatchDoc(TaskDoc):

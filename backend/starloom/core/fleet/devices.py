@@ -395,7 +395,8 @@ def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> N
             ended = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
             if hedging.take_over(work, constellation, constellation.specs[task], record, ended):
                 continue
-            cancelled = moved(work, record, TaskState.CANCELLED)
+            kept = Reason.HOPELESS if record.reason is Reason.HOPELESS else None
+            cancelled = moved(work, record, TaskState.CANCELLED, reason=kept)
             also = ("attempt", f"{task}/{record.attempt}", ended)
             change_task(work, constellation, task, EventKind.TASK_CANCELLED, cancelled, also, by="engine")
         else:

@@ -359,6 +359,18 @@ class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
     state: str
 
 
+class ProgressReported(Input, frozen=True, kw_only=True, tag="progress"):
+    """The newest value that the program of an attempt reports, as canonical text, and the reports since the last one.
+
+    Read from the program's output, thinned, and only for tasks whose plan has a rule on it.
+    """
+
+    at: LeaseRef
+    device: str
+    lines: int
+    value: str
+
+
 class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
     """A device answers the pointers into an ended attempt's result for which it was asked."""
 
@@ -637,6 +649,7 @@ AnyInput = (
     | ReceiptReported
     | LedgerReported
     | FactsReported
+    | ProgressReported
     | DeviceControlled
     | SecretSet
     | SecretRemoved

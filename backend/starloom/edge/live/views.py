@@ -13,6 +13,7 @@ from typing import Any
 from starloom.access.view import AccessView
 from starloom.core.state.tool_sets import ToolSets
 from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.stop_rules import StopRules
 from starloom.store.port import ReadPort
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.ask_records import DeviceAsks
@@ -382,6 +383,7 @@ class Others:
 
     headlines: Headlines
     questions: QuestionsView
+    stop_rules: StopRules
 
 
 async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: Others) -> None:
@@ -389,12 +391,13 @@ async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet:
 
     It may be called again after the log went back: then the models are reset.
     """
-    hear = (access.apply, fleet.apply, others.questions.apply, others.headlines.apply)
+    kept = (others.questions, others.stop_rules, others.headlines)
+    hear = (access.apply, fleet.apply, *(view.apply for view in kept))
     for apply in hear:
         if apply in fanout.listeners:
             fanout.listeners.remove(apply)
-    others.questions.reset()
-    others.headlines.reset()
+    for view in kept:
+        view.reset()
     early: list[Event] = []
 
     def note(event: Event) -> None:
@@ -414,6 +417,7 @@ async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet:
     for stream, (_, entities) in read.items():
         if stream not in (ACCESS, FLEET):
             others.questions.take(stream, entities)
+            others.stop_rules.take(stream, entities)
     for event in early:
         if event.seq > read.get(event.stream, (0, {}))[0]:
             for apply in hear:
