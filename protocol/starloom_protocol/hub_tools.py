@@ -94,7 +94,7 @@ HUB_TOOLS: Final[Mapping[str, ToolOffer]] = MappingProxyType(
         for offer in (
             _offer(
                 DRAIN,
-                "The hub drains a device: no new work, and repeatable work moves elsewhere",
+                "Drain a device, move its work",
                 Effect.CONTROL,
                 Repeatability.NEVER,
                 _map(["device"], deadline_s=_SECONDS, device=_NAME, reason={"maxLength": 500, "type": "string"}),
@@ -109,7 +109,7 @@ HUB_TOOLS: Final[Mapping[str, ToolOffer]] = MappingProxyType(
             ),
             _offer(
                 RESUME,
-                "The hub gives a drained device work again",
+                "End a drain",
                 Effect.CONTROL,
                 Repeatability.NEVER,
                 _map(["device"], device=_NAME, reason={"maxLength": 500, "type": "string"}),
@@ -117,7 +117,7 @@ HUB_TOOLS: Final[Mapping[str, ToolOffer]] = MappingProxyType(
             ),
             _offer(
                 DEVICES,
-                "State of devices as the hub sees it: on, off, last seen, draining, running",
+                "State of devices, on or off",
                 Effect.READ,
                 Repeatability.PURE,
                 _map([], for_s=_SECONDS, names=_list(_NAME, maxItems=ROWS_MOST)),

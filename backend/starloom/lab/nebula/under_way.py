@@ -19,6 +19,7 @@ from starloom_protocol.vocabulary import TaskState
 BEGUN_S: Final = 30.0
 ENDED_S: Final = 90.0
 WAIT_S: Final = 0.5
+_NOT_BEGUN: Final = frozenset({TaskState.WAITING, TaskState.READY, TaskState.LEASED})
 
 
 class Asking(Protocol):
@@ -36,16 +37,16 @@ class Asking(Protocol):
 
 
 def under_way(client: Asking, plan: str) -> str:
-    """Begin a plan and return the id of its constellation once all of its tasks run.
+    """Begin a plan and return the id of its constellation once its tasks have begun, and one of them still runs.
 
     Raises:
-        Problem: they do not run in time.
+        Problem: they have not begun in time.
     """
     made = str(client.create("/constellations", {"plan": plan})["id"])
 
     def runs(view: View) -> bool:
-        calls = [task for name, task in view.tasks.items() if task.device or task.state is TaskState.READY]
-        return bool(calls) and all(task.state is TaskState.RUNNING for task in calls)
+        states = {task.state for task in view.tasks.values()}
+        return TaskState.RUNNING in states and not states & _NOT_BEGUN
 
     if not _followed(client, View(made), runs, BEGUN_S):
         reason = f"it did not begin within {BEGUN_S:g} s"
