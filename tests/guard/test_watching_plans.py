@@ -160,7 +160,7 @@ async def test_t108_an_honest_report_ends_the_work_that_its_plan_calls_hopeless(
 
 
 async def test_t108_a_report_about_the_work_of_another_ends_nothing(world: World) -> None:
-    agent, (dispatch,), found = await running(world, {"id": "a", "tool": "t.one", "stop_when": RULE})
+    _agent, (dispatch,), found = await running(world, {"id": "a", "tool": "t.one", "stop_when": RULE})
     other = await world.join("other")
     await other.connect(world)
     before = found.seq

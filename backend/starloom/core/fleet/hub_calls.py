@@ -90,7 +90,7 @@ def _call(work: Work, constellation: Constellation, task: str) -> None:
 def _judge(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
     """Refuse a call that controls a device and is not one that a person approved with its plan, or not any more."""
     if spec.look or is_of_goal(constellation, spec.id):
-        raise Refusal(fault(Code.FORBIDDEN, f"a model does not call {spec.tool} by itself", spec.id, _OWN_PLAN))
+        raise Refusal(fault(Code.FORBIDDEN, f"no look and no step of a goal calls {spec.tool}", spec.id, _OWN_PLAN))
     if not controls_devices(spec.tool):
         return
     added = spec.changed_in != 1 or spec.key is not None or spec.undoes is not None or spec.verifies is not None
