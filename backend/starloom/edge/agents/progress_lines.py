@@ -1,6 +1,6 @@
 """Progress that programs report: lines of their output, each a JSON object, such as `{"loss": 0.31}`.
 
-Owns the limits of what is read, and how often the engine is told. Listens only to tasks whose plan has a rule on
+Owns the limits of what is read, and how often the engine hears of it. Listens only to tasks whose plan has a rule on
 progress. A line is read only where the log of the attempt is taken, so another device's word never counts.
 """
 
@@ -23,10 +23,10 @@ TEXT_CHARS_MOST: Final = 200
 NUMBER_MOST: Final = 2**53
 """A larger whole number has no exact form in JSON; a fraction of any finite size is taken."""
 ATTEMPTS_MOST: Final = 2_000
-"""The attempts whose output is followed at once; of more the one that was silent longest is begun anew."""
+"""The attempts whose output is followed at once; of more the one that was silent longest begins again."""
 EVERY_S: Final = 1.0
 PART: Final = 20
-"""An attempt is told of at most once a second, and never more often than a 20th of its time so far."""
+"""An attempt is reported at most once a second, and never more often than a 20th of its time so far."""
 _ERRORS: Final = "err"
 
 
@@ -61,7 +61,7 @@ class ProgressLines:
         return len(self._voices)
 
     def take(self, frame: LogChunk) -> Report | None:
-        """Return what the engine is told after this piece of output; None if it is nothing, or not yet."""
+        """Return the report to the engine after this piece of output; None if there is nothing, or not yet."""
         name = self._rules.name_of(frame.at)
         if name is None:
             return None

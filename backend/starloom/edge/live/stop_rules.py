@@ -23,7 +23,7 @@ class StopRules:
         self._names: dict[str, dict[str, str]] = {}
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget everything."""
         self._names.clear()
 
     def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
