@@ -56,6 +56,7 @@ from starloom.edge.live.artifact_references import Retained
 from starloom.edge.live.entity_json import iso
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.sketches import Sketches
+from starloom.edge.live.stop_rules import StopRules
 from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, fill_views
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
@@ -219,7 +220,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         key=hub_keys.load_or_make(shared / HUB_KEY_FILE),
         access=AccessView(clock.now_ms),
         fleet=fleet,
-        others=Others(headlines=Headlines(store), questions=QuestionsView()),
+        others=Others(headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules()),
     )
 
 
@@ -368,6 +369,7 @@ def _make_hub(
         received=succession.seat.received,
         refusals=parts.refusals,
         settings=settings,
+        stop_rules=parts.others.stop_rules,
         ownership=neighbours,
         tickets=Tickets(time.monotonic),
         vault=parts.vault,

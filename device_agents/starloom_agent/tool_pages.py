@@ -13,8 +13,10 @@ import msgspec
 from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
+from starloom_protocol.fleet_records import ToolOffer
+from starloom_protocol.hub_tools import HUB_TOOLS
 from starloom_protocol.tool_results import fields_of
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, parse
 
 _HEAD = """# Tools
 
@@ -22,6 +24,7 @@ What a device can do. Made by `python -m starloom_agent.tool_pages --table`; a t
 
 A tool without a grant is allowed in every profile. *Effect* is what it may do to the world, *repeat* how often it may
 run: `pure` and `idempotent` tools are tried again automatically, `never` ones only by a person.
+The last three rows are carried out by the hub itself ([Plans](plans.md)): no device offers them and none is asked.
 The fields of the results follow below the table.
 
 | tool | does | effect | repeat | grant | arguments |
@@ -54,8 +57,18 @@ def table() -> str:
         grant = f"`{tool.grant}`" if tool.grant else "-"
         title = tool.title + (" (only with `--lab`)" if tool.lab_only else "")
         rows.append(f"| `{tool.name}` | {title} | {effects} | {tool.repeatability} | {grant} | {arguments_of(tool)} |")
+    rows += [_of_hub(offer) for offer in HUB_TOOLS.values()]
     given = [f"| `{tool.name}` | {_fields(tool)} |" for tool in sorted(all_tools(), key=lambda tool: tool.name)]
+    given += [f"| `{name}` | {' '.join(fields_of(offer.returns))} |" for name, offer in HUB_TOOLS.items()]
     return _HEAD + "\n".join(rows) + "\n" + _RESULTS_HEAD + "\n".join(given) + "\n"
+
+
+def _of_hub(offer: ToolOffer) -> str:
+    """Return the row of a tool that the hub carries out, behind those of devices."""
+    schema: dict[str, Any] = parse(offer.args)
+    names = [f"**{name}**" if name in schema["required"] else name for name in schema["properties"]]
+    does = f"{offer.title} (the hub itself)"
+    return f"| `{offer.name}` | {does} | {' '.join(offer.effects)} | {offer.repeatability} | - | {' '.join(names)} |"
 
 
 def _fields(tool: Tool) -> str:

@@ -57,6 +57,7 @@ from starloom_protocol.spec_records import Retry as Retry
 from starloom_protocol.spec_records import Reuse as Reuse
 from starloom_protocol.spec_records import Selector as Selector
 from starloom_protocol.spec_records import Shows as Shows
+from starloom_protocol.spec_records import StopWhen as StopWhen
 from starloom_protocol.spec_records import Timeouts as Timeouts
 from starloom_protocol.spec_records import VerifyCall as VerifyCall
 from starloom_protocol.vocabulary import (
@@ -106,7 +107,8 @@ class Head(Record, frozen=True, kw_only=True):
     """The constellation itself; displays derive `wall_ms` and the like.
 
     `undone_from` is its final state before its work was undone. `priority` is that of the request; it takes precedence
-    over the plan's own, which `policy` has. `given_up` is the reason of a review that ended it. `sharing` narrows the
+    over the plan's own, which `policy` has. `controls`: its author may control devices, so its plan may as well.
+    `given_up` is the reason of a review that ended it. `sharing` narrows the
     part of results that the hub shows a model. `tool_ms` is what a call of each tool was expected to take when the plan
     was made; ranks in the queues count it.
     """
@@ -116,6 +118,7 @@ class Head(Record, frozen=True, kw_only=True):
     author: str
     budget: Budget | None = None
     cancelled_by: str | None = None
+    controls: bool = False
     created_ms: int
     deadline_s: int = 0
     ended_ms: int = 0
@@ -236,6 +239,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     reuse: Reuse | None = None
     secrets: list[str] = []
     shows: Shows | None = None
+    stop_when: StopWhen | None = None
     superseded_by: str | None = None
     timeouts: Timeouts = Timeouts()
     tool: str | None = None
@@ -324,6 +328,21 @@ class Dependency(Record, frozen=True, kw_only=True):
     target: str
 
 
+class ProgressPoint(Record, frozen=True, kw_only=True):
+    """The value that a program reported last after so many reports, as canonical text."""
+
+    lines: int
+    value: str
+
+
+class TaskProgress(Record, frozen=True, kw_only=True):
+    """The reports of an attempt so far: their number, the time of the newest that counted, and some of their values."""
+
+    at_ms: int
+    lines: int
+    points: list[ProgressPoint] = []
+
+
 class Attempt(Record, frozen=True, kw_only=True):
     """One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output.
 
@@ -331,7 +350,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     of an earlier run, `origin_task` is that attempt as TASK/NUMBER, which ended at `origin_ms`.
 
     `hedge`: it runs beside an earlier one that takes long; the first result ends both. `expects_ms` is the time from
-    lease to end that paces led to expect; 0: nothing was known.
+    lease to end that paces led to expect; 0: nothing was known. `progress` is kept where a rule of the plan reads it.
     """
 
     artifact: str | None = None
@@ -353,6 +372,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     origin_ms: int = 0
     origin_task: str = ""
     others: list[str] = []
+    progress: TaskProgress | None = None
     repeatability: Repeatability
     round: int = 1
     started_ms: int = 0

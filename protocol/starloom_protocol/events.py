@@ -176,6 +176,7 @@ class EventKind(StrEnum):
     TASK_MOVED = "task_moved"
     TASK_MOVING = "task_moving"
     TASK_OVERDUE = "task_overdue"
+    TASK_PROGRESS = "task_progress"
     TASK_READY = "task_ready"
     TASK_RELEASED = "task_released"
     TASK_REROUTED = "task_rerouted"
@@ -315,6 +316,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.TASK_MOVING: KindRow(Category.WORK, "is moving % to another device", housekeeping=True),
     EventKind.TASK_OVERDUE: KindRow(Category.WORK, "took longer than planned for %", housekeeping=True),
     EventKind.TASK_REROUTED: KindRow(Category.WORK, "took another call for %"),
+    EventKind.TASK_PROGRESS: KindRow(Category.WORK, "reported how % goes on", housekeeping=True),
     EventKind.TASK_READY: KindRow(Category.WORK, "made % ready", housekeeping=True),
     EventKind.TASK_REUSED: KindRow(Category.WORK, "took over an earlier result for %"),
     EventKind.TASK_SKIPPED: KindRow(Category.WORK, "skipped %"),

@@ -118,5 +118,7 @@ def presentation(
             return Presentation("Failed", Glyph.CROSS, Tone.VERMILION)
         case TaskState.SKIPPED:
             return Presentation(SKIP_WORDS.get(reason, "Skipped") if reason else "Skipped", Glyph.CHEVRONS, Tone.GREY)
+        case TaskState.CANCELLED if reason is Reason.HOPELESS:
+            return Presentation("Stopped as hopeless", Glyph.SQUARE, Tone.GREY)
         case TaskState.CANCELLED:
             return Presentation("Cancelled", Glyph.SQUARE, Tone.GREY)

@@ -144,6 +144,22 @@ class Reuse(Record, frozen=True, kw_only=True):
     key: str | None = None
 
 
+class StopWhen(Record, frozen=True, kw_only=True):
+    """When a running task is hopeless: by `name`, the field of the lines of JSON that its program writes.
+
+    It is stopped once `condition` holds for the newest value, or that is worse than the best of another task of its
+    group after as many reports, by more than `worse_by` (canonical text); `best` is low or high. Nothing is judged
+    before `after_n` reports and `after_s` seconds.
+    """
+
+    after_n: int = 0
+    after_s: int = 0
+    best: str = "low"
+    condition: Condition | None = None
+    name: str
+    worse_by: str | None = None
+
+
 class FileOut(Record, frozen=True, kw_only=True):
     output: str
     to: str

@@ -305,6 +305,7 @@ class Reason(StrEnum):
     QUOTA = "quota"
     NOT_CHOSEN = "not_chosen"
     ENOUGH = "enough"
+    HOPELESS = "hopeless"
     UPSTREAM_FAILED = "upstream_failed"
     UPSTREAM_CANCELLED = "upstream_cancelled"
     SKIPPED_BY_PERSON = "skipped_by_person"

@@ -34,6 +34,7 @@ from starloom.edge.agents.vital_lines import VitalLines
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.hub import Hub, Planner
 from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.stop_rules import StopRules
 from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, fill_views
 from starloom.edge.web.sockets import HOLD, Ended, Taker
 from starloom.engine.loop import Engine
@@ -483,7 +484,7 @@ async def a_world(
         refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
-    others = Others(headlines=Headlines(store), questions=QuestionsView())
+    others = Others(headlines=Headlines(store), questions=QuestionsView(), stop_rules=StopRules())
     logs = LogWriter(attempt_logs)
     await engine.start()
     writing = asyncio.create_task(logs.run())
@@ -512,6 +513,7 @@ async def a_world(
             received=engine.received,
             refusals=refusals,
             settings=chosen,
+            stop_rules=others.stop_rules,
             tickets=Tickets(clock.monotonic_s),
             vault=vault,
             vitals=VitalLines(clock.now_ms, "here"),

@@ -24,6 +24,7 @@ _STREAMS = "tests/guard/test_hostile_streams.py::"
 _NAMED = "tests/guard/test_named_devices.py::"
 _OTHERS = "tests/guard/test_other_agents.py::"
 _TURNS = "tests/guard/test_turns_and_times.py::"
+_WATCHING = "tests/guard/test_watching_plans.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 _OTHER_CALLS = "tests/guard/test_other_calls.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
@@ -656,6 +657,33 @@ THREATS = (
             _REUSED + "test_a_device_cannot_offer_a_key_by_its_items",
         ),
         part="where the plan names no device, a device that lies is believed until it is revoked or set aside",
+    ),
+    Threat(
+        "T108",
+        "a plan of somebody without the right, a schedule, an edit, a result or a device's offer drains a device; a "
+        "device ends the work of others by what it reports, or floods the log with reports",
+        "controlling a device needs the right of its route, stands in a plan that a person approves whole, with "
+        "arguments that the plan has, and is judged again when it is made; a report counts for the open attempt of its "
+        "own device, and what is read and kept of reports is bounded",
+        (
+            _WATCHING + "test_t108_without_the_right_a_plan_drains_nothing",
+            _WATCHING + "test_t108_a_drain_waits_for_a_person_and_a_no_leaves_the_device",
+            _WATCHING + "test_t108_an_honest_owner_drains_by_a_plan",
+            _WATCHING + "test_t108_no_schedule_drains",
+            _WATCHING + "test_t108_no_edit_and_no_rule_drains",
+            _WATCHING + "test_t108_no_result_names_the_device_that_is_drained",
+            _WATCHING + "test_t108_an_offer_under_the_name_of_a_tool_of_the_hub_counts_for_nothing",
+            _WATCHING + "test_t108_an_honest_report_ends_the_work_that_its_plan_calls_hopeless",
+            _WATCHING + "test_t108_a_report_about_the_work_of_another_ends_nothing",
+            _WATCHING + "test_t108_without_a_rule_nobody_listens",
+            _WATCHING + "test_t108_what_is_no_report_ends_nothing_and_leaves_nothing",
+            _WATCHING + "test_t108_a_flood_of_reports_leaves_a_bounded_log",
+            "tests/core/fleet/test_hub_calls.py",
+            "tests/core/plan/test_progress_rules.py",
+            "tests/edge/agents/test_progress_lines.py",
+        ),
+        part="a program that lies about its own progress ends or keeps its own work, and may make others of its list "
+        "look hopeless",
     ),
     Threat(
         "T100",

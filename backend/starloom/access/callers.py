@@ -62,6 +62,15 @@ class Caller:
             and self.has_scope(Scope.APPROVE)
         )
 
+    @property
+    def controls(self) -> bool:
+        """Whether this caller may control devices, as the routes of the fleet ask it; an assistant never may."""
+        return (
+            self.kind is not PrincipalKind.ASSISTANT
+            and ROLE_RANK[self.role] >= ROLE_RANK[Role.OPERATOR]
+            and self.has_scope(Scope.FLEET)
+        )
+
     def has_scope(self, scope: Scope) -> bool:
         return not self.scopes or scope in self.scopes
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
 from starloom.core.clock import expiry, moments, schedules
-from starloom.core.fleet import devices, draining, lab_faults, owner_questions
+from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions
 from starloom.core.people import (
     access,
     answer_words,
@@ -29,7 +29,7 @@ from starloom.core.placement import device_conditions, health, returning, waitin
 from starloom.core.placement.pace import waits
 from starloom.core.placement.pace.finish import Round
 from starloom.core.placement.selection import next_lease, requeue
-from starloom.core.plan import drafts, edits, review, verify_tasks
+from starloom.core.plan import drafts, edits, progress_rules, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps
 from starloom.core.plan.groups import reconsider_group
 from starloom.core.plan.relisting import expand_again
@@ -246,8 +246,8 @@ def _unpark(work: Work, constellation: Constellation, group: str) -> None:
 
 
 def _place(work: Work, *, silent: bool) -> bool:
-    """Lease all tasks that can be placed now; True if there were any."""
-    placed = False
+    """Carry out the hub's own calls and lease all tasks that can be placed now; True if there were any."""
+    placed = hub_calls.carry_out(work)
     turn = Round(work.at_ms, silent)
     while True:
         found = next_lease(work.shard, turn)
@@ -394,6 +394,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.ReceiptReported: attempts.on_receipt,
     i.LedgerReported: _on_ledger,
     i.FactsReported: late_facts.on_facts,
+    i.ProgressReported: progress_rules.on_progress,
     i.LeaseExpired: absence.on_lease_expired,
     i.SecretSet: secrets.on_set,
     i.SecretRemoved: secrets.on_removed,

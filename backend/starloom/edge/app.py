@@ -19,6 +19,7 @@ from starloom.access.secrets import new_id
 from starloom.core.state import inputs
 from starloom.edge.agents.aip import AipEndpoint, AipParts, AipTimings
 from starloom.edge.agents.handshake import Handshake
+from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.hub import Hub
 from starloom.edge.live.changes import Changes
 from starloom.edge.live.endpoint import LiveEndpoint, LiveParts
@@ -221,7 +222,9 @@ def _sockets(hub: Hub) -> tuple[AipEndpoint, LiveEndpoint]:
         lease_grace_s=settings.scaled_lease_grace_s,
         lease_ttl_s=settings.scaled_lease_ttl_s,
     )
+    faults: dict[str, int] = {}
     aip = AipParts(
+        faults=faults,
         fanout=hub.fanout,
         given=hub.given,
         handshake=Handshake(hub.key, hub.fleet.devices, hub.fleet.enrollments),
@@ -231,6 +234,7 @@ def _sockets(hub: Hub) -> tuple[AipEndpoint, LiveEndpoint]:
         logs=hub.logs,
         monotonic_s=hub.monotonic_s,
         now_ms=hub.now_ms,
+        progress=ProgressLines(hub.stop_rules, hub.monotonic_s, faults),
         received=hub.received,
         refusals=hub.refusals,
         timings=timings,

@@ -26,6 +26,7 @@ from starloom.edge.listeners.connections import Places
 from starloom.edge.listeners.local_network import Lan, NoLan
 from starloom.edge.live.endpoint import next_frame
 from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.stop_rules import StopRules
 from starloom.edge.live.views import FleetView, Headlines, QuestionsView
 from starloom.edge.peers.ownership import Ownership
 from starloom.edge.web.computing import Computing
@@ -123,6 +124,7 @@ class Hub:
     ready: Callable[[], list[str]]
     received: Callable[[str], int]
     settings: Settings
+    stop_rules: StopRules
     tickets: Tickets
     vault: Vault
     vitals: VitalLines

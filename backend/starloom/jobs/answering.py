@@ -37,6 +37,7 @@ from starloom_protocol.entities import (
     decode_entity,
 )
 from starloom_protocol.feed import FLEET
+from starloom_protocol.hub_tools import HUB_TOOLS
 from starloom_protocol.values import MISSING, parse
 from starloom_protocol.vocabulary import Sharing, TaskState
 
@@ -123,7 +124,8 @@ async def result_seen(models: ModelJobs, seen: EndedPlan, task: str, sharing: Sh
     )
     if task in seen.own_words:
         card = dataclasses.replace(card, own_words=True)
-    value = await _value_of(attempt, models.artifacts)
+    own = seen.records[task].marked if seen.specs[task].tool in HUB_TOOLS else None
+    value = parse(own) if own is not None else await _value_of(attempt, models.artifacts)
     title = seen.titles.get(task, "")
     return ResultSeen(card, MISSING, title, value) if card.head is None else ResultSeen(card, value, title)
 

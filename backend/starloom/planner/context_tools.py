@@ -17,6 +17,7 @@ from starloom.planner.preview import plain_grant_line
 from starloom.planner.relevance import GUIDED, USUAL, ranked, spoken
 from starloom.planner.tool_lines import ABOUT_CHARS, description, gives, plain, searched, signature
 from starloom_protocol.entities import ToolOffer
+from starloom_protocol.hub_tools import HUB_TOOLS
 
 TOOLS_BYTES: Final = 8_600
 """The tools with their arguments and the index of the others together."""
@@ -273,11 +274,15 @@ def _offered(fleet: FleetView) -> Iterable[Tool]:
     found: dict[str, list[tuple[DeviceSeen, ToolOffer]]] = {}
     for device in sorted(fleet.devices, key=lambda device: device.name):
         for name, offer in device.tools.items():
-            found.setdefault(name, []).append((device, offer))
+            if name not in HUB_TOOLS:
+                found.setdefault(name, []).append((device, offer))
     for pairs in found.values():
         able = tuple(device for device, offer in pairs if not offer.unavailable)
         refusing = tuple(device for device, offer in pairs if offer.unavailable)
         yield Tool(next((offer for _, offer in pairs if not offer.unavailable), pairs[0][1]), able, refusing)
+    for offer in HUB_TOOLS.values() if fleet.devices else ():
+        # The hub needs no device for them, so it stands beside them as if each could.
+        yield Tool(offer, fleet.devices, ())
 
 
 def _size(text: str) -> int:

@@ -10,6 +10,7 @@ from functools import cached_property
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import Device, Offer, Secret, ToolOffer
 from starloom_protocol.fleet_records import Pace
+from starloom_protocol.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.plan import Signature, signatures_of
 from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability, most_careful
 
@@ -96,16 +97,16 @@ class FleetView:
         return [*(device.name for device in self.devices), *(device.id for device in self.devices)]
 
     def known_tools(self) -> dict[str, Repeatability]:
-        """Return every tool that any device offers, with the most careful repeatability of them."""
+        """Return every tool that a device or the hub offers, with the most careful repeatability of them."""
         known: dict[str, Repeatability] = {}
         for tools in self._different:
             for offer in tools.values():
                 known[offer.name] = most_careful((known.get(offer.name, offer.repeatability), offer.repeatability))
-        return known
+        return known | {name: offer.repeatability for name, offer in HUB_TOOLS.items()} if known else known
 
     def known_signatures(self) -> dict[str, Signature]:
         """Return the signature of every offered tool."""
-        return signatures_of(offer for tools in self._different for offer in tools.values())
+        return signatures_of(with_hub_tools(offer for tools in self._different for offer in tools.values()))
 
     @cached_property
     def _different(self) -> list[Mapping[str, ToolOffer]]:

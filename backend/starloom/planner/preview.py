@@ -41,6 +41,7 @@ from starloom.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.hub_tools import HUB_TOOLS
 from starloom_protocol.plan.repeats import turn_words
 from starloom_protocol.spec_records import by_result
 from starloom_protocol.values import parse
@@ -54,6 +55,7 @@ from starloom_protocol.vocabulary import (
 )
 
 FILES_WRITE = "files:write"
+_THE_HUB = "the hub itself does it"
 _ANY = Selector()
 _CANDIDATES_MOST = 20
 _CANDIDATES_OF_PLAN_MOST = 20_000
@@ -320,6 +322,8 @@ def _task(
             after=tuple(after),
             takes=takes,
         )
+    if spec.tool in HUB_TOOLS:
+        return _of_hub(spec, HUB_TOOLS[spec.tool], each, after, takes)
     over = _device_group(spec, specs)
     group = over.devices if over is not None else None
     spec, placed = _way(spec, over, places, needs)
@@ -379,6 +383,25 @@ def _other_words(spec: TaskSpec) -> str:
         for call in spec.any_of
     )
     return f"; where that cannot be done: {', or '.join(named)}" if spec.any_of else ""
+
+
+def _of_hub(
+    spec: TaskSpec, offer: ToolOffer, each: str | None, after: Iterable[str], takes: tuple[tuple[str, str], ...]
+) -> TaskPreview:
+    """Return a call of the hub's own tool, which waits for no device."""
+    return TaskPreview(
+        id=spec.id,
+        tool=spec.tool,
+        person=None,
+        each=each,
+        device=None,
+        why=f"{_THE_HUB}{_time_words(spec)}",
+        effects=tuple(offer.effects),
+        repeatability=offer.repeatability,
+        optional=spec.optional,
+        after=tuple(after),
+        takes=takes,
+    )
 
 
 def _time_words(spec: TaskSpec) -> str:
@@ -559,7 +582,7 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
         left = "is for demonstration and is" if len(demos) == 1 else "are for demonstration and are"
         yield f"{', '.join(demos)} {left} left out of groups that real devices fit."
     for task in tasks:
-        if task.tool is not None and task.device is None and not task.missing:
+        if task.tool is not None and task.tool not in HUB_TOOLS and task.device is None and not task.missing:
             yield f"{task.id} waits: no device offers {task.tool} now."
         if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:
             yield f"{task.id} is not repeated without your word if it is interrupted."

@@ -4254,7 +4254,7 @@ export interface components {
          * @description The reason why something does not move. Those of a task are stored with it; `why` joins the rest.
          * @enum {unknown}
          */
-        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "judge" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
+        Reason: "absent" | "approval" | "backoff" | "busy" | "device_aside" | "device_away" | "enough" | "held" | "hopeless" | "judge" | "marked" | "may_have_happened" | "missing_grant" | "missing_secret" | "moment" | "moving" | "no_capable_device" | "not_chosen" | "overdue" | "owner_asked" | "paused" | "person" | "quota" | "review" | "skipped_by_person" | "upstream_cancelled" | "upstream_failed";
         /** Reasoned */
         Reasoned: {
             /**
@@ -5093,6 +5093,27 @@ export interface components {
             name: string;
         };
         /**
+         * StopWhen
+         * @description When a running task is hopeless: by `name`, the field of the lines of JSON that its program writes.
+         *
+         *         It is stopped once `condition` holds for the newest value, or that is worse than the best of another task of its
+         *         group after as many reports, by more than `worse_by` (canonical text); `best` is low or high. Nothing is judged
+         *         before `after_n` reports and `after_s` seconds.
+         */
+        StopWhen: {
+            /** @default 0 */
+            after_n?: number;
+            /** @default 0 */
+            after_s?: number;
+            /** @default low */
+            best?: string;
+            /** @default null */
+            condition?: components["schemas"]["Condition"] | null;
+            name: string;
+            /** @default null */
+            worse_by?: string | null;
+        };
+        /**
          * Stopped
          * @description A stop of everything with the constellations that it ended.
          */
@@ -5240,6 +5261,8 @@ export interface components {
             secrets?: string[];
             /** @default null */
             shows?: components["schemas"]["Shows"] | null;
+            /** @default null */
+            stop_when?: components["schemas"]["StopWhen"] | null;
             /** @default null */
             superseded_by?: string | null;
             /** @default {} */
@@ -5819,6 +5842,7 @@ export type Spent = components['schemas']['Spent'];
 export type StandingRow = components['schemas']['StandingRow'];
 export type Stop = components['schemas']['Stop'];
 export type StopRow = components['schemas']['StopRow'];
+export type StopWhen = components['schemas']['StopWhen'];
 export type Stopped = components['schemas']['Stopped'];
 export type StoryRow = components['schemas']['StoryRow'];
 export type Take = components['schemas']['Take'];

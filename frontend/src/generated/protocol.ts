@@ -111,8 +111,8 @@ export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
 /** The reason why something does not move. Those of a task are stored with it; `why` joins the rest. */
-export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
-export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
+export type Reason = "held" | "backoff" | "moment" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "judge" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "hopeless" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
+export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "moment", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "judge", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "hopeless", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
 /** The reason why a constellation asks for a person, beside its state. */
 export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
@@ -150,8 +150,8 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** The use of a part of the time: on a device, waiting, or a job of a model. */
 export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "moment" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
@@ -494,6 +494,16 @@ export interface Reuse {
   key?: string | null;
 }
 
+/** When a running task is hopeless: by `name`, the field of the lines of JSON that its program writes. */
+export interface StopWhen {
+  after_n?: number;
+  after_s?: number;
+  best?: string;
+  condition?: Condition | null;
+  name: string;
+  worse_by?: string | null;
+}
+
 export interface FileOut {
   output: string;
   to: string;
@@ -810,6 +820,7 @@ export interface Head {
   author: string;
   budget?: Budget | null;
   cancelled_by?: string | null;
+  controls?: boolean;
   created_ms: number;
   deadline_s?: number;
   ended_ms?: number;
@@ -906,6 +917,7 @@ export interface TaskSpec {
   reuse?: Reuse | null;
   secrets?: string[];
   shows?: Shows | null;
+  stop_when?: StopWhen | null;
   superseded_by?: string | null;
   timeouts?: Timeouts;
   tool?: string | null;
@@ -975,6 +987,19 @@ export interface Dependency {
   target: string;
 }
 
+/** The value that a program reported last after so many reports, as canonical text. */
+export interface ProgressPoint {
+  lines: number;
+  value: string;
+}
+
+/** The reports of an attempt so far: their number, the time of the newest that counted, and some of their values. */
+export interface TaskProgress {
+  at_ms: number;
+  lines: number;
+  points?: ProgressPoint[];
+}
+
 /** One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output. */
 export interface Attempt {
   artifact?: string | null;
@@ -996,6 +1021,7 @@ export interface Attempt {
   origin_ms?: number;
   origin_task?: string;
   others?: string[];
+  progress?: TaskProgress | null;
   repeatability: Repeatability;
   round?: number;
   started_ms?: number;
@@ -1976,6 +2002,7 @@ export const KINDS: Record<EventKind, KindRow> = {
   task_moving: {"category": "work", "words": "is moving % to another device", "housekeeping": true},
   task_overdue: {"category": "work", "words": "took longer than planned for %", "housekeeping": true},
   task_rerouted: {"category": "work", "words": "took another call for %", "housekeeping": false},
+  task_progress: {"category": "work", "words": "reported how % goes on", "housekeeping": true},
   task_ready: {"category": "work", "words": "made % ready", "housekeeping": true},
   task_reused: {"category": "work", "words": "took over an earlier result for %", "housekeeping": false},
   task_skipped: {"category": "work", "words": "skipped %", "housekeeping": false},
@@ -2078,6 +2105,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "waiting", "reason": "not_chosen", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "enough", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "enough", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "hopeless", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "hopeless", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "upstream_failed", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "upstream_failed", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "upstream_cancelled", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
@@ -2132,6 +2161,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "ready", "reason": "not_chosen", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "enough", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "enough", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "hopeless", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "hopeless", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "upstream_failed", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "upstream_failed", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "upstream_cancelled", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
@@ -2186,6 +2217,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "leased", "reason": "not_chosen", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "enough", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "enough", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "hopeless", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "hopeless", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "upstream_failed", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "upstream_failed", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "upstream_cancelled", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
@@ -2240,6 +2273,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "running", "reason": "not_chosen", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "enough", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "enough", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "hopeless", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "hopeless", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "upstream_failed", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "upstream_failed", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "upstream_cancelled", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
@@ -2294,6 +2329,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelling", "reason": "not_chosen", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "enough", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "enough", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "hopeless", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "hopeless", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "upstream_failed", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "upstream_failed", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "upstream_cancelled", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
@@ -2348,6 +2385,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "unknown", "reason": "not_chosen", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "enough", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "enough", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "hopeless", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "hopeless", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "upstream_failed", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "upstream_failed", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "upstream_cancelled", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
@@ -2402,6 +2441,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "succeeded", "reason": "not_chosen", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "enough", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "enough", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "hopeless", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "hopeless", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "upstream_failed", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "upstream_failed", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "upstream_cancelled", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
@@ -2456,6 +2497,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "failed", "reason": "not_chosen", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "enough", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "enough", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "hopeless", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "hopeless", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "upstream_failed", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "upstream_failed", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "upstream_cancelled", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
@@ -2510,6 +2553,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelled", "reason": "not_chosen", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "enough", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "enough", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "hopeless", "checked": false, "word": "Stopped as hopeless", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "hopeless", "checked": true, "word": "Stopped as hopeless", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "upstream_failed", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "upstream_failed", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "upstream_cancelled", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
@@ -2564,6 +2609,8 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "not_chosen", "checked": true, "word": "Skipped, not needed", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "enough", "checked": false, "word": "Skipped, enough done", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "enough", "checked": true, "word": "Skipped, enough done", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "hopeless", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "hopeless", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "upstream_failed", "checked": false, "word": "Skipped, what it needs failed", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "upstream_failed", "checked": true, "word": "Skipped, what it needs failed", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "upstream_cancelled", "checked": false, "word": "Skipped, what it needs was cancelled", "glyph": "chevrons", "tone": "grey"},

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from starloom_protocol.entities import Goal, TaskSpec
 from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.hub_calls import check_in_goal
 from starloom_protocol.plan.lower import FIRST_VERSION, Lowering
 from starloom_protocol.plan.models import NAME, Doc, Name, TaskDoc
 from starloom_protocol.plan.records import record
@@ -81,6 +82,7 @@ def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
     budget = budget or BudgetDoc()
     for at, tool in enumerate(may.tools):
         lowering.tool(tool, joined(place, "may", "tools", at))
+        check_in_goal(lowering, tool, joined(place, "may", "tools", at))
     until = [lowering.check(item, joined(place, "until", at)) for at, item in enumerate(doc.until)]
     gives = given(doc.gives if doc.gives is not None else {"answer": "text"}, found, joined(place, "gives"))
     shape = gives_shape(gives)

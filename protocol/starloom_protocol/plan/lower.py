@@ -32,6 +32,8 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.plan.arguments import Arguments
 from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.hopeless import stop_when_of
+from starloom_protocol.plan.hub_calls import check_hub_call, check_on_device
 from starloom_protocol.plan.models import (
     NAME,
     NO_VALUE_OPS,
@@ -117,6 +119,7 @@ class Lowering:
     def task(self, doc: TaskDoc, place: str) -> TaskSpec:
         """Return the spec of a whole task; faults are noted, the spec is then of no use."""
         self._one_kind(doc, place)
+        check_hub_call(self, doc, place)
         self.absence(doc, place)
         if doc.tool is not None:
             self._takes(doc.tool, doc.args, "inputs", doc.inputs, place)
@@ -180,6 +183,8 @@ class Lowering:
             made["shows"] = shows_of(self, doc, doc.shows, joined(place, "shows"))
         if doc.reuse is not None:
             made["reuse"] = reuse_of(self, doc, doc.reuse, joined(place, "reuse"))
+        if doc.stop_when is not None:
+            made["stop_when"] = stop_when_of(self, doc, doc.stop_when, joined(place, "stop_when"))
         if doc.repeat is not None:
             made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
         elif "for_each" in given and "for_each" not in made:
@@ -227,6 +232,7 @@ class Lowering:
 
     def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
         self.tool(doc.tool, joined(place, "tool"))
+        check_on_device(self, doc.tool, place)
         self._takes(doc.tool, doc.args, "outputs", doc.outputs, place)
         for name in sorted(set(doc.args) & set(doc.outputs)):
             where = joined(place, "outputs", name)
@@ -237,6 +243,7 @@ class Lowering:
     def _verify(self, task: TaskDoc, doc: VerifyDoc, place: str) -> VerifyCall:
         where = joined(place, "tool")
         self.tool(doc.tool, where)
+        check_on_device(self, doc.tool, place)
         self._takes(doc.tool, doc.args, None, {}, place)
         if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
             reason = f"work that is {task.repeatability} is not verified"
@@ -305,6 +312,9 @@ class Lowering:
             self.found.add(
                 Code.PLAN_INVALID, joined(place, "repeat"), "only a call of a tool is repeated", "Remove it."
             )
+        if doc.stop_when is not None and doc.tool is None:
+            reason = "only a call of a tool is stopped by its progress"
+            self.found.add(Code.PLAN_INVALID, joined(place, "stop_when"), reason, "Remove it.")
         if doc.not_before is not None and doc.tool is None:
             hint = "Let a task that waits for the time come before it."
             where = joined(place, "not_before")

@@ -286,6 +286,7 @@ class TaskDoc(Doc):
     not_before: dict[str, Any] | None = None
     shows: dict[str, Any] | None = None
     reuse: dict[str, Any] | None = None
+    stop_when: dict[str, Any] | None = None
 
 
 class TaskPatchDoc(TaskDoc):

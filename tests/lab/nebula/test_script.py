@@ -214,7 +214,7 @@ def test_before_and_after_a_transcript_there_is_no_reply(server: ScriptServer) -
     [
         (["18", "--planner", "script", "--kind", "rude"], "--kind rude is none of good, naive, hostile"),
         (["18", "--kind", "naive"], "--kind naive needs --planner script"),
-        (["54", "--planner", "script"], "none of these tasks has a transcript good"),
+        (["06", "--planner", "script", "--kind", "hostile"], "none of these tasks has a transcript hostile"),
     ],
 )
 def test_wrong_words_about_transcripts_start_nothing(words: list[str], said: str) -> None:

@@ -17,6 +17,7 @@ from starloom.lab.nebula.suite import SMOKE
 from starloom.lab.nebula.task import Task, TaskInvalid, all_tasks, chosen, filled
 from starloom.lab.nebula.world_program import TOOLS
 from starloom_agent.registry import all_tools
+from starloom_protocol.hub_tools import HUB_TOOLS
 from starloom_protocol.plan.check import check_plan
 from starloom_protocol.plan.document import read_document
 
@@ -59,7 +60,7 @@ def test_a_gold_plan_is_a_plan_of_tools_that_the_devices_have(task: Task, facts:
     assert found.faults == []
     assert found.plan is not None
     own = {f"mcp.{area}.{tool}" for device in DEVICES for area in device.areas for tool in TOOLS[area]}
-    known = own | {tool.name for tool in all_tools()}
+    known = own | {tool.name for tool in all_tools()} | HUB_TOOLS.keys()
     assert {spec.tool for spec in found.plan.specs if spec.tool} <= known
 
 

@@ -124,7 +124,8 @@ def judge(constellation: Constellation) -> ConstellationState:
         # A successor that was not chosen, or that a person skipped, did nobody's work.
         clean_skip = record.reason in _CLEAN_SKIPS or record.reason is None
         skipped = record.state == "skipped" and clean_skip and counts == task
-        if not (succeeded or skipped or spec.optional):
+        hopeless = record.state == "cancelled" and record.reason is Reason.HOPELESS
+        if not (succeeded or skipped or hopeless or spec.optional):
             clean = False
             found = record.state == "failed" and any(_found_by(constellation, counts))
             found_out |= found

@@ -246,17 +246,20 @@ def _changes(constellation: Constellation) -> list[str]:
 
 
 def _cancelled(constellation: Constellation, fleet: Fleet) -> list[str]:
-    """Return the tasks that a person cancelled one by one; of a whole that was cancelled, the opening says enough."""
+    """Return the tasks that were stopped one by one; of a whole that was cancelled, the opening says enough."""
     if constellation.head.cancelled_by is not None:
         return []
-    tasks = [
-        task
-        for task, record in constellation.tasks.items()
-        if record.state is TaskState.CANCELLED and not constellation.specs[task].look
-    ]
-    shown = ", ".join(_placed(constellation, fleet, task) for task in tasks[:3])
-    more = f" and {len(tasks) - 3} more" if len(tasks) > 3 else ""
-    return [f"Cancelled: {shown}{more}."] if tasks else []
+    found: dict[str, list[str]] = {}
+    for task, record in constellation.tasks.items():
+        if record.state is TaskState.CANCELLED and not constellation.specs[task].look:
+            word = "Stopped as hopeless" if record.reason is Reason.HOPELESS else "Cancelled"
+            found.setdefault(word, []).append(task)
+    said = []
+    for word, tasks in found.items():
+        shown = ", ".join(_placed(constellation, fleet, task) for task in tasks[:3])
+        more = f" and {len(tasks) - 3} more" if len(tasks) > 3 else ""
+        said.append(f"{word}: {shown}{more}.")
+    return said
 
 
 def _placed(constellation: Constellation, fleet: Fleet, task: str) -> str:

@@ -548,6 +548,11 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             if record.code is Code.MOMENT_OUTSIDE:
                 detail = _no_time(constellation, task, record)
             return f"{task} failed: {title}{detail}. {hint}", ["retry", "mark"]
+        case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
+            rule = constellation.specs[task].stop_when
+            last = attempt.progress.points[-1] if attempt is not None and attempt.progress is not None else None
+            told = f": {rule.name} was {last.value} after {last.lines} reports" if rule and last else ""
+            return f"{task} was stopped as hopeless by its plan{told}.", ["retry"]
         case TaskState.CANCELLED:
             return f"{task} was cancelled.", ["retry"]
         case _:

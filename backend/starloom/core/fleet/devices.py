@@ -340,9 +340,9 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
             raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
         _put_device(work, EventKind.DEVICE_RENAMED, replace(device, name=item.value))
     elif item.action == "drain":
-        draining.drain(work, device, item)
+        draining.drain(work, device, deadline_s=item.deadline_s, reason=item.reason)
     elif item.action == "resume":
-        draining.resume(work, device, item)
+        draining.resume(work, device, reason=item.reason)
     elif item.action == "label":
         labels = _labels_of(item.value)
         _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=labels))
@@ -413,7 +413,8 @@ def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> N
             ended = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
             if hedging.take_over(work, constellation, constellation.specs[task], record, ended):
                 continue
-            cancelled = moved(work, record, TaskState.CANCELLED)
+            kept = Reason.HOPELESS if record.reason is Reason.HOPELESS else None
+            cancelled = moved(work, record, TaskState.CANCELLED, reason=kept)
             also = ("attempt", f"{task}/{record.attempt}", ended)
             change_task(work, constellation, task, EventKind.TASK_CANCELLED, cancelled, also, by="engine")
         else:

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from starloom.core.placement.selection import elsewhere
 from starloom.core.run.fences import lease_ref
 from starloom.core.state.effects import ArmTimer, SendCancel, SendDrain
-from starloom.core.state.inputs import DeviceControlled, TimerFired
+from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom.core.state.work import Refusal, Work, change_task, fault
+from starloom.core.state.work import Put, Refusal, Work, change_task, fault
 from starloom_protocol.entities import Device
 from starloom_protocol.events import EventKind
 from starloom_protocol.feed import FLEET
@@ -26,28 +26,38 @@ TIMER = "drain"
 DEADLINE_MOST_S = 7 * 86_400
 
 
-def drain(work: Work, device: Device, item: DeviceControlled) -> None:
-    """Stop giving a device new work; move its repeatable work away, at once or at a deadline."""
-    if item.deadline_s > DEADLINE_MOST_S or item.deadline_s < -1:
+Moved = tuple[str, str]
+"""A task on its way to another device: its constellation and its name."""
+
+
+def drain(
+    work: Work, device: Device, *, deadline_s: int, reason: str, by: str | None = None
+) -> tuple[list[Moved], list[Moved]]:
+    """Stop giving a device new work; move its repeatable work away, at once or at a deadline.
+
+    Return the tasks that are moved now, and those that go on there.
+    """
+    if deadline_s > DEADLINE_MOST_S or deadline_s < -1:
         raise Refusal(fault(Code.BAD_REQUEST, f"a drain takes at most {DEADLINE_MOST_S} s", "deadline_s"))
-    due_ms = work.at_ms + item.deadline_s * 1000 if item.deadline_s > 0 else 0
-    draining = replace(device, draining=True, drain_due_ms=due_ms, drain_reason=item.reason[:500])
-    work.emit(work.shard.fleet, EventKind.DEVICE_DRAIN, device.id, [("device", device.id, draining)], note=item.reason)
-    work.order(SendDrain(device=device.id, draining=True, reason=item.reason[:500]))
-    if item.deadline_s == 0:
-        _move_away(work, draining)
-    elif due_ms:
+    due_ms = work.at_ms + deadline_s * 1000 if deadline_s > 0 else 0
+    draining = replace(device, draining=True, drain_due_ms=due_ms, drain_reason=reason[:500])
+    puts: list[Put] = [("device", device.id, draining)]
+    work.emit(work.shard.fleet, EventKind.DEVICE_DRAIN, device.id, puts, note=reason, by=by)
+    work.order(SendDrain(device=device.id, draining=True, reason=reason[:500]))
+    if deadline_s == 0:
+        return _move_away(work, draining)
+    if due_ms:
         work.order(_timer(draining))
+    return [], list(work.shard.fleet.holders.get(device.id, {}))
 
 
-def resume(work: Work, device: Device, item: DeviceControlled) -> None:
+def resume(work: Work, device: Device, *, reason: str, by: str | None = None) -> None:
     """Give a device work again after it drained or was set aside."""
     again = replace(device, draining=False, drain_due_ms=0, drain_reason="", quarantined=False, aside="", probing=False)
-    cleared: list[tuple[str, str, None]] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
-    work.emit(
-        work.shard.fleet, EventKind.DEVICE_RESUME, device.id, [*cleared, ("device", device.id, again)], note=item.reason
-    )
-    work.order(SendDrain(device=device.id, draining=False, reason=item.reason[:500]))
+    cleared: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
+    puts: list[Put] = [*cleared, ("device", device.id, again)]
+    work.emit(work.shard.fleet, EventKind.DEVICE_RESUME, device.id, puts, note=reason, by=by)
+    work.order(SendDrain(device=device.id, draining=False, reason=reason[:500]))
 
 
 def greet(work: Work, device: Device) -> None:
@@ -76,15 +86,17 @@ def _timer(device: Device) -> ArmTimer:
     return ArmTimer(constellation=FLEET, due_ms=device.drain_due_ms, entity=device.id, kind=TIMER)
 
 
-def _move_away(work: Work, device: Device) -> None:
-    moving, staying = 0, 0
+def _move_away(work: Work, device: Device) -> tuple[list[Moved], list[Moved]]:
+    moving: list[Moved] = []
+    staying: list[Moved] = []
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
-        if _move(work, work.shard.constellations[name], task):
-            moving += 1
-        else:
-            staying += 1
-    note = f"{moving} moved to other devices; {staying} must not be cut or fit no other and go on to their end"
+        moves = _move(work, work.shard.constellations[name], task)
+        (moving if moves else staying).append((name, task))
+    note = (
+        f"{len(moving)} moved to other devices; {len(staying)} must not be cut or fit no other and go on to their end"
+    )
     work.emit(work.shard.fleet, EventKind.DEVICE_DRAIN_DUE, device.id, [], note=note, by="engine")
+    return moving, staying
 
 
 def _move(work: Work, constellation: Constellation, task: str) -> bool:

@@ -42,6 +42,7 @@ from starloom_protocol.entities import (
     encode_entity,
 )
 from starloom_protocol.events import EventKind
+from starloom_protocol.hub_tools import controls_devices
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
 
@@ -199,6 +200,8 @@ def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
 
 
 def _too_wide(call: Call) -> str:
+    if controls_devices(call.tool):
+        return f"{call.task} controls a device, which a person allows each time"
     if not call.devices:
         return f"no device offers {call.tool} for {call.task} now"
     if len(call.args.encode()) > ARGS_BYTES_MOST:

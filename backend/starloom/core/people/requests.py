@@ -66,6 +66,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         approves=item.approves and not is_model(author),
         author=author,
         budget=item.budget,
+        controls=item.controls and may_decide(author) and schedule is None,
         created_ms=work.at_ms,
         deadline_s=item.deadline_s,
         hold=item.hold,
@@ -87,7 +88,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         entry = Idempotency(at_ms=work.at_ms, body_hash=body_hash, made=item.constellation)
         work.emit(shard.access, EventKind.KEY_USED, item.constellation, [("idem", f"{item.caller}/{key}", entry)])
     if item.plan is not None:
-        check_plan(author, item.plan, approves=item.approves)
+        check_plan(author, item.plan, approves=item.approves, controls=head.controls)
         _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
     else:
         job = Job(id="plan-1", kind=_PLAN_JOB, opened_ms=work.at_ms)
@@ -191,7 +192,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         words = item.by_model or (bool(head.request) and head.recipe is None)
         author = MODEL if item.by_model else "planner"
         if item.by_model:
-            check_plan(author, item.plan, approves=False)
+            check_plan(author, item.plan, approves=False, controls=head.controls)
         try:
             _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)
         except Refusal as refusal:

@@ -6,6 +6,7 @@ batches        the plan as a batch of operations leaves it: its faults, its valu
 goals          groups that grow by the steps of a model
 groups         families: expansion, and the children that a group needs
 relisting      a family whose list is made again expands again
+progress_rules the end of running tasks whose reports a plan calls hopeless
 rules          edits that a recipe makes on events
 review         the hold while a reviewer considers a task's end
 drafts         the tasks that a person is editing

@@ -420,6 +420,10 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
         Need.AT_LEAST: tally.succeeded >= for_each.need_count,
         Need.BEST_EFFORT: True,
     }[for_each.need]
+    if tally.hopeless and not tally.succeeded and for_each.need is not Need.BEST_EFFORT:
+        note = f"none of its {tally.children} tasks has a result; {tally.hopeless} were stopped as hopeless"
+        end_group(work, constellation, group, GroupState.FAILED, code=Code.GROUP_NEED, note=note)
+        return
     if met:
         end_group(work, constellation, group, GroupState.SUCCEEDED)
         return
@@ -538,7 +542,7 @@ def _cause(constellation: Constellation, group: str, children: Iterable[str]) ->
         record = constellation.record(child)
         if record.state == "failed":
             return GroupState.FAILED, None, child
-        if record.state == "cancelled":
+        if record.state == "cancelled" and record.reason is not Reason.HOPELESS:
             cancelled = cancelled or child
         elif record.state == "skipped" and record.cause != "not_chosen":
             skipped = skipped or (record.reason, record.cause or child)

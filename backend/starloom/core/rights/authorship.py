@@ -6,7 +6,7 @@ author may answer approvals (`approves`), and whether a model chose the words. T
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from starloom.core.rights.call_effects import (
     ASKING,
@@ -21,24 +21,39 @@ from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.authors import is_model, who
-from starloom_protocol.edits import EditOperation, LoweredPlan, SetPolicy
+from starloom_protocol.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
 from starloom_protocol.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
+from starloom_protocol.hub_tools import controls_devices
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Approval, Code, ConstellationState, Effect, Gate
 
 _NEEDS = "It needs the scope approve. Submit it as a plan of its own, which waits for a person, or ask one to do this."
 _NEVER = "Leave policy.approval out: the plan then waits for a person where it needs one."
+_FLEET = "It needs the role operator and the scope fleet, in a plan of your own: no schedule and no fork has it."
+_OWN_PLAN = "Submit a plan of its own for it: a person approves it whole."
 _SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe waits for a person and may name one."
 _GUARDED_ACTIONS = frozenset({"mark", "release", "retry_from", "skip"})
 
 
-def check_plan(author: str, plan: LoweredPlan, *, approves: bool) -> None:
-    """Refuse a plan that sets approval aside without the right, or in which a model names a secret.
+def check_plan(author: str, plan: LoweredPlan, *, approves: bool, controls: bool = False) -> None:
+    """Refuse a plan that sets approval aside or controls a device without the right, or whose model names a secret.
 
     Raises:
         Refusal: with every fault.
     """
     faults = [*_never(plan.policy, plan.rules, approves=approves, author=author)]
+    if not controls:
+        faults += [
+            fault(Code.FORBIDDEN, f"{spec.tool} controls a device, and this author may not", f"tasks.{spec.id}", _FLEET)
+            for spec in plan.specs
+            if controls_devices(spec.tool)
+        ]
+    faults += [
+        fault(Code.FORBIDDEN, f"{rule.name} would add {spec.tool}", rule.name, _OWN_PLAN)
+        for rule in plan.rules
+        for spec in specs_by_rules([rule], plan.specs)
+        if controls_devices(spec.tool)
+    ]
     if is_model(author):
         specs = [*plan.specs, *specs_by_rules(plan.rules, plan.specs)]
         faults += [
@@ -107,6 +122,12 @@ def check_edit(
     Raises:
         Refusal: with every fault.
     """
+    controlling = [
+        fault(Code.FORBIDDEN, f"{name} calls {spec.tool}, and no edit adds or changes that", name, _OWN_PLAN)
+        for name, spec in _controlling(constellation, operations)
+    ]
+    if controlling:
+        raise Refusal(*controlling)
     if is_free(author, approves=approves):
         return
     faults = [_sets_never(author, "operations") for one in operations if _weakens(one, author, approves=approves)]
@@ -125,6 +146,15 @@ def check_edit(
         faults += [fault(Code.FORBIDDEN, reason, "operations", _NEEDS) for reason in dict.fromkeys(reasons)]
     if faults:
         raise Refusal(*faults)
+
+
+def _controlling(constellation: Constellation, operations: Iterable[EditOperation]) -> Iterator[tuple[str, TaskSpec]]:
+    """Yield the tasks that an edit adds or changes and that control devices as they are now."""
+    for operation in operations:
+        name = operation.spec.id if isinstance(operation, AddTask) else getattr(operation, "id", None)
+        spec = constellation.specs.get(name) if name is not None else None
+        if spec is not None and isinstance(operation, AddTask | UpdateTask) and controls_devices(spec.tool):
+            yield spec.id, spec
 
 
 def check_control(fleet: Fleet, constellation: Constellation, action: str, *, approves: bool) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.model import Fleet
 from starloom_protocol.entities import FileOut, OtherCall, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.hub_tools import HUB_TOOLS
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Repeatability
 
@@ -43,9 +44,12 @@ _DECIDING: dict[str, Any] = {
 
 
 def offers_in(fleet: Fleet) -> Offers:
-    """Return the look-up of offers over all devices of a fleet; equal offers are considered once."""
+    """Return the look-up of offers over all devices of a fleet, equal ones once; the hub's own tools are its alone."""
 
     def of(tool: str) -> list[ToolOffer]:
+        own = HUB_TOOLS.get(tool)
+        if own is not None:
+            return [own]
         return [tools[tool] for tools in fleet.tool_sets.different() if tool in tools]
 
     return of

@@ -25,6 +25,7 @@ from starloom.core.rights.consent import may_run_on
 from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.entities import Dependency, TaskSpec
+from starloom_protocol.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.vocabulary import Effect, Gate
 
 _SAME_WAY = ("inputs", "device", "for_each", "person")
@@ -81,6 +82,8 @@ def _beyond(
         return [f"the goal {spec.id} would get another envelope"]
     if spec.tool is None:
         return []
+    if spec.tool in HUB_TOOLS:
+        return [f"{spec.id} would call {spec.tool}, which controls a device"] if controls_devices(spec.tool) else []
     devices = may_run_on(fleet, spec, specs)
     if not devices:
         return [f"no device offers {spec.tool} for {spec.id}"]

@@ -165,7 +165,7 @@ def _source(constellation: Constellation, task: str, output: str) -> InputSource
 # -- reports
 
 
-def _open(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
+def open_attempt(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
     """Return the task and attempt of a report if its lease is open, else count the report."""
     constellation = work.shard.constellations.get(at.constellation)
     attempt = constellation.attempts.get(f"{at.task}/{at.attempt}") if constellation else None
@@ -205,7 +205,7 @@ def _open_hedge(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, T
 
 def on_started(work: Work, item: StartedReported) -> None:
     """Note that an agent has begun an attempt."""
-    found = _open(work, item.device, item.frame.at)
+    found = open_attempt(work, item.device, item.frame.at)
     if found is None:
         hedged = _open_hedge(work, item.device, item.frame.at)
         if hedged is not None:
@@ -227,7 +227,7 @@ def on_started(work: Work, item: StartedReported) -> None:
 def on_result(work: Work, item: ResultReported) -> None:
     """Note the result of an attempt that has ended on its device."""
     frame = item.frame
-    found = _open(work, item.device, frame.at)
+    found = open_attempt(work, item.device, frame.at)
     if found is None:
         found = _result_of_hedge(work, item)
     if found is None:
@@ -298,7 +298,7 @@ def _result_of_hedge(work: Work, item: ResultReported) -> tuple[Constellation, T
     constellation, spec, record, hedge = hedged
     if frame.outcome is Outcome.OK:
         hedging.wins(work, constellation, spec, record)
-        return _open(work, item.device, frame.at)
+        return open_attempt(work, item.device, frame.at)
     ended = replace(
         hedge,
         end=_END_OF[frame.outcome],
@@ -452,7 +452,8 @@ def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: Ta
         now = constellation.tasks[spec.id]
         arm_fence(work, constellation, spec, now, constellation.attempt(spec.id, now.attempt))
         return
-    cancelled = moved(work, record, TaskState.CANCELLED)
+    kept = Reason.HOPELESS if record.reason is Reason.HOPELESS else None
+    cancelled = moved(work, record, TaskState.CANCELLED, reason=kept)
     key = f"{spec.id}/{record.attempt}"
     change_task(work, constellation, spec.id, EventKind.TASK_CANCELLED, cancelled, ("attempt", key, closed))
 
@@ -463,7 +464,7 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
     A receipt is always valid, even if the log has lost that request: the work is given back, and work that must not be
     repeated only if its device never had it.
     """
-    found = _open(work, item.device, item.frame.at)
+    found = open_attempt(work, item.device, item.frame.at)
     if found is None:
         hedged = _open_hedge(work, item.device, item.frame.at)
         if hedged is not None:
@@ -490,7 +491,7 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
 
 def on_ledger(work: Work, item: LedgerReported) -> None:
     """Take the answer of a device's ledger about the fate of an attempt."""
-    found = _open(work, item.device, item.at)
+    found = open_attempt(work, item.device, item.at)
     if found is None:
         return
     constellation, spec, record, attempt = found
@@ -513,8 +514,11 @@ def on_ledger(work: Work, item: LedgerReported) -> None:
 # -- cancelling
 
 
-def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str) -> None:
-    """Cancel one task: at once if nothing runs, else by an order that the device must confirm."""
+def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str, *, as_: Reason | None = None) -> None:
+    """Cancel one task: at once if nothing runs, else by an order that the device must confirm.
+
+    `as_` is the reason that stays with the task where a rule of its plan stops it, and nobody cancels it.
+    """
     record = constellation.tasks[task]
     row = look_up(record.state, Trigger.CANCEL)
     if row.verdict is not Verdict.ACT:
@@ -524,14 +528,16 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
         change_task(work, constellation, task, EventKind.TASK_CANCELLED, moved(work, record, TaskState.CANCELLED))
         return
     attempt = constellation.attempt(task, record.attempt)
+    by = work.by if as_ is None else "engine"
     change_task(
         work,
         constellation,
         task,
         EventKind.TASK_CANCELLING,
-        moved(work, record, TaskState.CANCELLING),
-        ("attempt", f"{task}/{record.attempt}", replace(attempt, cancel_by=work.by)),
+        moved(work, record, TaskState.CANCELLING, reason=as_),
+        ("attempt", f"{task}/{record.attempt}", replace(attempt, cancel_by=by)),
         note=reason,
+        by=by,
     )
     work.order(
         SendCancel(at=lease_ref(constellation, task, record.attempt, attempt), device=attempt.device, reason=reason)

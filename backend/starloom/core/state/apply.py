@@ -164,6 +164,10 @@ def _count_child(constellation: Constellation, group: str, record: TaskRecord | 
         tally.succeeded += step
     elif record.state == "skipped" and record.reason in _EXCUSED:
         tally.excused += step
+    elif record.state == "cancelled" and record.reason is Reason.HOPELESS:
+        # Stopped by a rule of the plan: it counts neither for nor against its group.
+        tally.excused += step
+        tally.hopeless += step
     if record.state in _HOLDS_SLOT:
         tally.held_slots += step
 

@@ -40,14 +40,15 @@ class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
 class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
     """A new constellation. With `plan` it is lowered already; else `request` or `recipe` is planned by a job.
 
-    `approves` here and in other inputs: the author may answer approvals, and so waive or exceed one. `caller` is the
-    token or session to which the key of `idempotency` belongs.
+    `approves` here and in other inputs: the author may answer approvals, and so waive or exceed one. `controls`: the
+    author may control devices. `caller` is the token or session to which the key of `idempotency` belongs.
     """
 
     approves: bool = True
     budget: Budget | None = None
     caller: str = msgspec.field(default="", name=CALLER)
     constellation: str
+    controls: bool = False
     deadline_s: int = 0
     hold: bool = False
     idempotency: tuple[str, str] | None = None
@@ -362,6 +363,18 @@ class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
     state: str
 
 
+class ProgressReported(Input, frozen=True, kw_only=True, tag="progress"):
+    """The newest value that the program of an attempt reports, as canonical text, and the reports since the last one.
+
+    Read from the program's output, thinned, and only for tasks whose plan has a rule on it.
+    """
+
+    at: LeaseRef
+    device: str
+    lines: int
+    value: str
+
+
 class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
     """A device answers the pointers into an ended attempt's result for which it was asked."""
 
@@ -640,6 +653,7 @@ AnyInput = (
     | ReceiptReported
     | LedgerReported
     | FactsReported
+    | ProgressReported
     | DeviceControlled
     | SecretSet
     | SecretRemoved

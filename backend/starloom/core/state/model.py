@@ -97,13 +97,14 @@ class Stream:
 class Tally:
     """The counts of a group's children by state."""
 
-    __slots__ = ("children", "excused", "held_slots", "succeeded", "unfinished")
+    __slots__ = ("children", "excused", "held_slots", "hopeless", "succeeded", "unfinished")
 
     def __init__(self) -> None:
         self.children = 0
         self.unfinished = 0
         self.succeeded = 0
         self.excused = 0
+        self.hopeless = 0
         self.held_slots = 0
 
 

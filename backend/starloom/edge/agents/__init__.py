@@ -6,5 +6,6 @@ hub_keys          the hub's own key
 links             open connections, and the queue of each
 artifact_rights   the artifacts that a device may fetch
 attempt_logs      the writer of the output of attempts
+progress_lines    the reports of programs for rules on progress
 vital_lines       the figures of devices over the last hour
 """

@@ -22,6 +22,7 @@ from starloom.core.state import inputs
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.handshake import Alarm, Handshake, Proved, Refused
 from starloom.edge.agents.links import Link, Links
+from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.agents.vital_lines import ASK_EVERY_S, VitalLines
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.web.problems import Problem
@@ -68,6 +69,7 @@ class AipParts:
     logs: LogWriter
     monotonic_s: Callable[[], float]
     now_ms: Callable[[], int]
+    progress: ProgressLines
     received: Callable[[str], int]
     refusals: Refusals
     timings: AipTimings
@@ -420,8 +422,25 @@ class Connection:
         if not self._has(at):
             return
         self._parts.logs.append(at.constellation, at.task, at.attempt, frame.offset, frame.text)
+        self._listen(frame)
         value = {"offset": frame.offset, "stream": frame.stream, "text": frame.text}
         self._beside("log", at, value)
+
+    def _listen(self, frame: f.LogChunk) -> None:
+        """Tell the engine what a program reports, where a rule of its plan reads it."""
+        report = self._parts.progress.take(frame)
+        if report is not None:
+            self._parts.inbox.post(
+                inputs.ProgressReported(
+                    at=frame.at,
+                    by=self._by,
+                    device=self._device,
+                    id=self._id(),
+                    lines=report.lines,
+                    scope=SCOPE,
+                    value=report.value,
+                )
+            )
 
     def _progress(self, frame: f.Progress) -> None:
         frame = self._parts.given.progress(frame)

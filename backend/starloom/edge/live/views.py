@@ -13,6 +13,7 @@ from typing import Any
 from starloom.access.view import AccessView
 from starloom.core.state.tool_sets import ToolSets
 from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.stop_rules import StopRules
 from starloom.store.port import ReadPort
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.ask_records import DeviceAsks
@@ -29,6 +30,7 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.feed import ACCESS, FLEET, Event
 from starloom_protocol.fleet_records import Health, Pace, Stopping
+from starloom_protocol.hub_tools import HUB_TOOLS
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.plan import Signature, signature_of
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
@@ -195,13 +197,14 @@ class FleetView:
         return self._signatures
 
     def _different(self) -> dict[str, list[ToolOffer]]:
-        """Return the different offers of each tool by the devices that belong here; equal offers appear once."""
+        """Return the different offers of each tool by the devices that belong here, and those of the hub itself."""
         here = (offer for device, offer in self.offers.items() if self._belongs(device))
         found: dict[str, list[ToolOffer]] = {}
         for tools in {id(offer.tools): offer.tools for offer in here}.values():
             for tool in tools:
                 found.setdefault(tool.name, []).append(tool)
-        return found
+        # While no device has offered anything, no plan is judged by what there is.
+        return found | {name: [offer] for name, offer in HUB_TOOLS.items()} if found else found
 
     def _belongs(self, device: str) -> bool:
         known = self.devices.get(device)
@@ -380,6 +383,7 @@ class Others:
 
     headlines: Headlines
     questions: QuestionsView
+    stop_rules: StopRules
 
 
 async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: Others) -> None:
@@ -387,12 +391,13 @@ async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet:
 
     It may be called again after the log went back: then the models are reset.
     """
-    hear = (access.apply, fleet.apply, others.questions.apply, others.headlines.apply)
+    kept = (others.questions, others.stop_rules, others.headlines)
+    hear = (access.apply, fleet.apply, *(view.apply for view in kept))
     for apply in hear:
         if apply in fanout.listeners:
             fanout.listeners.remove(apply)
-    others.questions.reset()
-    others.headlines.reset()
+    for view in kept:
+        view.reset()
     early: list[Event] = []
 
     def note(event: Event) -> None:
@@ -412,6 +417,7 @@ async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet:
     for stream, (_, entities) in read.items():
         if stream not in (ACCESS, FLEET):
             others.questions.take(stream, entities)
+            others.stop_rules.take(stream, entities)
     for event in early:
         if event.seq > read.get(event.stream, (0, {}))[0]:
             for apply in hear:

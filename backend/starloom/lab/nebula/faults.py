@@ -47,7 +47,8 @@ class ProfileUnknown(Exception):
 class Strike:
     """One fault of a run. `order` are the devices in the order in which one is chosen; a change has no `fault`.
 
-    With a `stage` it strikes while the model is asked at this stage, in place of a share of the ended tasks.
+    With a `stage` it strikes while the model is asked at this stage, in place of a share of the ended tasks; with
+    `after_s` so long after the first task began, on the first device of the order, at work or not.
     """
 
     profile: str
@@ -55,6 +56,7 @@ class Strike:
     order: tuple[str, ...] = NAMES
     fault: FaultDoc | None = None
     stage: str = ""
+    after_s: float = 0.0
 
     @property
     def needs_device(self) -> bool:
@@ -117,6 +119,12 @@ def strikes(profile: str, task: str, seed: int, stages: Sequence[str] = ()) -> t
             return (Strike(profile, share, order),)
         case _:
             return ()
+
+
+def loss(device: str, after_s: float) -> Strike:
+    """Return the loss of a device that is a part of a task: it is off until the run is over."""
+    fault = FaultDoc(at=AtDoc(progress=0.0), target=FaultTarget.DEVICE, kind=FaultKind.KILL, for_s=FAULT_MAX_S)
+    return Strike(NONE, 0.0, (device,), fault, after_s=after_s)
 
 
 def _fault(share: float, target: FaultTarget, kind: FaultKind, for_s: float) -> FaultDoc:

@@ -14,7 +14,7 @@ from starloom.lab.nebula.baselines import FULL, plan_of
 from starloom.lab.nebula.changes import Meanwhile, neutral
 from starloom.lab.nebula.damage import unnoticed
 from starloom.lab.nebula.doubts import Doubts, movable
-from starloom.lab.nebula.faults import CHANGE, noise_of, strikes
+from starloom.lab.nebula.faults import CHANGE, loss, noise_of, strikes
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
 from starloom.lab.nebula.live_model import ModelUse, use_of
@@ -26,6 +26,7 @@ from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
 from starloom.lab.nebula.striking import Striker
 from starloom.lab.nebula.task import Task
+from starloom.lab.nebula.under_way import devices_of, resume_all, under_way
 from starloom.lab.nebula.world import NebulaWorld
 from starloom_protocol.feed import Event, encode_event
 from starloom_protocol.model_records import ModelCall
@@ -212,17 +213,21 @@ class Runner:
             return Ran(task, seed, "", not_run(task, untouched), fault=fault)
         if self._planner == SCRIPT and script is None:
             return Ran(task, seed, "", not_run(task, untouched), fault=f"{NO_TRANSCRIPT} {self._kind}")
-        course = self._course(task, seed, script)
+        course = self._course(task, seed, script, truth)
         if self._server is not None and script is not None:
             self._server.begin(script, course.striker.asked)
         try:
             body = self._body(task, words, baseline)
             if body is None:
                 return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
+            work = under_way(self._client, task.running) if task.running else ""
             made = self._client.create("/constellations", body)
-            return self._judged(task, seed, str(made["id"]), untouched, script, course)
+            return self._judged(task, seed, str(made["id"]), untouched, script, course, work)
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
+        finally:
+            if task.running:
+                resume_all(self._client)
 
     def _earlier_run(self, task: Task, seed: int, words: dict[str, str], baseline: str) -> None:
         """Let a task's gold plan run to its end, and change the world since, before the run that is judged.
@@ -236,13 +241,15 @@ class Runner:
         if task.between is not None:
             task.between(self._world.ground(seed))
 
-    def _course(self, task: Task, seed: int, script: Script | None) -> _Course:
+    def _course(self, task: Task, seed: int, script: Script | None, truth: Mapping[str, Any]) -> _Course:
         """Return what breaks and changes in a run, before its first call of a model."""
         stages = list(dict.fromkeys(line.stage for line in script.lines)) if script is not None else []
         changes: list[Meanwhile] = []
         drawn = strikes(self._profile, task.id, seed, stages)
         if task.about.happens and self._profile != CHANGE:
             drawn += strikes(CHANGE, task.id, seed)
+        if task.about.loses_after_s:
+            drawn += (loss(str(truth["lost"]), task.about.loses_after_s),)
         return _Course(Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes)), changes)
 
     def _script_of(self, task: Task, words: dict[str, str], baseline: str) -> Script | None:
@@ -258,13 +265,23 @@ class Runner:
         )
 
     def _judged(
-        self, task: Task, seed: int, constellation: str, untouched: Seen, script: Script | None, course: _Course
+        self,
+        task: Task,
+        seed: int,
+        constellation: str,
+        untouched: Seen,
+        script: Script | None,
+        course: _Course,
+        work: str = "",
     ) -> Ran:
-        """Follow a constellation to its end and judge what it left."""
+        """Follow a constellation to its end and judge what it left; `work` is one that was under way before it."""
         answers = script.opening.answers if script is not None else None
         person = Person(self._client, answers or task.about.answers, usual=self._planner == MODEL)
         followed = self._follow(constellation, person, task, course.striker)
         view, events, fault = followed.view, followed.events, followed.fault
+        if work:
+            truth = {**untouched.truth, "work": self._patiently(lambda: devices_of(self._client, work))}
+            untouched = replace(untouched, truth=truth)
         after = take_snapshot(self._world.root / "devices")
         found = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/result"))
         report = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/report"))

@@ -16,6 +16,7 @@ from starloom.client.view import View
 from starloom.lab.breaking import Breaker, Broken, Impossible, told
 from starloom.lab.nebula.faults import Strike
 from starloom.lab.nebula.world import NebulaWorld
+from starloom_protocol.plan.scenario import FaultDoc
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, TaskState
 
 AT_WORK: Final = (TaskState.LEASED, TaskState.RUNNING)
@@ -55,6 +56,7 @@ class Striker:
         self._dues = [_Due(strike) for strike in strikes]
         self._names = world.device_names() if strikes else {}
         self._struck = threading.Event()
+        self._began: float | None = None
         self.struck: list[str] = []
         self.lost = ""
         """The id of the device that is lost for good."""
@@ -94,6 +96,9 @@ class Striker:
         ended = sum(task.state in FINAL_TASK_STATES for task in tasks.values())
         at_work = [task.device for task in tasks.values() if task.state in AT_WORK and task.device]
         stage = due.strike.stage
+        if due.strike.after_s:
+            self._strike_later(due, ended + len(at_work), now)
+            return
         if not (due.asked if stage else due.strike.due(ended, len(tasks), len(at_work))):
             return
         of_all = f"while the model is asked ({stage})" if stage else f"at {ended} of {len(tasks)} tasks"
@@ -105,6 +110,17 @@ class Striker:
         if stage:  # those that have worked for the plan, before it any
             at_work = [task.device for task in tasks.values() if task.device] or list(self._names)
         name = due.strike.device({self._names[one] for one in at_work}) if due.strike.needs_device else ""
+        self._break(due, fault, name, of_all, now)
+
+    def _strike_later(self, due: _Due, begun: int, now: float) -> None:
+        """Strike so long after the first task began."""
+        if self._began is None and begun:
+            self._began = now
+        fault = due.strike.fault
+        if fault is not None and self._began is not None and now - self._began >= due.strike.after_s:
+            self._break(due, fault, due.strike.order[0], f"after {due.strike.after_s:g} s", now)
+
+    def _break(self, due: _Due, fault: FaultDoc, name: str, when: str, now: float) -> None:
         try:
             due.broken = self._breaker.do(fault, name)
         except Impossible as impossible:
@@ -114,7 +130,7 @@ class Striker:
             return
         due.over_at = now + fault.for_s
         lasts = "for good" if due.strike.for_good else f"for {fault.for_s:g} s"
-        self.struck.append(f"{told(due.broken)} {lasts}, {of_all}")
+        self.struck.append(f"{told(due.broken)} {lasts}, {when}")
         self._struck.set()
         if due.strike.for_good:
             self.lost = next(identity for identity, one in self._names.items() if one == name)

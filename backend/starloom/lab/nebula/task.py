@@ -60,8 +60,9 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `may_change` names by device the paths that may differ at the end, `may_call` how often tools that do something may
     be called; everything else counts as damage. `happens`: its change of the world is a part of the request and is made
-    under every profile. `earlier`: its gold plan has run before, and `between.py` has changed the world since. `faults`
-    says by profile why a fault may keep it from being met.
+    under every profile. `earlier`: its gold plan has run before, and `between.py` has changed the world since.
+    `loses_after_s`: so long after it began, the device that the truth names as `lost` goes off, under every profile.
+    `faults` says by profile why a fault may keep it from being met.
     """
 
     words: str
@@ -73,6 +74,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     earlier: bool = False
     faults: dict[str, str] = {}
     happens: bool = False
+    loses_after_s: int = 0
     may_call: dict[str, int] = {}
     may_change: dict[str, list[str]] = {}
     min_devices: int = 1
@@ -87,7 +89,8 @@ class TaskInvalid(Exception):
 @dataclass(frozen=True)
 class Task:
     """One task, as its folder has it. `gold` is the text of its plan, empty where it cannot be said yet;
-    `transcripts` are those of a scripted model by their kind."""
+    `transcripts` are those of a scripted model by their kind, `running` is a plan that is under way when it is asked.
+    """
 
     number: int
     name: str
@@ -98,6 +101,7 @@ class Task:
     change: Callable[[Ground], Meanwhile] | None = None
     between: Callable[[Ground], None] | None = None
     transcripts: Mapping[str, str] = field(default_factory=dict)
+    running: str = ""
 
     @property
     def id(self) -> str:
@@ -188,8 +192,10 @@ def _task(folder: str) -> Task:
         raise TaskInvalid(f"{folder}: `earlier` is a run of gold.yaml, and there is none")
     name = match[2].replace("_", "-")
     said = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}
-    plan = gold.read_text() if has_gold else ""
-    return Task(int(match[1]), name, about, plan, checks, fixture, change, between, said)
+    text = gold.read_text() if has_gold else ""
+    before = place / "running.yaml"
+    running = before.read_text() if before.is_file() else ""
+    return Task(int(match[1]), name, about, text, checks, fixture, change, between, said, running)
 
 
 def _transcripts(place: Traversable) -> list[Traversable]:

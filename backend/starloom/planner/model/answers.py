@@ -127,6 +127,15 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
         ("from",), from_=TEXT, output=TEXT, zone=TEXT, within_s=_COUNT, past={"type": "string", "enum": ["go", "fail"]}
     ),
     "reuse": _object(fresh_s=_COUNT, key=_ANY_OBJECT),
+    "stop_when": _object(
+        ("progress",),
+        progress=TEXT,
+        op=_OP,
+        value=_ANY_VALUE,
+        worse_than_best_by={"type": "number", "minimum": 0},
+        best={"type": "string", "enum": ["low", "high"]},
+        after=_object(n=_COUNT, s=_COUNT),
+    ),
     "shows": _object(("from",), from_=TEXT, output=TEXT),
     "goal": TEXT,
     "may": _object(tools=_list(TEXT), paths=_list(TEXT), hosts=_list(TEXT)),

@@ -130,6 +130,18 @@ it("writes the time before which a task does not begin", () => {
   });
 });
 
+it("writes the rule that ends a hopeless task", () => {
+  const condition = { op: "gt", output: "/loss", value: "2" } as const;
+  const written = (stop_when: TaskSpec["stop_when"]) => taskDoc({ changed_in: 1, id: "a", tool: "t", stop_when });
+  expect(written({ name: "loss", condition }).stop_when).toEqual({ progress: "/loss", op: "gt", value: 2 });
+  expect(written({ name: "a/b", worse_by: "0.05", best: "high", after_n: 8 }).stop_when).toEqual({
+    progress: "/a~1b",
+    worse_than_best_by: 0.05,
+    best: "high",
+    after: { n: 8 },
+  });
+});
+
 it("writes the calls of a task again: how it is undone and how it is looked whether it happened", () => {
   const spec = {
     id: "a",

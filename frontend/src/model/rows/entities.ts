@@ -85,6 +85,18 @@ function momentDoc(moment: TaskSpec["not_before"]): Fields | undefined {
   });
 }
 
+/** The rule that ends a hopeless task; `progress` points at the one field that it reads. */
+function stopDoc(stop: TaskSpec["stop_when"]): Fields | undefined {
+  if (!stop) return undefined;
+  const { output: _, ...asked } = stop.condition ? conditionDoc(stop.condition) : {};
+  const made = trimmed({
+    worse_than_best_by: stop.worse_by == null ? undefined : parsed(stop.worse_by),
+    best: stop.best === "high" ? "high" : undefined,
+    after: trimmed({ n: stop.after_n || undefined, s: stop.after_s || undefined }),
+  });
+  return { progress: `/${stop.name.replaceAll("~", "~0").replaceAll("/", "~1")}`, ...asked, ...made };
+}
+
 function deviceDoc({ device, for_each: each }: TaskSpec): Fields | undefined {
   if (!each?.devices || !byResult(each)) return device ? selectorDoc(device) : undefined;
   return {
@@ -133,6 +145,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     on_absence: absence.then ? trimmed({ ...absence, after_s: absence.after_s || undefined }) : undefined,
     not_before: momentDoc(spec.not_before),
     reuse: reuseDoc(spec.reuse),
+    stop_when: stopDoc(spec.stop_when),
     optional: spec.optional || undefined,
     undo: spec.undo ? callDoc(spec.undo, { outputs: { ...spec.undo.outputs } }) : undefined,
     verify: spec.verify ? callDoc(spec.verify, { expect: spec.verify.expect.map(checkDoc) }) : undefined,

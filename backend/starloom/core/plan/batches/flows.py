@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.edits import EditOperation, Supersede, UpdateTask
 from starloom_protocol.entities import Dependency, Fault, TaskSpec
+from starloom_protocol.hub_tools import HUB_TOOLS
 from starloom_protocol.plan.flow import Flow
 from starloom_protocol.plan.found import Found
 from starloom_protocol.plan.signatures import Signature, signature_of
@@ -27,7 +28,9 @@ class Offered(Mapping[str, Signature]):
 
     def __getitem__(self, tool: str) -> Signature:
         if tool not in self._known:
-            offers = [tools[tool] for tools in self._fleet.tool_sets.different() if tool in tools]
+            own = HUB_TOOLS.get(tool)
+            there = (tools[tool] for tools in self._fleet.tool_sets.different() if tool in tools)
+            offers = [own] if own is not None else list(there)
             if not offers:
                 raise KeyError(tool)
             self._known[tool] = signature_of(offers)

@@ -134,6 +134,8 @@ def excused(constellation: Constellation, task: str, record: TaskRecord | GroupR
     """Tell whether an end without success counts as not chosen downstream: by choice, or of an optional task."""
     if record.state == "skipped" and record.reason in _NOT_CHOSEN:
         return True
+    if record.state == "cancelled" and record.reason is Reason.HOPELESS:
+        return True
     spec = constellation.specs.get(task)
     return spec is not None and spec.optional and record.state in ("failed", "skipped")
 

@@ -70,5 +70,10 @@ def begins_ms(constellation: Constellation, turn: str) -> int:
     repeat = group.for_each.repeat if group is not None and group.for_each is not None else None
     if repeat is None or not repeat.every_s:
         return 0
-    before = constellation.last_attempt(f"{group.id}.{number_of(turn) - 1}") if group is not None else None
-    return before.leased_ms + repeat.every_s * 1000 if before is not None else 0
+    name = f"{group.id}.{number_of(turn) - 1}" if group is not None else ""
+    before = constellation.last_attempt(name)
+    if before is not None:
+        return before.leased_ms + repeat.every_s * 1000
+    # A call of the hub's own tool has no attempt: it ends as it begins.
+    made = constellation.tasks.get(name)
+    return made.since_ms + repeat.every_s * 1000 if made is not None else 0

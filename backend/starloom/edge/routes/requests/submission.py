@@ -65,6 +65,7 @@ class Submit:
             by=caller.by,
             caller=caller.token,
             constellation=identity,
+            controls=caller.controls,
             deadline_s=body.deadline_s,
             hold=body.hold,
             id=new_id(),

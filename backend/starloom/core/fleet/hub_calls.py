@@ -1,0 +1,218 @@
+"""Calls of the hub's own tools: carried out in the step in which they would be leased, as a result in the log.
+
+Owns what `fleet.devices`, `device.drain` and `device.resume` give and do, and judges again, when the time has come,
+whether the author of the plan may control devices. No device is asked, and no slot is held. The result is a value of
+the task itself, without an attempt, as that of a question to a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from starloom.core.fleet import draining
+from starloom.core.state.model import Constellation, Demand, Fleet, Shard
+from starloom.core.state.queues import fair_share
+from starloom.core.state.tasks.names import is_of_goal
+from starloom.core.state.work import Refusal, Work, change_task, fault, moved
+from starloom_protocol.authors import may_decide, name_of
+from starloom_protocol.entities import Device, TaskRecord, TaskSpec
+from starloom_protocol.events import EventKind
+from starloom_protocol.hub_tools import (
+    DEVICES,
+    DRAIN,
+    HUB_TOOLS,
+    NAMED_MOST,
+    RESUME,
+    ROWS_MOST,
+    SECONDS_MOST,
+    DevicesArgs,
+    DrainArgs,
+    ResumeArgs,
+    controls_devices,
+)
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Code, DeviceLink, Role, TaskState
+
+_STATE_OF = {DeviceLink.ONLINE: "on", DeviceLink.OFFLINE: "off", DeviceLink.SUSPENDED: "asleep"}
+_MAY_CONTROL = frozenset({Role.OWNER, Role.OPERATOR})
+T = TypeVar("T")
+_OWN_PLAN = "Submit a plan of its own for it."
+
+
+def carry_out(work: Work) -> bool:
+    """Carry out every call of the hub's own tools that is ready; True if there was one."""
+    shard = work.shard
+    if not shard.queued:
+        return False
+    done = False
+    for demand in [one for one in shard.demands.values() if one.tool in HUB_TOOLS]:
+        for name in list(demand.lines):
+            for task in _taken(shard, demand, name):
+                done = True
+                _call(work, shard.constellations[name], task)
+    return done
+
+
+def _taken(shard: Shard, demand: Demand, name: str) -> list[str]:
+    """Remove a constellation's tasks from the queue of a demand and return those that may run, highest rank first."""
+    working = shard.constellations[name].head.state in WORKING_CONSTELLATION_STATES
+    found = []
+    for _rank, _order, task in sorted(demand.lines[name]):
+        if shard.queued.get((name, task)) == demand.key:
+            del shard.queued[name, task]
+            found.append(task)
+    demand.lines[name].clear()
+    fair_share.leave(shard, demand, name)
+    # A paused constellation queues its tasks again when it goes on.
+    return found if working else []
+
+
+def _call(work: Work, constellation: Constellation, task: str) -> None:
+    spec, record = constellation.specs[task], constellation.tasks[task]
+    try:
+        _judge(work, constellation, spec, record)
+        value = _CALLS[spec.tool or ""](work, constellation, spec)
+    except Refusal as refusal:
+        why = refusal.faults[0]
+        failed = moved(work, record, TaskState.FAILED, code=why.code, checked=False, started=record.started + 1)
+        change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=why.reason, by="engine")
+        work.rules_due.append((constellation.name, task, "failed"))
+        return
+    done = moved(work, record, TaskState.SUCCEEDED, marked=canonical(value), started=record.started + 1)
+    change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, note="the hub carried it out", by="engine")
+    work.rules_due.append((constellation.name, task, "succeeded"))
+
+
+def _judge(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+    """Refuse a call that controls a device and is not one that a person approved with its plan, or not any more."""
+    if spec.look or is_of_goal(constellation, spec.id):
+        raise Refusal(fault(Code.FORBIDDEN, f"no look and no step of a goal calls {spec.tool}", spec.id, _OWN_PLAN))
+    if not controls_devices(spec.tool):
+        return
+    added = spec.changed_in != 1 or spec.key is not None or spec.undoes is not None or spec.verifies is not None
+    if added or spec.inputs or record.round > 1:
+        reason = f"{spec.tool} is called once, with the arguments of the plan that a person approved"
+        raise Refusal(fault(Code.FORBIDDEN, reason, spec.id, _OWN_PLAN))
+    head = constellation.head
+    if not head.controls or not may_decide(head.author) or head.schedule is not None:
+        raise Refusal(fault(Code.FORBIDDEN, f"{name_of(head.author)} may not control devices here", spec.id))
+    name = name_of(head.author)
+    for principal in work.shard.access.principals.values():
+        if principal.name == name and principal.role not in _MAY_CONTROL:
+            reason = f"the role of {name} is {principal.role} now, and {spec.tool} needs operator"
+            raise Refusal(fault(Code.FORBIDDEN, reason, spec.id))
+
+
+def _args(spec: TaskSpec, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(spec.args, type=kind)
+    except msgspec.ValidationError as error:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{spec.tool}: {error}", spec.id)) from error
+
+
+# -- what the hub sees
+
+
+def _devices(work: Work, _constellation: Constellation, spec: TaskSpec) -> dict[str, Any]:
+    """Return a row for each device, those that are down first; only so many as the log can bear."""
+    asked = _args(spec, DevicesArgs)
+    fleet = work.shard.fleet
+    if not 0 <= asked.for_s <= SECONDS_MOST or len(asked.names) > ROWS_MOST:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{spec.tool} takes {ROWS_MOST} names and {SECONDS_MOST} s", spec.id))
+    here = [device for device in fleet.devices.values() if not device.revoked]
+    if asked.names:
+        wanted = set(asked.names)
+        here = [device for device in here if device.name in wanted or device.id in wanted]
+    chosen = sorted(here, key=lambda device: (device.name, device.id))
+    down = [device for device in chosen if _is_down(device, work.at_ms, asked.for_s)]
+    gone = {device.id for device in down}
+    listed = [*down, *(device for device in chosen if device.id not in gone)][:ROWS_MOST]
+    known = {name for device in chosen for name in (device.name, device.id)}
+    rows = [_row(fleet, device, work.at_ms) for device in listed]
+    return {
+        "at": _told(work.at_ms),
+        "count": len(chosen),
+        "down": len(down),
+        "left_out": len(chosen) - len(listed),
+        "off": rows[: min(len(down), ROWS_MOST)],
+        "rows": sorted(rows, key=lambda row: str(row["device"])),
+        "unknown": [name[:128] for name in asked.names if name not in known],
+    }
+
+
+def _is_down(device: Device, now_ms: int, for_s: int) -> bool:
+    return device.link is not DeviceLink.ONLINE and now_ms - device.link_since_ms >= for_s * 1000
+
+
+def _row(fleet: Fleet, device: Device, now_ms: int) -> dict[str, Any]:
+    on = device.link is DeviceLink.ONLINE
+    return {
+        "device": device.name,
+        "draining": device.draining,
+        "last_seen": _told(now_ms if on else device.link_since_ms),
+        "os": device.os,
+        "running": fleet.used.get(device.id, 0),
+        "set_aside": device.quarantined,
+        "since": _told(device.link_since_ms),
+        "state": _STATE_OF[device.link],
+    }
+
+
+def _told(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+# -- control
+
+
+def _device(work: Work, spec: TaskSpec, asked: str) -> Device:
+    fleet = work.shard.fleet
+    # An id is compared first: no device takes the place of another one by its name.
+    found = fleet.devices.get(asked) or fleet.devices.get(fleet.by_name.get(asked, ""))
+    if found is None or found.revoked:
+        reason = f"{spec.tool} names {asked[:80]}, and no device here is called so"
+        raise Refusal(fault(Code.UNKNOWN_DEVICE, reason, spec.id))
+    return found
+
+
+def _reason(constellation: Constellation, given: str) -> str:
+    return given or f"by {constellation.head.name}"
+
+
+def _drain(work: Work, constellation: Constellation, spec: TaskSpec) -> dict[str, Any]:
+    asked = _args(spec, DrainArgs)
+    device = _device(work, spec, asked.device)
+    if asked.deadline_s < 0:
+        raise Refusal(fault(Code.BAD_REQUEST, "a drain has no deadline before now", spec.id))
+    by, reason = constellation.head.author, _reason(constellation, asked.reason)
+    moving, staying = draining.drain(work, device, deadline_s=asked.deadline_s, reason=reason, by=by)
+    return {
+        "device": device.name,
+        "draining": True,
+        "moved": len(moving),
+        "moving": _works(moving),
+        "stayed": len(staying),
+        "staying": _works(staying),
+    }
+
+
+def _works(found: list[draining.Moved]) -> list[dict[str, str]]:
+    return [{"constellation": name, "task": task} for name, task in found[:NAMED_MOST]]
+
+
+def _resume(work: Work, constellation: Constellation, spec: TaskSpec) -> dict[str, Any]:
+    asked = _args(spec, ResumeArgs)
+    device = _device(work, spec, asked.device)
+    draining.resume(work, device, reason=_reason(constellation, asked.reason), by=constellation.head.author)
+    return {"device": device.name, "draining": False}
+
+
+_CALLS: Final[dict[str, Callable[[Work, Constellation, TaskSpec], dict[str, Any]]]] = {
+    DEVICES: _devices,
+    DRAIN: _drain,
+    RESUME: _resume,
+}

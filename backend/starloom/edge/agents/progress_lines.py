@@ -1,0 +1,122 @@
+"""Progress that programs report: lines of their output, each a JSON object, such as `{"loss": 0.31}`.
+
+Owns the limits of what is read, and how often the engine hears of it. Listens only to tasks whose plan has a rule on
+progress. A line is read only where the log of the attempt is taken, so another device's word never counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from starloom.edge.live.stop_rules import StopRules
+from starloom_protocol.frames import LeaseRef, LogChunk
+from starloom_protocol.values import canonical
+
+LINE_CHARS_MOST: Final = 4096
+TEXT_CHARS_MOST: Final = 200
+NUMBER_MOST: Final = 2**53
+"""A larger whole number has no exact form in JSON; a fraction of any finite size is taken."""
+ATTEMPTS_MOST: Final = 2_000
+"""The attempts whose output is followed at once; of more the one that was silent longest begins again."""
+EVERY_S: Final = 1.0
+PART: Final = 20
+"""An attempt is reported at most once a second, and never more often than a 20th of its time so far."""
+_ERRORS: Final = "err"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The newest value, as canonical text, and how many lines had one since the report before."""
+
+    value: str
+    lines: int
+
+
+@dataclass(slots=True)
+class _Voice:
+    began_s: float
+    told_s: float = -math.inf
+    next_offset: int = 0
+    rest: str = ""
+    value: str = ""
+    lines: int = 0
+
+
+class ProgressLines:
+    """Reads the output of attempts whose tasks have a rule. `faults` counts what was not taken, by its reason."""
+
+    def __init__(self, rules: StopRules, monotonic_s: Callable[[], float], faults: dict[str, int]) -> None:
+        self._rules = rules
+        self._monotonic_s = monotonic_s
+        self._faults = faults
+        self._voices: OrderedDict[LeaseRef, _Voice] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._voices)
+
+    def take(self, frame: LogChunk) -> Report | None:
+        """Return the report to the engine after this piece of output; None if there is nothing, or not yet."""
+        name = self._rules.name_of(frame.at)
+        if name is None:
+            return None
+        now_s = self._monotonic_s()
+        voice = self._voices.setdefault(frame.at, _Voice(now_s))
+        self._voices.move_to_end(frame.at)
+        while len(self._voices) > ATTEMPTS_MOST:
+            self._voices.popitem(last=False)
+        gap = frame.offset != voice.next_offset
+        voice.next_offset = frame.offset + len(frame.text.encode("utf-8", "replace"))
+        if frame.stream == _ERRORS:
+            return None
+        if gap:
+            # The rest of a line that was lost must not be joined with another one.
+            voice.rest = ""
+        *lines, voice.rest = (voice.rest + frame.text).split("\n")
+        for line in lines:
+            self._line(voice, line, name)
+        if len(voice.rest) > LINE_CHARS_MOST:
+            self._count("progress_line_too_long")
+            voice.rest = "-"  # so that what is left of the line is no object
+        if not voice.lines or now_s - voice.told_s < max(EVERY_S, (now_s - voice.began_s) / PART):
+            return None
+        report = Report(voice.value, voice.lines)
+        voice.lines, voice.told_s = 0, now_s
+        return report
+
+    def _count(self, what: str) -> None:
+        self._faults[what] = self._faults.get(what, 0) + 1
+
+    def _line(self, voice: _Voice, line: str, name: str) -> None:
+        if not line.startswith("{"):
+            return
+        if len(line) > LINE_CHARS_MOST:
+            self._count("progress_line_too_long")
+            return
+        try:
+            # Neither NaN nor a number out of range is JSON.
+            found = msgspec.json.decode(line, type=dict[str, Any])
+        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+            return
+        if name not in found:
+            return
+        if not _is_told(found[name]):
+            self._count("progress_no_value")
+            return
+        voice.value = canonical(found[name])
+        voice.lines += 1
+
+
+def _is_told(value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        return abs(value) <= NUMBER_MOST
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, str) and len(value) <= TEXT_CHARS_MOST

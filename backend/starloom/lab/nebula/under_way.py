@@ -1,0 +1,83 @@
+"""Work that is under way before a task of the suite is asked for: begun, followed to its end, and its devices.
+
+Goes by the routes that anybody has. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from starloom.client.exits import Exit
+from starloom.client.problems import Problem
+from starloom.client.view import View
+from starloom_protocol.entities import Attempt
+from starloom_protocol.feed import Event
+from starloom_protocol.vocabulary import TaskState
+
+BEGUN_S: Final = 30.0
+ENDED_S: Final = 90.0
+WAIT_S: Final = 0.5
+_NOT_BEGUN: Final = frozenset({TaskState.WAITING, TaskState.READY, TaskState.LEASED})
+
+
+class Asking(Protocol):
+    """The part of a client that this needs."""
+
+    def create(self, path: str, body: Any) -> Any: ...
+
+    def events(self, constellation: str, after: int, *, wait_s: float) -> list[Event]: ...
+
+    def get(self, path: str) -> Any: ...
+
+    def names(self) -> dict[str, str]: ...
+
+    def post(self, path: str, body: Any = None) -> Any: ...
+
+
+def under_way(client: Asking, plan: str) -> str:
+    """Begin a plan and return the id of its constellation once its tasks have begun, and one of them still runs.
+
+    Raises:
+        Problem: they have not begun in time.
+    """
+    made = str(client.create("/constellations", {"plan": plan})["id"])
+
+    def runs(view: View) -> bool:
+        states = {task.state for task in view.tasks.values()}
+        return TaskState.RUNNING in states and not states & _NOT_BEGUN
+
+    if not _followed(client, View(made), runs, BEGUN_S):
+        reason = f"it did not begin within {BEGUN_S:g} s"
+        raise Problem("timeout", "The work that should be under way", reason, "Look at its log.", Exit.FAILED)
+    return made
+
+
+def devices_of(client: Asking, constellation: str) -> dict[str, list[str]]:
+    """Follow a constellation to its end; return by task the names of the devices that it was given to, in order."""
+    view, names = View(constellation), client.names()
+    _followed(client, view, lambda seen: seen.final, ENDED_S)
+    found: dict[str, list[str]] = {}
+    for name, task in view.tasks.items():
+        tries = (view.record(f"attempt/{name}/{number}", Attempt) for number in range(1, task.attempt + 1))
+        devices = [names.get(one.device, one.device) for one in tries if one is not None]
+        if devices:
+            found[name] = devices
+    return found
+
+
+def resume_all(client: Asking) -> None:
+    """Give every device that drains work again, for the next task."""
+    for device in client.get("/devices")["items"]:
+        if device["draining"]:
+            client.post(f"/devices/{device['id']}/resume", {})
+
+
+def _followed(client: Asking, view: View, so: Callable[[View], bool], within_s: float) -> bool:
+    until = time.monotonic() + within_s
+    while not so(view):
+        if time.monotonic() > until:
+            return False
+        view.apply(client.events(view.constellation, view.seq, wait_s=WAIT_S))
+    return True
