@@ -90,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
             ),
             say=say,
             sandbox=find_sandbox(),
+            later_tools=mcp.LaterTools(home.root, of_servers, say).of,
         )))  # fmt: skip
 
 

@@ -114,6 +114,21 @@ def test_a_plan_hands_work_over_and_gets_the_result(stack: Stack, settled: Settl
     settled()
 
 
+def test_a_hint_of_a_person_is_the_next_prompt(stack: Stack, settled: Settled, configure: Configure) -> None:
+    configure({"command": [sys.executable, str(AGENT), "attentive"], "reads": [str(AGENT.parent)]})
+    request = stack.submit(work("hand-hint", "look around"))
+    allow(stack, request, "look around")
+    task = f"/constellations/{request.id}/tasks/hand/hint"
+    until(lambda: [item for item in stack.client.get("/asks")["items"] if "Begin" in json.dumps(item)], "it asks")
+    stack.client.post(task, {"reason": "the disk first"})
+    allow(stack, request, "Begin")
+    assert stack.until_final(request) == "succeeded"
+    shown = json.dumps(result_of(stack, request))
+    assert "heard 'look around'" in shown
+    assert "the disk first" in shown
+    settled()
+
+
 def test_a_cancel_at_the_hub_ends_the_other_agent(stack: Stack, settled: Settled, configure: Configure) -> None:
     configure({"command": [sys.executable, str(AGENT), "spawns"], "reads": [str(AGENT.parent)]})
     request = stack.submit(work("hand-cancel", "never end"))

@@ -101,11 +101,11 @@ def skip(run: Invocation, task: TaskOption, identity: IdArgument = None, reason:
 
 def hint(
     run: Invocation,
-    words: Annotated[str, typer.Argument(help="Words for the next turn of the goal's model.")],
+    words: Annotated[str, typer.Argument(help="Words for the next turn of a goal, or of an agent of others.")],
     task: TaskOption,
     identity: Annotated[str | None, typer.Option("--id", help="The constellation; absent: your newest.")] = None,
 ) -> None:
-    """Give a goal that is carried out a hint; it becomes data of the model's next turn, marked as yours."""
+    """Give a goal, or an agent of others at work, a hint: it is part of the next turn, marked as yours."""
     _task(run, identity, task, "hint", {"reason": words})
 
 
