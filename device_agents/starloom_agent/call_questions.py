@@ -25,7 +25,7 @@ from starloom_protocol.vocabulary import Effect
 QUESTIONS_MOST: Final = 500
 """More than this in one call, and the rest is refused: nobody reads so many, and each is a file."""
 HINTS_MOST: Final = 20
-"""Each hint may be one more turn of an agent, and no agent works for ever on one call."""
+"""Each hint may be one more turn of an agent, so their number bounds the turns of a call."""
 
 
 class CallQuestions:

@@ -31,9 +31,9 @@ from starloom_agent.toolkit.interface import Tool
 from starloom_agent.tools.mcp import Told, keep_of
 
 SESSIONS_MOST: Final = 8
-"""A server takes tens of megabytes; with more of them a small device would do nothing else."""
+"""A server takes tens of megabytes, and a small device has room for about eight."""
 _LIFE_S: Final = 86_400
-# Longer than a keeper gives its server to end by itself.
+# Longer than a keeper waits for its server to end.
 _GRACE_S: Final = 5.0
 _WAITING_CALLS: Final = 64
 _SPEC_BYTES_MOST: Final = 64 * 1024
