@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from starloom_agent.mcp_sessions.conversation import ServerFault
 from starloom_agent.mcp_sessions.keeping import Keep
-from starloom_agent.mcp_sessions.web import address_fault
+from starloom_agent.toolkit.http_streams import address_fault
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import result_schema
 from starloom_agent.tools.mcp import McpAnswer, Told, talking, tool_of

@@ -90,7 +90,7 @@ class A2aRoutes:
         except _Refused as refused:
             return json_reply({"jsonrpc": "2.0", "id": body.id, "error": _error(refused)})
         except Problem as problem:
-            # Load stays an answer of HTTP, which says when to come again; a fault of the message is one of the protocol.
+            # Load stays an answer of HTTP, which says when to come again; other faults are those of the protocol.
             if problem.code in _OF_LOAD or problem.status >= _SERVER_FAULT:
                 raise
             return json_reply({"jsonrpc": "2.0", "id": body.id, "error": _error(_of_problem(problem))})
