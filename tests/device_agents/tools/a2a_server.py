@@ -25,11 +25,12 @@ class Other(AgentExecutor):
         self._note = note
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        said = get_message_text(context.message)
+        message, update = context.message, _update(context, event_queue)
+        assert message is not None
+        said = get_message_text(message)
         first = context.current_task is None
         if first:
-            await event_queue.enqueue_event(new_task_from_user_message(context.message))
-        update = TaskUpdater(event_queue, context.task_id, context.context_id)
+            await event_queue.enqueue_event(new_task_from_user_message(message))
         await update.start_work()
         if self._mode == "asks" and first:
             await update.requires_input(new_text_message("May I book the train for 40?"))
@@ -47,7 +48,13 @@ class Other(AgentExecutor):
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         self._note.write_text("cancelled", encoding="ascii")
-        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+        await _update(context, event_queue).cancel()
+
+
+def _update(context: RequestContext, event_queue: EventQueue) -> TaskUpdater:
+    assert context.task_id is not None
+    assert context.context_id is not None
+    return TaskUpdater(event_queue, context.task_id, context.context_id)
 
 
 def main(port: str, mode: str, note: str) -> None:
