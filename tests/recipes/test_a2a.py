@@ -44,7 +44,7 @@ def asking(document: dict[str, Any], identity: str) -> SendMessageRequest:
 async def test_the_official_client_drives_a_request_from_its_words_to_its_answer(fleet: Fleet) -> None:
     token = await asyncio.to_thread(token_of, fleet)
     async with framework(fleet, token) as client:
-        words = new_text_message("how full is my laptop", role=Role.ROLE_USER)
+        words = new_text_message("what fills the disk of laptop", role=Role.ROLE_USER)
         states: list[int] = []
         texts: list[str] = []
         identity = ""

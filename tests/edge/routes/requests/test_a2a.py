@@ -187,6 +187,17 @@ async def test_a_bad_call_is_refused_whole(open_world: World, method: str, param
         assert (await http.get("/api/v1/constellations")).json()["items"] == []
 
 
+async def test_numbers_of_the_protocol_are_whole_where_they_are_whole(open_world: World) -> None:
+    await device(open_world)
+    caller = await Caller.of(open_world)
+    task = await caller.send(
+        {**READS, "starloom": 1.0, "tasks": [{"id": "look", "tool": "t.read", "args": {"n": 2.5}}]}
+    )
+    async with open_world.client() as http:
+        whole = (await http.get(f"/api/v1/constellations/{task['id']}")).json()
+    assert "2.5" in str(whole)
+
+
 async def test_another_version_is_refused(open_world: World) -> None:
     caller = await Caller.of(open_world)
     answer = await caller.post("GetTask", {"id": "c-1"}, **{"A2A-Version": "0.3"})

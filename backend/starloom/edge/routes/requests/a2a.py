@@ -47,6 +47,8 @@ _NO_METHOD, _BAD_PARAMS, _NO_TASK, _NOT_CANCELABLE = -32601, -32602, -32001, -32
 _NO_PUSH, _UNSUPPORTED, _CONTENT, _VERSION = -32003, -32004, -32005, -32009
 _OF_LOAD: Final = frozenset({Code.RATE_LIMITED})
 _SERVER_FAULT: Final = 500
+_EXACT: Final = 2**53
+"""Up to here each whole number has a form of its own among those with a fraction."""
 _PUSH: Final = "TaskPushNotificationConfig"
 Params = TypeVar("Params")
 
@@ -288,13 +290,22 @@ def _asked(message: SentMessage) -> Asked:
     if len(data) > 1 or bool(words.strip()) is bool(data):
         raise _Refused(_BAD_PARAMS, "a message has words, or one data part {recipe, params} or {plan}")
     try:
-        return Asked.model_validate(data[0] if data else {"request": words})
+        return Asked.model_validate(_whole(data[0]) if data else {"request": words})
     except ValueError as error:
         raise _Refused(_BAD_PARAMS, f"the message cannot be read as a request: {str(error)[:500]}") from error
 
 
+def _whole(value: Any) -> Any:
+    """Return data with whole numbers as such: the types of this protocol know only numbers with a fraction."""
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT else value
+
+
 def _of_problem(problem: Problem) -> _Refused:
-    words = f"{problem.reason}. {problem.hint}".strip()
+    words = f"{problem.reason.rstrip('.')}. {problem.hint}".strip()
     faults = [{"place": one.place, "reason": one.reason, "code": str(one.code)} for one in problem.errors[:40]]
     return _Refused(_BAD_PARAMS, words, [{"reason": str(problem.code), "faults": faults}])
 
