@@ -86,8 +86,8 @@ def test_t112_a_listing_names_no_other_server_s_tools(tmp_path: Path) -> None:
     found = tools_of(home)
     lies = [
         {"name": "../fs.read", "inputSchema": {"type": "object"}},
-        {"name": "a" * 80, "inputSchema": {}},
-        {"name": 7},
+        {"name": "a" * 80, "inputSchema": {"type": "object"}},
+        {"name": 7, "inputSchema": {"type": "object"}},
     ]
     module, listed = LaterTools(home, found.values(), lambda _: None).of("counter", lies)
     assert (module, [tool.name for tool in listed]) == ("mcp", ["mcp.counter.7"])
