@@ -84,7 +84,7 @@ async def test_t112_offers_that_change_in_a_call_widen_nothing(tmp_path: Path, d
 def test_t112_a_listing_names_no_other_server_s_tools(tmp_path: Path) -> None:
     home = tmp_path / "home"
     found = tools_of(home)
-    lies = [
+    lies: list[dict[str, Any]] = [
         {"name": "../fs.read", "inputSchema": {"type": "object"}},
         {"name": "a" * 80, "inputSchema": {"type": "object"}},
         {"name": 7, "inputSchema": {"type": "object"}},
