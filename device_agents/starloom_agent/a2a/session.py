@@ -1,7 +1,7 @@
 """One piece of work of an agent that is reached by A2A: its message, its stream, its questions, its cancel.
 
 A question of the agent goes to a person: the answer is a hint in words, or yes or no. Its silence, its time and the
-number of its questions are bounded. The agent is told of a cancel; nothing here proves that it obeys.
+number of its questions are bounded. A cancel is passed on to it; nothing here proves that it obeys.
 """
 
 from __future__ import annotations

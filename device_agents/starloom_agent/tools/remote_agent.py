@@ -39,7 +39,7 @@ class ToldRemote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemoteWork(Args, frozen=True, kw_only=True):
-    """`text` is the work in words. After `timeout_s` the agent is told to stop and the call fails."""
+    """`text` is the work in words. After `timeout_s` the call fails, and the agent hears that it is to stop."""
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=32_768)]
     timeout_s: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 1800
