@@ -59,6 +59,7 @@ class Settings(BaseSettings):
     lan: bool = Field(False, description="also listen in the local network, by HTTPS with the hub's own certificate")
     lan_host: str | None = Field(None, description="address of this machine to do so on; unset: its own, followed")
     lan_port: int = Field(8471, ge=1, le=65535, description="port to do so on")
+    a2a: bool = Field(False, description="also be an agent for agents of others, by A2A at /a2a")
     redis_url: str | None = Field(None, description="a Redis of your own; unset: embedded")
     database_url: str | None = Field(None, description="a PostgreSQL of your own; unset: SQLite in the home")
     broker_url: str | None = Field(None, description="Celery's broker; unset: the same Redis, another number")

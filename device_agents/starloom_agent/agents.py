@@ -13,17 +13,22 @@ import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
+from starloom_agent.a2a.card import read_card
 from starloom_agent.acp import launch
 from starloom_agent.acp.record import AcpRecord, one_line
 from starloom_agent.acp.session import AcpSession, Bounds
 from starloom_agent.acp.wire import AcpFault, AcpWire
 from starloom_agent.policy import Policy, exposed_by
+from starloom_agent.toolkit.http_streams import AddressFault, address_fault
 from starloom_agent.toolkit.interface import NO_PERMITS, Tool, ToolContext
 from starloom_agent.toolkit.result_schemas import result_schema
+from starloom_agent.tools import remote_agent
 from starloom_agent.tools.agent import ToldAgent, WorkDone, ground_of, tool_of, why_not
+from starloom_agent.tools.remote_agent import RemoteDone, RemoteWork, ToldRemote
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import Effect
 from starloom_protocol.wording import quoted
@@ -34,11 +39,23 @@ AGENTS_MOST: Final = 16
 _BYTES_MOST: Final = 256 * 1024
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
 _TITLE_CHARS: Final = 200
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
 _NO_SECRETS: Final = Scrubber(())
+
+Told = ToldAgent | ToldRemote
 
 
 class AgentsFault(Exception):
     """The file, or one entry of it, is wrong. Says where, and the way out."""
+
+
+class RemoteEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One agent that is reached by A2A: its address, headers for it alone, and what its work may do at most."""
+
+    url: str
+    effects: list[Effect] = msgspec.field(default_factory=lambda: [Effect.CHANGE])
+    headers: dict[str, str] = {}
+    silent_s: float = 300.0
 
 
 class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,7 +75,7 @@ class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     silent_s: float = 300.0
 
 
-def read_agents(home: Path) -> tuple[dict[str, ToldAgent], list[str]]:
+def read_agents(home: Path) -> tuple[dict[str, Told], list[str]]:
     """Return the agents of a home by name, and a sentence for each entry that is left out.
 
     Raises:
@@ -86,7 +103,7 @@ def read_agents(home: Path) -> tuple[dict[str, ToldAgent], list[str]]:
         raise AgentsFault(f"{path}: it has one table for each agent, [agents.NAME], and nothing else")
     if len(entries) > AGENTS_MOST:
         raise AgentsFault(f"{path}: {len(entries)} agents; at most {AGENTS_MOST} are taken")
-    found: dict[str, ToldAgent] = {}
+    found: dict[str, Told] = {}
     faults: list[str] = []
     for name, entry in entries.items():
         try:
@@ -105,15 +122,29 @@ def find_agents(home: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
         return ()
     for fault_words in faults:
         say(f"{fault_words}; this agent is left out")
-    return tuple(tool_of(told) for told in found.values())
+    return tuple(_tool_of(told) for told in found.values())
 
 
-def greeted(told: ToldAgent) -> str:
-    """Start an agent, exchange greetings and end it; return what it says of itself. It is given no work.
+def module_of(tool: Tool) -> str:
+    """Return the module that makes a tool of this file in its process."""
+    return remote_agent.MODULE if tool.args is RemoteWork else MODULE
+
+
+def _tool_of(told: Told) -> Tool:
+    return remote_agent.tool_of(told) if isinstance(told, ToldRemote) else tool_of(told)
+
+
+def greeted(told: Told) -> str:
+    """Greet an agent and return what it says of itself. It is given no work; a program is ended again.
 
     Raises:
         AgentsFault: it cannot work here, or does not greet as the protocol wants.
     """
+    if isinstance(told, ToldRemote):
+        try:
+            return read_card(told.url, told.headers).name
+        except AddressFault as fault:
+            raise AgentsFault(f"{told.name}: {fault}") from fault
     reason = why_not(told)
     if reason is not None:
         raise AgentsFault(reason)
@@ -150,10 +181,12 @@ def _words_of(said: Mapping[str, Any]) -> str:
     return f"{name} {one_line(known.get('version') or '', 30)}".strip() + signs_in
 
 
-def _told(home: Path, path: Path, name: str, plain: Any) -> ToldAgent:
+def _told(home: Path, path: Path, name: str, plain: Any) -> Told:
     where = f"{path}: agents.{name}"
     if not _NAME.fullmatch(name):
         raise AgentsFault(f"{path}: agents.{quoted(name)}: a name has 1 to 20 of a-z 0-9 _ and begins with a letter")
+    if isinstance(plain, dict) and "url" in plain:
+        return _remote(where, name, plain)
     try:
         entry = msgspec.convert(plain, AgentEntry)
     except msgspec.ValidationError as error:
@@ -184,6 +217,33 @@ def _told(home: Path, path: Path, name: str, plain: Any) -> ToldAgent:
         confined=entry.confined,
         silent_s=entry.silent_s,
         returns=result_schema(WorkDone),
+    )
+
+
+def _remote(where: str, name: str, plain: dict[str, Any]) -> ToldRemote:
+    try:
+        entry = msgspec.convert(plain, RemoteEntry)
+    except msgspec.ValidationError as error:
+        raise AgentsFault(f"{where}: {error}") from error
+    if (fault := address_fault(entry.url)) is not None:
+        raise AgentsFault(f"{where}.url: {fault}")
+    if not 1 <= entry.silent_s <= 86_400:
+        raise AgentsFault(f"{where}.silent_s: 1 to 86400 seconds are expected")
+    for header, value in entry.headers.items():
+        if not _HEADER.fullmatch(header) or not value.isprintable() or not value.isascii():
+            raise AgentsFault(f"{where}.headers: {quoted(header[:60])} cannot be sent as a header")
+    # The words of the work leave this device, whatever the agent does with them.
+    effects = [effect for effect in Effect if effect in {*entry.effects, Effect.REACH}]
+    host = urlsplit(entry.url).hostname or ""
+    title = f"Hand work to the agent {name} at {host}; it may {', '.join(effects)}"
+    return ToldRemote(
+        name=name,
+        title=title[:_TITLE_CHARS],
+        url=entry.url,
+        headers=entry.headers,
+        effects=effects,
+        silent_s=entry.silent_s,
+        returns=result_schema(RemoteDone),
     )
 
 

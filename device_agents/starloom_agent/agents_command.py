@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from starloom_agent.agents import FILE, AgentsFault, greeted, read_agents
+from starloom_agent.agents import FILE, AgentsFault, Told, greeted, read_agents
 from starloom_agent.home import AgentHome
 from starloom_agent.policy import Policy, grant_line
 from starloom_agent.policy_file import read_policy
 from starloom_agent.toolkit.interface import refused_line
-from starloom_agent.tools.agent import ToldAgent
+from starloom_agent.tools.remote_agent import ToldRemote
 from starloom_protocol.vocabulary import Effect
 
 Show = Callable[[str], None]
@@ -41,7 +41,7 @@ def agents(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
     return EXIT_FAILED if failed else 0
 
 
-def _answers(told: ToldAgent, show: Show) -> bool:
+def _answers(told: Told, show: Show) -> bool:
     try:
         show(f"  it answers: {greeted(told)}")
     except AgentsFault as fault:
@@ -50,9 +50,11 @@ def _answers(told: ToldAgent, show: Show) -> bool:
     return True
 
 
-def _lacking(home: AgentHome, policy: Policy, told: ToldAgent) -> list[str]:
+def _lacking(home: AgentHome, policy: Policy, told: Told) -> list[str]:
     """Return the lines that the owner would type, so that work can be handed to it."""
     lines = [] if f"agent:{told.name}" in policy.allowed else [grant_line(f"agent:{told.name}")]
+    if isinstance(told, ToldRemote):
+        return lines
     writes = Effect.WRITE in told.effects
     allowed = policy.folders(home.workspace)
     roots = allowed.write if writes else allowed.read

@@ -82,6 +82,10 @@ class Allowance:
             placed={**self._home.placed(), **_told(self.folders())},
         )
 
+    def offer_only(self, tools: Iterable[Tool]) -> None:
+        """Offer these tools from now on."""
+        self._tools = tuple(tools)
+
     def asks(self) -> AsksFrame:
         """Return the frame that reports the waiting questions to the hub."""
         return AsksFrame(answers=self.policy.answers, open=self._asks.told())

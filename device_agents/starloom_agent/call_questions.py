@@ -1,4 +1,4 @@
-"""The questions of one running call: the policy in force judges each as a call of its own, and the owner answers.
+"""The questions and hints of one running call. The policy in force judges each question as a call of its own.
 
 A call may ask about the tools that it declares and no others. A question that is open may be put again until the owner
 has answered; what is still open goes with the call. Decides nothing beside the policy, and starts nothing.
@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from starloom_agent.allowance import Allowance
-from starloom_agent.calls import Asking, Permit
+from starloom_agent.calls import Asking, Heard, Listening, Permit
 from starloom_agent.judging import lease_name
 from starloom_agent.ledger import DecisionRow
 from starloom_agent.policy import action_of, ask_id
@@ -24,6 +24,8 @@ from starloom_protocol.vocabulary import Effect
 
 QUESTIONS_MOST: Final = 500
 """More than this in one call, and the rest is refused: nobody reads so many, and each is a file."""
+HINTS_MOST: Final = 20
+"""Each hint may be one more turn of an agent, so their number bounds the turns of a call."""
 
 
 class CallQuestions:
@@ -46,6 +48,29 @@ class CallQuestions:
         self._written = written
         self._open: set[str] = set()
         self._asked = 0
+        self._hints: dict[int, str] = {}
+        self._heard_to = 0
+
+    def reply(self, asked: Asking | Listening) -> Permit | Heard:
+        """Return the answer to a line of the call that waits for one."""
+        return self.answer(asked) if isinstance(asked, Asking) else self._heard(asked.after)
+
+    def hinted(self, number: int, text: str) -> bool:
+        """Keep a person's hint for the call; False where its tool reads none, or has too many."""
+        if not self._tool.hears or len(self._hints) >= HINTS_MOST:
+            return False
+        self._hints.setdefault(number, text)
+        return True
+
+    @property
+    def unheard(self) -> int:
+        """How many hints the call has not asked for."""
+        return sum(number > self._heard_to for number in self._hints)
+
+    def _heard(self, after: int) -> Heard:
+        fresh = sorted(number for number in self._hints if number > after)
+        self._heard_to = max([self._heard_to, *fresh])
+        return Heard(last=max([after, *fresh]), texts=[self._hints[number] for number in fresh])
 
     def answer(self, asked: Asking) -> Permit:
         """Return the decision on a question; a new one for the owner is kept until the owner answers."""

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from starloom_agent.call_output import Output
-from starloom_agent.calls import Asking, Ended, Permit, Said, ToolLine, decode_tool_line, encode
+from starloom_agent.calls import Asking, Ended, Heard, Listening, Permit, Said, ToolLine, decode_tool_line, encode
 
 _READ_BYTES: Final = 64 * 1024
 _LINE_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -32,7 +32,7 @@ class CallStreams:
         secrets: list[str],
         on_said: Callable[[Said], None],
         on_fault: Callable[[str], None],
-        on_asked: Callable[[Asking], Permit],
+        on_asked: Callable[[Asking | Listening], Permit | Heard],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_said = on_said
@@ -92,11 +92,11 @@ class CallStreams:
             self._on_said(said)
         self.close()
 
-    def _permit(self, asked: Asking) -> None:
-        permit = self._on_asked(asked)
+    def _reply(self, asked: Asking | Listening) -> None:
+        reply = self._on_asked(asked)
         # A tool waits for each answer, so the socket is empty; one that does not read them is not waited for.
         with contextlib.suppress(OSError):
-            self._tool.send(encode(permit) + b"\n")
+            self._tool.send(encode(reply) + b"\n")
 
     def close(self) -> None:
         if self._sending is not None:
@@ -172,8 +172,8 @@ class CallStreams:
             return
         if isinstance(line, Ended):
             self.ended = self.output.clean_end(line)
-        elif isinstance(line, Asking):
-            self._permit(line)
+        elif isinstance(line, Asking | Listening):
+            self._reply(line)
         elif line.stream:
             for part in self.output.take_text(line.stream, line.text):
                 self._on_said(part)

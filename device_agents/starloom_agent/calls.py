@@ -2,8 +2,8 @@
 
 Agent and runner share a socket: `Begin` (with the descriptors of the call) and `Order`s go in; `Ready` once, and for
 each call `Grouped`, at times `Left`, and `Over` come out. The tool's process shares another socket with the agent: it
-reads the `CallSpec` there and answers with any number of `Said` and one `Ended`; each `Asking` gets a `Permit`. So no
-runner ever holds the arguments or the result of a call. Clock readings are those of
+reads the `CallSpec` there and answers with any number of `Said` and one `Ended`; each `Asking` gets a `Permit`, each
+`Listening` a `Heard`. So no runner ever holds the arguments or the result of a call. Clock readings are those of
 `platforms.processes.awake_clock_s`, the same in all processes of one machine.
 """
 
@@ -30,7 +30,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
     as in `ToolContext`; `confined`, `reads` and `told` as in `Tool`; `memory_bytes_max` is for all processes of the
-    call, 0 is no limit. `environment` holds all variables of the tool's process, beside its fence."""
+    call, 0 is no limit. `session` is the socket of a kept session, as in `ToolContext`. `environment` holds all
+    variables of the tool's process, beside its fence."""
 
     tool: str
     module: str
@@ -54,6 +55,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     read: list[str] = []
     reads: list[str] = []
     secrets: dict[str, str] = {}
+    session: str = ""
     told: str = ""
     wants: list[str] = []
     write: list[str] = []
@@ -169,9 +171,22 @@ class Permit(Line, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class Listening(Line, frozen=True, kw_only=True, tag_field="k", tag="listening"):
+    """A running call asks for hints of people with a number above `after`."""
+
+    after: int
+
+
+class Heard(Line, frozen=True, kw_only=True):
+    """The answer to a `Listening`: hints in the order in which they came, and the number of the last."""
+
+    last: int = 0
+    texts: list[str] = []
+
+
 AgentLine = Begin | Order
 RunnerLine = Ready | Grouped | Left | Over
-ToolLine = Said | Ended | Asking
+ToolLine = Said | Ended | Asking | Listening
 
 encode = msgspec.json.Encoder().encode
 decode_spec = msgspec.json.Decoder(CallSpec).decode
@@ -179,3 +194,4 @@ decode_agent_line = msgspec.json.Decoder(AgentLine).decode
 decode_runner_line = msgspec.json.Decoder(RunnerLine).decode
 decode_tool_line = msgspec.json.Decoder(ToolLine).decode
 decode_permit = msgspec.json.Decoder(Permit).decode
+decode_heard = msgspec.json.Decoder(Heard).decode

@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
             modules={
                 **registry.module_of(),
                 **{tool.name: mcp.MODULE for tool in of_servers},
-                **{tool.name: agents.MODULE for tool in of_agents},
+                **{tool.name: agents.module_of(tool) for tool in of_agents},
             },
             settings=Settings(
                 slots=options.slots,
@@ -90,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
             ),
             say=say,
             sandbox=find_sandbox(),
+            later_tools=mcp.LaterTools(home.root, of_servers, say).of,
         )))  # fmt: skip
 
 

@@ -75,6 +75,7 @@ def spec_of(
     workdir: Path,
     connection_file: Path,
     lab: bool = False,
+    session: str = "",
 ) -> CallSpec:
     """Return the specification for the process of an allowed call."""
     folders = allowance.folders()
@@ -98,6 +99,7 @@ def spec_of(
         read=[str(path) for path in folders.read],
         reads=list(tool.reads),
         secrets=dispatch.secrets,
+        session=session,
         start_to_close_s=dispatch.start_to_close_s,
         told=tool.told,
         tool=tool.name,

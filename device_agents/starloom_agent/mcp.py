@@ -10,16 +10,20 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
+from starloom_agent.mcp_sessions.conversation import ServerFault
+from starloom_agent.mcp_sessions.keeping import Keep
+from starloom_agent.toolkit.http_streams import address_fault
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import result_schema
-from starloom_agent.tools.mcp import McpAnswer, ServerFault, Told, talking, tool_of
+from starloom_agent.tools.mcp import McpAnswer, Told, talking, tool_of
 from starloom_protocol.tool_results import SCHEMA_CHARS_MAX
 from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
@@ -32,6 +36,7 @@ _SERVERS_MOST: Final = 16
 _SCHEMA_BYTES_MOST: Final = 32 * 1024
 _TITLE_CHARS: Final = 200
 _SERVER_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
@@ -51,10 +56,14 @@ class OfTool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One server: its program with arguments, variables for it alone, and what its tools may do."""
+    """One server: its program with arguments and variables for it alone, or its address with headers; and what its
+    tools may do. A session that nobody uses for `keep_s` ends; with 0 each call has a session of its own."""
 
-    command: list[str]
+    command: list[str] = []
+    url: str = ""
     env: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    keep_s: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 300.0
     effects: list[Effect] = msgspec.field(default_factory=lambda: [Effect.CONTROL])
     repeatability: Repeatability = Repeatability.NEVER
     tools: dict[str, OfTool] = {}
@@ -96,8 +105,12 @@ def _check(path: Path, name: str, server: Server) -> None:
     where = f"{path}: servers.{name}"
     if not _SERVER_NAME.fullmatch(name):
         raise McpFault(f"{where}: a name has 1 to 20 of a-z 0-9 _ and begins with a letter")
-    if not server.command or not all(server.command):
-        raise McpFault(f"{where}.command: a program and its arguments are expected")
+    if server.url:
+        _check_address(where, server)
+    elif not server.command or not all(server.command):
+        raise McpFault(f"{where}.command: a program and its arguments are expected, or `url` for a server of the web")
+    elif server.headers:
+        raise McpFault(f"{where}.headers: they belong to a server with `url`; a program takes `env`")
     for tool, own in (("", OfTool()), *server.tools.items()):
         effects, repeatability = _declared(server, own)
         place = f"{where}.tools.{tool}" if tool else where
@@ -109,6 +122,16 @@ def _check(path: Path, name: str, server: Server) -> None:
             raise McpFault(f"{place}.stands_for: {quoted(own.stands_for[:80])} is no name of a tool")
         if repeatability is Repeatability.PURE and not set(effects) <= {Effect.READ, Effect.REACH}:
             raise McpFault(f"{place}: what may {', '.join(effects)} is not pure")
+
+
+def _check_address(where: str, server: Server) -> None:
+    if server.command or server.env:
+        raise McpFault(f"{where}: a server has `url` with `headers`, or `command` with `env`, not both")
+    if (fault := address_fault(server.url)) is not None:
+        raise McpFault(f"{where}.url: {fault}")
+    for name, value in server.headers.items():
+        if not _HEADER.fullmatch(name) or not value.isprintable() or not value.isascii():
+            raise McpFault(f"{where}.headers: {quoted(name[:60])} cannot be sent as a header")
 
 
 def _declared(server: Server, own: OfTool) -> tuple[list[Effect], Repeatability]:
@@ -144,8 +167,51 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
 
 
 def _listed(server: Server, workspace: Path) -> list[dict[str, Any]]:
-    with talking(server.command, server.env, cwd=workspace, within_s=LIST_WITHIN_S, quiet=True, apart=True) as client:
-        return client.tools()
+    keep = Keep(argv=server.command, env=server.env, folder=str(workspace), headers=server.headers, url=server.url)
+    with talking(keep, within_s=LIST_WITHIN_S, quiet=True, apart=True) as talk:
+        return talk.tools(LIST_WITHIN_S)
+
+
+class LaterTools:
+    """The tools of servers that change their lists while the agent runs, beside those of its start.
+
+    A tool that is new or other than at the start asks its owner each time and is never repeated, unless the owner
+    names it in `mcp.toml`: the grant was given for what the server offered then.
+    """
+
+    def __init__(self, home: Path, started: Iterable[Tool], say: Callable[[str], None]) -> None:
+        self._file = home / FILE
+        self._started = {tool.name: tool for tool in started}
+        self._say = say
+
+    def of(self, name: str, listed: list[dict[str, Any]]) -> tuple[str, list[Tool]]:
+        """Return the module and the tools of this list; no module where the file no longer names the server."""
+        try:
+            server = read_servers(self._file).get(name)
+        except McpFault as fault:
+            self._say(f"{fault}; the tools of {name} stay as they were")
+            return "", []
+        if server is None:
+            return "", []
+        return MODULE, [tool for one in listed if (tool := self._later(name, server, one)) is not None]
+
+    def _later(self, name: str, server: Server, one: Mapping[str, Any]) -> Tool | None:
+        tool = _made(name, server, one, self._say)
+        remote = str(one.get("name"))
+        if tool is None or remote in server.tools:
+            return tool
+        before = self._started.get(tool.name)
+        if before is not None and _offered(before) == _offered(tool):
+            return tool
+        return _made(name, replace(server, tools={**server.tools, remote: _careful(server)}), one, self._say)
+
+
+def _careful(server: Server) -> OfTool:
+    return OfTool(effects=sorted({*server.effects, Effect.CONTROL}), repeatability=Repeatability.NEVER)
+
+
+def _offered(tool: Tool) -> tuple[str, str, str]:
+    return tool.title, tool.schema, tool.returns
 
 
 def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Callable[[str], None]) -> Tool | None:
@@ -169,6 +235,10 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
             effects=effects,
             repeatability=repeatability,
             grant=f"{MODULE}:{server_name}",
+            headers=server.headers,
+            keep_s=server.keep_s,
+            server=server_name,
+            url=server.url,
             returns=_returns(listed.get("outputSchema")),
             stands_for=server.tools.get(remote, OfTool()).stands_for,
         )

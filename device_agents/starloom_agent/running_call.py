@@ -21,7 +21,9 @@ from starloom_agent.calls import (
     CallSpec,
     Ended,
     Grouped,
+    Heard,
     Left,
+    Listening,
     Order,
     Over,
     Permit,
@@ -38,7 +40,9 @@ _BEHIND_S: Final = 10.0
 _TRIES: Final = 3
 
 
-def _nothing_asked(asked: Asking) -> Permit:
+def _nothing_asked(asked: Asking | Listening) -> Permit | Heard:
+    if isinstance(asked, Listening):
+        return Heard(last=asked.after)
     return Permit(reason=f"{asked.tool} cannot be asked about by this call")
 
 
@@ -51,7 +55,7 @@ class RunningCall:
         on_group: Callable[[Grouped], None],
         on_said: Callable[[Said], None],
         runners: Runners,
-        on_asked: Callable[[Asking], Permit] = _nothing_asked,
+        on_asked: Callable[[Asking | Listening], Permit | Heard] = _nothing_asked,
     ) -> None:
         self.spec = spec
         self._on_group = on_group

@@ -31,6 +31,7 @@ from starloom_agent.later_facts import look_up
 from starloom_agent.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.leftovers import Leftovers
 from starloom_agent.link import RECONNECT_MOST_S, Link
+from starloom_agent.mcp_sessions.kept import KeptSessions
 from starloom_agent.outbox import Outbox
 from starloom_agent.platforms import presence, processes
 from starloom_agent.reporting import report_end, report_receipt, report_start
@@ -50,9 +51,11 @@ from starloom_protocol.frames import (
     DrainFrame,
     FetchFacts,
     Frame,
+    HintFrame,
     LeaseRef,
     LedgerEntry,
     LedgerReport,
+    OverFrame,
     OwnerAnswer,
     Ping,
     Pong,
@@ -95,6 +98,14 @@ class _Call:
     ended: Ended | None = None
 
 
+LaterTools = Callable[[str, list[dict[str, Any]]], tuple[str, list[Tool]]]
+"""Makes tools of what a server of this device lists now: the module that makes them, and the tools."""
+
+
+def _none_later(*_: Any) -> tuple[str, list[Tool]]:
+    return "", []
+
+
 class Agent:
     """One agent process. `run` returns why it stopped for good."""
 
@@ -110,6 +121,7 @@ class Agent:
         settings: Settings,
         say: Callable[[str], None],
         sandbox: Sandbox = NOT_TRIED,
+        later_tools: LaterTools = _none_later,
         clock: Callable[[], float] = processes.awake_clock_s,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -129,6 +141,8 @@ class Agent:
         self._vitals = VitalClock(clock)
         self._figures: VitalsFrame | None = None
         self._leftovers = Leftovers(home.run / "detached.json")
+        self._later_tools = later_tools
+        self.sessions = KeptSessions(home.run, say, self._take_tools)
         self.runners = Runners(settings.slots, say)
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
@@ -161,6 +175,7 @@ class Agent:
             self._say(f"{lease_name(at)}: {ended.outcome}, effect {ended.effect}: {ended.detail}")
         recovery.empty(self.home.work)
         self._leftovers.recover()
+        self.sessions.recover()
         self.ledger.prune()
         try:
             self.ledger.flush()
@@ -191,6 +206,7 @@ class Agent:
             await asyncio.gather(watch, chatter, return_exceptions=True)
             await self._end_calls()
             await self.runners.close()
+            await self.sessions.close()
             self._leftovers.end_all()
             self._flushed(lazy=True)
 
@@ -326,6 +342,33 @@ class Agent:
             f"the hub hands out version {frame.version} of the agent; to install it type: {self.home.typed('upgrade')}"
         )
 
+    def _on_hint(self, frame: HintFrame) -> None:
+        call = self._calls.get(frame.at)
+        if call is None or call.questions is None:
+            self._say(f"{lease_name(frame.at)}: a hint of {frame.by} came after its end")
+        elif not call.questions.hinted(frame.number, frame.text):
+            self._say(f"{lease_name(frame.at)}: {call.dispatch.tool} takes no hint")
+
+    def _on_over(self, frame: OverFrame) -> None:
+        self.sessions.over(frame.constellation)
+
+    def _take_tools(self, server: str, listed: list[dict[str, Any]]) -> None:
+        """Offer what a server of this device lists now; a call that runs keeps the tool that it began with."""
+        module, tools = self._later_tools(server, listed)
+        if not module:
+            return
+        before = {name: tool for name, tool in self._tools.items() if tool.kept_by == server}
+        if {tool.name: tool.told for tool in tools} == {name: tool.told for name, tool in before.items()}:
+            return
+        for name in before:
+            del self._tools[name]
+        self._tools.update({tool.name: tool for tool in tools})
+        self._modules.update({tool.name: module for tool in tools})
+        self.allowance.offer_only(self._tools.values())
+        self._say(f"the MCP server {server} has changed its tools: {len(tools)} are offered now")
+        if self._link.connection is not None:
+            self._push([self.allowance.offer()])
+
     def _on_ping(self, frame: Ping) -> None:
         self._push([Pong(at_ms=frame.at_ms)])
 
@@ -338,6 +381,8 @@ class Agent:
         Dispatch: _on_order,
         DrainFrame: _on_drain,
         FetchFacts: _on_fetch_facts,
+        HintFrame: _on_hint,
+        OverFrame: _on_over,
         OwnerAnswer: _on_answer,
         Ping: _on_ping,
         Pong: _on_pong,
@@ -539,6 +584,7 @@ class Agent:
             workdir=workdir,
             connection_file=self.home.run / "connection.json",
             lab=self._settings.lab,
+            session=self.sessions.take(tool, at.constellation),
         )
         self._chatter.begin(at)
         note, written = self.ledger.decided, self.home.written
@@ -548,7 +594,7 @@ class Agent:
             lambda grouped: self._grouped(at, grouped),
             lambda said: self._chatter.said(at, said),
             self.runners,
-            call.questions.answer,
+            call.questions.reply,
         )
         task = asyncio.get_running_loop().create_task(self._carry_out(at, call.running, workdir))
         self._tasks.add(task)
@@ -563,6 +609,7 @@ class Agent:
             detail = f"the agent could not follow the call: {type(error).__name__}: {error}"
             effect = EffectSeen.NONE if running.spec.effectless else EffectSeen.MAYBE
             ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
+        self.sessions.give_back(running.spec.session)
         await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
         self._call_ended(at, ended)
 
@@ -572,6 +619,8 @@ class Agent:
         call = self._calls[at]
         call.ended = ended
         if call.questions is not None:
+            if call.questions.unheard:
+                self._say(f"{lease_name(at)}: {call.questions.unheard} hints came after the last turn")
             call.questions.end()
         how = ended.stopped or ended.outcome
         self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
@@ -597,6 +646,8 @@ class Agent:
                 )
             self._tell_asks()
             self._leftovers.sweep()
+            self.sessions.sweep()
+            await self.sessions.watch_memory()
             await self._look_around()
             await self._tell_vitals()
             self._tell_conditions()

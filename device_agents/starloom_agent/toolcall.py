@@ -19,7 +19,18 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from starloom_agent.calls import Asking, CallSpec, Ended, Permit, Said, decode_permit, encode
+from starloom_agent.calls import (
+    Asking,
+    CallSpec,
+    Ended,
+    Heard,
+    Listening,
+    Permit,
+    Said,
+    decode_heard,
+    decode_permit,
+    encode,
+)
 from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement
@@ -59,7 +70,7 @@ class LineOut:
         """Send the end of the call; it is the last line."""
         self.line(msgspec.structs.replace(ended, made_at=processes.awake_clock_s()))
 
-    def line(self, line: Said | Ended | Asking) -> None:
+    def line(self, line: Said | Ended | Asking | Listening) -> None:
         data = encode(line) + b"\n"
         with self._lock:
             view = memoryview(data)
@@ -92,7 +103,14 @@ class LinePermits:
         Raises:
             ToolFailed: it does not.
         """
-        self._out.line(Asking(tool=tool, args=canonical(args)))
+        return decode_permit(self._replied(Asking(tool=tool, args=canonical(args))))
+
+    def hints(self, after: int) -> Heard:
+        """Return the hints of people that came since."""
+        return decode_heard(self._replied(Listening(after=after)))
+
+    def _replied(self, asked: Asking | Listening) -> bytes:
+        self._out.line(asked)
         deadline = time.monotonic() + _ANSWER_WITHIN_S
         while b"\n" not in self._held:
             left_s = deadline - time.monotonic()
@@ -104,7 +122,7 @@ class LinePermits:
             self._held += data
         line, _, rest = bytes(self._held).partition(b"\n")
         self._held = bytearray(rest)
-        return decode_permit(line)
+        return line
 
 
 class _Artifacts:
@@ -163,6 +181,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         lab=spec.lab,
         confine=lambda: _confine(spec),
         permits=permits,
+        session=spec.session,
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False

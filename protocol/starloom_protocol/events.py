@@ -171,6 +171,7 @@ class EventKind(StrEnum):
     TASK_FAILED = "task_failed"
     TASK_HEARD = "task_heard"
     TASK_HELD = "task_held"
+    TASK_HINTED = "task_hinted"
     TASK_LEASED = "task_leased"
     TASK_MARKED = "task_marked"
     TASK_MOVED = "task_moved"
@@ -290,6 +291,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.STARTED: KindRow(Category.CONTROLS, "started the constellation"),
     EventKind.TASK_CONFIRMED: KindRow(Category.CONTROLS, "confirmed %"),
     EventKind.TASK_HELD: KindRow(Category.CONTROLS, "held %"),
+    EventKind.TASK_HINTED: KindRow(Category.CONTROLS, "gave the agent of % a hint"),
     EventKind.TASK_MARKED: KindRow(Category.CONTROLS, "marked %"),
     EventKind.TASK_RELEASED: KindRow(Category.CONTROLS, "released %"),
     EventKind.TASK_RETRIED: KindRow(Category.CONTROLS, "retried %"),

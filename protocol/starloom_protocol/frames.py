@@ -346,6 +346,24 @@ class OwnerAnswer(Frame, frozen=True, kw_only=True, tag="answer"):
     reason: str = ""
 
 
+class HintFrame(Frame, frozen=True, kw_only=True, tag="hint"):
+    """A person's words for the agent that carries out a call. Since version 3.
+
+    `number` counts the hints of an attempt, so that one that is sent again is given once.
+    """
+
+    at: LeaseRef
+    by: str
+    number: int
+    text: str
+
+
+class OverFrame(Frame, frozen=True, kw_only=True, tag="over"):
+    """A constellation has ended: the device ends what it keeps for it. Since version 3."""
+
+    constellation: str
+
+
 class UpdateAvailable(Frame, frozen=True, kw_only=True, tag="update_available"):
     version: str
 
@@ -406,6 +424,8 @@ HubFrame = (
     | Query
     | FetchFacts
     | OwnerAnswer
+    | HintFrame
+    | OverFrame
     | UpdateAvailable
     | Goaway
     | Ping

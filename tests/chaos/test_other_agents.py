@@ -24,6 +24,7 @@ from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import plan
 from tests.device_agents.other_agents import AGENT
+from tests.device_agents.tools.test_remote_agent import serving
 from tests.models.server import Say
 from tests.models.threaded import a_model
 from tests.waiting import SLOWER, until
@@ -58,7 +59,8 @@ def configure(stack: Stack) -> Iterator[Configure]:
 
     def named(entry: dict[str, Any]) -> Path:
         env = entry.pop("env", {})
-        text = f"[agents.helper]\n{toml_of({'folders': [str(folder)], **entry})}[agents.helper.env]\n{toml_of(env)}"
+        given = entry if "url" in entry else {"folders": [str(folder)], **entry}
+        text = f"[agents.helper]\n{toml_of(given)}" + (f"[agents.helper.env]\n{toml_of(env)}" if env else "")
         (home / "agents.toml").write_text(text)
         (home / "agents.toml").chmod(0o600)
         typed("policy", "--answers", "hub")
@@ -111,6 +113,35 @@ def test_a_plan_hands_work_over_and_gets_the_result(stack: Stack, settled: Settl
     shown = json.dumps(result_of(stack, request))
     assert "chosen once" in shown
     assert "asked.txt" in shown
+    settled()
+
+
+def test_a_hint_of_a_person_is_the_next_prompt(stack: Stack, settled: Settled, configure: Configure) -> None:
+    configure({"command": [sys.executable, str(AGENT), "attentive"], "reads": [str(AGENT.parent)]})
+    request = stack.submit(work("hand-hint", "look around"))
+    allow(stack, request, "look around")
+    task = f"/constellations/{request.id}/tasks/hand/hint"
+    until(lambda: [item for item in stack.client.get("/asks")["items"] if "Begin" in json.dumps(item)], "it asks")
+    stack.client.post(task, {"reason": "the disk first"})
+    allow(stack, request, "Begin")
+    assert stack.until_final(request) == "succeeded"
+    shown = json.dumps(result_of(stack, request))
+    assert "heard 'look around'" in shown
+    assert "the disk first" in shown
+    settled()
+
+
+def test_a_cancel_at_the_hub_reaches_an_agent_of_the_network(
+    stack: Stack, settled: Settled, configure: Configure, tmp_path: Path
+) -> None:
+    note = tmp_path / "note"
+    with serving("endless", note) as url:
+        configure({"url": url, "effects": ["read"]})
+        request = stack.submit(work("remote-cancel", "never end"))
+        until(note.exists, "the other agent works")
+        stack.client.post(f"/constellations/{request.id}/cancel", {"reason": "enough"})
+        assert stack.until_final(request) == "cancelled"
+        until(lambda: note.read_text() == "cancelled", "the other agent was told")
     settled()
 
 

@@ -76,6 +76,8 @@ async def test_only_the_named_doors_are_open_to_anyone() -> None:
     anyone = {key for key, row in ROUTES.items() if row.door is Door.ANYONE}
     assert anyone == {
         ("GET", "/healthz"),
+        # The protocol wants its card to be read without a token; it says nothing of devices and recipes.
+        ("GET", "/.well-known/agent-card.json"),
         ("GET", "/tab"),
         ("HEAD", "/tab"),
         ("GET", "/tab/{path:path}"),

@@ -22,6 +22,8 @@ _PLACES = "tests/guard/test_places.py::"
 _LOOKS = "tests/guard/test_looks.py::"
 _STREAMS = "tests/guard/test_hostile_streams.py::"
 _NAMED = "tests/guard/test_named_devices.py::"
+_A2A = "tests/guard/test_a2a.py::"
+_SERVERS = "tests/guard/test_other_servers.py::"
 _OTHERS = "tests/guard/test_other_agents.py::"
 _TURNS = "tests/guard/test_turns_and_times.py::"
 _WATCHING = "tests/guard/test_watching_plans.py::"
@@ -725,6 +727,40 @@ THREATS = (
             "tests/core/run/test_other_calls.py",
             "tests/protocol/plan/test_other_calls.py",
         ),
+    ),
+    Threat(
+        "T111",
+        "an agent of others that calls the hub by A2A gets more done than an assistant may, or reaches another's task",
+        "each caller is an assistant whatever its token, with a scope that opens nothing else; no message answers a "
+        "question; a task belongs to the token that made it, and one message makes one task",
+        (
+            _A2A + "test_t111_no_plan_of_an_agent_of_others_runs_beyond_reading",
+            _A2A + "test_t111_no_message_answers_what_waits_for_a_person",
+            _A2A + "test_t111_another_caller_neither_sees_nor_cancels_a_task",
+            _A2A + "test_t111_a_label_of_another_door_makes_no_task_of_a_constellation",
+            _A2A + "test_t111_a_repeated_message_starts_nothing_twice",
+            "tests/edge/routes/requests/test_a2a.py",
+        ),
+        part="an agent may read what its answers and the questions to people say",
+    ),
+    Threat(
+        "T112",
+        "a server or an agent that a device reaches leads it to another host, never ends, or changes what it offers",
+        "only the host that the owner wrote is asked, and no redirect is followed; messages, streams and waits are "
+        "bounded; a tool that changes asks each time; a session ends with its constellation and all that it started",
+        (
+            _SERVERS + "test_t112_a_server_of_the_web_leads_nowhere_else",
+            _SERVERS + "test_t112_an_answer_without_an_end_is_bounded",
+            _SERVERS + "test_t112_an_answer_to_another_call_is_none",
+            _SERVERS + "test_t112_offers_that_change_in_a_call_widen_nothing",
+            _SERVERS + "test_t112_a_listing_names_no_other_server_s_tools",
+            _SERVERS + "test_t112_a_flood_of_changes_is_one_list_at_a_time",
+            _SERVERS + "test_t112_a_large_tool_is_offered_by_no_more_than_its_name",
+            _SERVERS + "test_t112_an_entry_of_the_web_has_no_program_and_no_secret_in_its_address",
+            "tests/device_agents/tools/test_remote_agent.py",
+            "tests/device_agents/tools/test_mcp_sessions.py",
+        ),
+        part="an agent that is told to stop may go on; a server may do at each start what it offers then",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -135,5 +135,7 @@ HUB: list[f.Frame] = [
     ERROR,
     f.OwnerAnswer(action="0c" * 32, allow=True, ask="1f2e3d4c", by="person:ann", reason="seen"),
     CHALLENGE_3,
+    f.HintFrame(at=AT, by="person:ann", number=1, text="look at the disk first"),
+    f.OverFrame(constellation="c-1"),
 ]
 BY_SIDE: dict[Side, list[f.Frame]] = {Side.AGENT: AGENT, Side.HUB: HUB}

@@ -17,7 +17,7 @@ def _one_fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
     # Not pytest's own folder: the path of a Unix socket must be short.
     home = Path(tempfile.mkdtemp(prefix="sl-recipes-"))
     failed_before = request.session.testsfailed
-    with running(home) as made:
+    with running(home, {"STARLOOM_A2A": "true"}) as made:
         yield made
     left = made.left_over()
     assert not left, f"these outlived the service: {left}"

@@ -332,9 +332,9 @@ def _body(words: str, recipe: str, params: Mapping[str, Any] | None) -> dict[str
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Fleet]:
+def running(home: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[Fleet]:
     """Start a fleet and end it, whatever happened in between."""
-    fleet = Fleet(home)
+    fleet = Fleet(home, settings)
     try:
         fleet.start()
         yield fleet

@@ -34,7 +34,7 @@ def plan(**more: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def by_stdio(fleet: Fleet) -> AsyncIterator[Client]:
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "starloom.cli", "mcp", "--hub", str(fleet.home)]
+        command=sys.executable, args=["-m", "starloom.cli", "mcp", "--hub", str(fleet.home)], cwd="/"
     )
     async with Client(stdio_client(command)) as client:
         yield client

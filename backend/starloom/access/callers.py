@@ -23,6 +23,7 @@ class Scope(StrEnum):
     ARTIFACTS = "artifacts"
     ACCESS = "access"
     LAB = "lab"
+    A2A = "a2a"
 
 
 class Means(StrEnum):

@@ -95,6 +95,9 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("HEAD", "/tab"): _ANYONE,
     ("GET", "/tab/{path:path}"): _ANYONE,
     ("HEAD", "/tab/{path:path}"): _ANYONE,
+    # agents of others, by A2A
+    ("GET", "/.well-known/agent-card.json"): _ANYONE,
+    ("POST", "/a2a"): Row(Door.CALLER, _OPERATOR, Scope.A2A, _PLAN_BYTES),
     # joining
     ("POST", "/agent/join"): _ANYONE,
     ("POST", "/agent/leave"): _ANYONE,

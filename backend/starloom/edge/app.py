@@ -38,6 +38,7 @@ from starloom.edge.routes.people.approvals import Approvals
 from starloom.edge.routes.people.persons import Persons
 from starloom.edge.routes.people.secrets import Secrets
 from starloom.edge.routes.people.sessions import Sessions
+from starloom.edge.routes.requests.a2a import A2aRoutes
 from starloom.edge.routes.requests.brief import BriefRoutes
 from starloom.edge.routes.requests.model import ModelRoutes
 from starloom.edge.routes.requests.recipes import Recipes
@@ -193,6 +194,7 @@ def _routes(hub: Hub, files: Files, here: TypedHere, service: Service) -> tuple[
         Persons(hub),
         BriefRoutes(hub, submit),
         WhatIfRoute(hub, submit),
+        A2aRoutes(hub, submit),
         Recipes(hub, repeats),
         Schedules(hub, repeats, submit, constellations),
         Secrets(hub, repeats),

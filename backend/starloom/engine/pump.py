@@ -20,6 +20,8 @@ from starloom.core.state.effects import (
     SendDispatch,
     SendDrain,
     SendFetch,
+    SendHint,
+    SendOver,
     SendQuery,
     SendResume,
     StartJob,
@@ -35,7 +37,9 @@ from starloom_protocol.frames import (
     DispatchInput,
     DrainFrame,
     FetchFacts,
+    HintFrame,
     InputPart,
+    OverFrame,
     OwnerAnswer,
     PlanEntry,
     Query,
@@ -84,6 +88,11 @@ class Pump:
                 self._sender.send(effect.device, [ResumePlan(entries=[entry])])
             case SendAnswer():
                 self._answer(effect)
+            case SendHint():
+                hint = HintFrame(at=effect.at, by=effect.by, number=effect.number, text=effect.text)
+                self._sender.send(effect.device, [hint])
+            case SendOver():
+                self._sender.send(effect.device, [OverFrame(constellation=effect.constellation)])
             case SendDrain():
                 self._sender.send(effect.device, [DrainFrame(draining=effect.draining, reason=effect.reason)])
             case SendQuery():

@@ -27,6 +27,7 @@ PROTOCOL: Final = 1
 GREET_WITHIN_S: Final = 60.0
 STOPS: Final = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
 COMMANDS: Final = "shell.run"
+_NO_MORE: Final = frozenset({"refusal", "cancelled"})
 _CANCEL_WITHIN_S: Final = 2.0
 _ASK_EVERY_S: Final = 0.5
 _WAIT_MOST_S: Final = 1.0
@@ -130,8 +131,23 @@ class AcpSession:
             raise AcpFault("session/new: the answer names no session")
         self._session = session
 
-    def prompt(self, text: str) -> Turn:
-        """Give the work to the agent and serve it until its turn ends.
+    def work(self, text: str) -> Turn:
+        """Give the work to the agent, and each hint of a person as the next prompt; return the end of the last turn.
+
+        A hint is read when a turn has ended: an agent takes no second prompt before.
+        """
+        begun = time.monotonic()
+        turn = self.prompt(text, begun)
+        heard = self._permits.hints(0)
+        while heard.texts and turn.stop not in _NO_MORE:
+            words = "\n".join(heard.texts)
+            self._context.log(f"a person's hint: {one_line(words, _WORDS_MOST)}")
+            turn = self.prompt(f"The person whose work this is adds:\n{words}", begun)
+            heard = self._permits.hints(heard.last)
+        return turn
+
+    def prompt(self, text: str, since: float) -> Turn:
+        """Give words to the agent and serve it until its turn ends; the time of the whole call counts from `since`.
 
         Raises:
             AcpFault: it ended, misbehaved, or was silent.
@@ -139,7 +155,7 @@ class AcpSession:
         """
         params = {"sessionId": self._session, "prompt": [{"type": "text", "text": text}]}
         number = self._turn = self._ask("session/prompt", params)
-        begun = self._heard_at = time.monotonic()
+        begun, self._heard_at = since, time.monotonic()
         while number not in self._answers:
             now = time.monotonic()
             if self._pending or self._terminals.running:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 
-from starloom_agent.calls import Detached, Permit
+from starloom_agent.calls import Detached, Heard, Permit
 from starloom_agent.toolkit.beneath import Beneath, outermost
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.scrubbing import Scrubber
@@ -80,12 +80,19 @@ class PermissionPort(Protocol):
         """Return the decision on a call of a tool with these arguments; one that is `open` is asked about again."""
         ...
 
+    def hints(self, after: int) -> Heard:
+        """Return the hints of people with a number above `after`."""
+        ...
+
 
 class _NoPermits:
     """Outside a process of its own nothing can be asked."""
 
     def permit(self, tool: str, args: Mapping[str, Any]) -> Permit:
         return Permit(reason=f"{tool} with {len(args)} arguments cannot be asked about here")
+
+    def hints(self, after: int) -> Heard:
+        return Heard(last=after)
 
 
 NO_PERMITS: Final = _NoPermits()
@@ -150,7 +157,7 @@ class ToolContext:
     not run. `confine` gives up every file but the granted folders and `workdir`, for good; a tool that starts caged
     programs calls it when the last one has ended, because no cage can be made afterwards. `lab` is a device of the
     demonstration. `detached` takes the programs that outlive a call that succeeds. `permits`
-    answers the questions of a running call.
+    answers the questions of a running call. `session` is the socket of the kept session that a call goes through.
     """
 
     workdir: Path
@@ -167,6 +174,7 @@ class ToolContext:
     detached: list[Detached] = field(default_factory=list)
     confine: Callable[[], None] = _stay_free
     permits: PermissionPort = NO_PERMITS
+    session: str = ""
 
     @functools.cached_property
     def files(self) -> Beneath:
@@ -310,6 +318,8 @@ class Tool:
     the JSON schema if it is not made from `args`; `told` is the data from which its module makes this tool in its
     process. The result has the type that `run` returns; only for a tool with `told` is `returns` the schema's text.
     `asks_within` names the tools whose calls a running call may ask about; each is judged by the policy on its own.
+    `kept_by` names the server whose session the agent keeps for the calls of a constellation. A tool that `hears` takes
+    hints of people while it runs.
     """
 
     name: str
@@ -334,6 +344,8 @@ class Tool:
     stands_for: str = ""
     told: str = ""
     asks_within: tuple[str, ...] = ()
+    kept_by: str = ""
+    hears: bool = False
 
     @property
     def asks_first(self) -> bool:

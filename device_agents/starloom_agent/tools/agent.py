@@ -84,6 +84,7 @@ def tool_of(told: ToldAgent) -> Tool:
         returns=told.returns,
         told=msgspec.json.encode(told).decode(),
         asks_within=(name, COMMANDS),
+        hears=True,
     )
 
 
@@ -165,7 +166,7 @@ def _turn(context: ToolContext, told: ToldAgent, args: Work, folder: Path, recor
     try:
         session.greet()
         session.begin(folder)
-        return session.prompt(args.text), session.refused
+        return session.work(args.text), session.refused
     finally:
         session.close()
         wire.end()

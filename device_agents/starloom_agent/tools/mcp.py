@@ -1,8 +1,8 @@
-"""One call of a tool of an MCP server that the owner of this device has configured: started, asked, ended.
+"""One call of a tool of an MCP server that the owner of this device has configured.
 
-Owns the client's side of MCP over stdio (lines of JSON-RPC) as far as tools need it: initialize, tools/list,
-tools/call. The server is a child of this call's process, so fence, time and cancel end it like every other program;
-nothing of it is kept between calls. Its output is data: bounded, and never an instruction.
+The agent keeps a session with the server for the constellation, and the call goes through it (`mcp_sessions`). Where
+none is kept, the server is started for this call alone and ends with it. Its output is data: bounded, and never an
+instruction.
 """
 
 from __future__ import annotations
@@ -10,30 +10,26 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
-import os
-import select
-import signal
-import subprocess
+import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
 import msgspec
 
+from starloom_agent.mcp_sessions.conversation import Carrier, Conversation, ServerFault
+from starloom_agent.mcp_sessions.keeping import CallTool, Keep, Went, decode_told, encode, lines_of
+from starloom_agent.mcp_sessions.program import ProgramCarrier
+from starloom_agent.mcp_sessions.web import WebCarrier
 from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
-from starloom_agent.toolkit.running.programs import quiet_environment
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
-PROTOCOL: Final = "2025-06-18"
-TOOLS_MOST: Final = 200
-_LINE_BYTES_MOST: Final = 16 * 1024 * 1024
 _TEXT_CHARS_MOST: Final = 512 * 1024
 _FILES_MOST: Final = 20
 _CALL_S: Final = 600.0
-_END_S: Final = 1.0
+_READING: Final = frozenset({Effect.READ, Effect.REACH})
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,150 +44,32 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     effects: list[Effect]
     repeatability: Repeatability
     grant: str
+    headers: dict[str, str] = {}
+    keep_s: float = 0.0
     returns: str = ""
+    server: str = ""
     stands_for: str = ""
-
-
-class ServerFault(Exception):
-    """The server cannot be used: what it did, in words."""
-
-
-class Client:
-    """A conversation with one server, each answer awaited until `deadline` (monotonic)."""
-
-    def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
-        self._process = process
-        self._deadline = deadline
-        self._held = bytearray()
-        self._number = 0
-
-    def begin(self) -> None:
-        """Say hello, as the protocol wants it before anything else."""
-        us = {"name": "starloom-agent", "version": "1"}
-        self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us})
-        self._send({"method": "notifications/initialized"})
-
-    def tools(self) -> list[dict[str, Any]]:
-        """Return what the server offers, at most `TOOLS_MOST`."""
-        found: list[dict[str, Any]] = []
-        cursor: Any = None
-        for _ in range(TOOLS_MOST):
-            page = self.request("tools/list", {} if cursor is None else {"cursor": cursor})
-            listed = page.get("tools")
-            if not isinstance(listed, list):
-                raise ServerFault("its list of tools is none")
-            found += [tool for tool in listed if isinstance(tool, dict)]
-            cursor = page.get("nextCursor")
-            if cursor is None or len(found) >= TOOLS_MOST:
-                break
-        return found[:TOOLS_MOST]
-
-    def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask, and return the result.
-
-        Raises:
-            ServerFault: for an error, no answer in time, or an end.
-        """
-        self._number += 1
-        self._send({"id": self._number, "method": method, "params": params})
-        while True:
-            said = self._receive(method)
-            if "method" in said:
-                self._answer(said)
-            elif said.get("id") == self._number:
-                break
-        if "error" in said:
-            error = said["error"] if isinstance(said["error"], dict) else {}
-            raise ServerFault(f"{method}: {str(error.get('message', 'an error without words'))[:500]}")
-        result = said.get("result")
-        if not isinstance(result, dict):
-            raise ServerFault(f"{method}: the answer has no result")
-        return result
-
-    def _answer(self, said: Mapping[str, Any]) -> None:
-        """Answer what the server asks: we have no roots, model or person to lend; notices need no answer."""
-        if "id" not in said:
-            return
-        if said["method"] == "ping":
-            self._send({"id": said["id"], "result": {}})
-        else:
-            self._send({"id": said["id"], "error": {"code": -32601, "message": "not offered by this client"}})
-
-    def _send(self, message: Mapping[str, Any]) -> None:
-        assert self._process.stdin is not None  # noqa: S101 - made with PIPE
-        data = msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n"
-        try:
-            self._process.stdin.write(data)
-            self._process.stdin.flush()
-        except OSError as error:
-            raise ServerFault("it ended before it could be asked") from error
-
-    def _receive(self, method: str) -> dict[str, Any]:
-        assert self._process.stdout is not None  # noqa: S101 - made with PIPE
-        descriptor = self._process.stdout.fileno()
-        while b"\n" not in self._held:
-            left_s = self._deadline - time.monotonic()
-            if left_s <= 0 or not select.select([descriptor], [], [], left_s)[0]:
-                raise ServerFault(f"{method}: no answer in time")
-            data = os.read(descriptor, 64 * 1024)
-            if not data:
-                raise ServerFault(f"{method}: it ended without an answer")
-            self._held += data
-            if len(self._held) > _LINE_BYTES_MOST:
-                raise ServerFault(f"{method}: a message is larger than {_LINE_BYTES_MOST} bytes")
-        line, _, rest = bytes(self._held).partition(b"\n")
-        self._held = bytearray(rest)
-        try:
-            said = msgspec.json.decode(line)
-        except msgspec.DecodeError as error:
-            raise ServerFault(f"{method}: it wrote what is no JSON: {quoted(line[:80])}") from error
-        if not isinstance(said, dict):
-            raise ServerFault(f"{method}: it wrote what is no message: {quoted(line[:80])}")
-        return said
+    url: str = ""
 
 
 @contextlib.contextmanager
-def talking(
-    argv: Sequence[str], env: Mapping[str, str], *, cwd: Path, within_s: float, quiet: bool = False, apart: bool = False
-) -> Iterator[Client]:
-    """Start a server, yield the conversation after its beginning, and end it with all that it started.
+def talking(keep: Keep, *, within_s: float, quiet: bool = False, apart: bool = False) -> Iterator[Conversation]:
+    """Start or reach a server, yield the conversation after its beginning, and end it with all that it started.
 
     `apart`: in a process group of its own, for a caller that has no runner to end it.
     """
+    conversation = Conversation()
+    carrier: Carrier
+    if keep.url:
+        carrier = WebCarrier(conversation, keep.url, keep.headers)
+    else:
+        carrier = ProgramCarrier(conversation, keep.argv, keep.env, cwd=Path(keep.folder), quiet=quiet, apart=apart)
+    conversation.over(carrier)
     try:
-        process = subprocess.Popen(
-            list(argv),
-            cwd=cwd,
-            env={**quiet_environment(), **env},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if quiet else None,
-            start_new_session=apart,
-        )
-    except (OSError, ValueError) as error:
-        raise ServerFault(f"{argv[0]} could not be started: {error}") from error
-    try:
-        client = Client(process, time.monotonic() + within_s)
-        client.begin()
-        yield client
+        conversation.begin(within_s)
+        yield conversation
     finally:
-        _end(process, apart=apart)
-
-
-def _end(process: subprocess.Popen[bytes], *, apart: bool) -> None:
-    """Close its input, which tells it to end, and end it if it does not."""
-    with contextlib.suppress(OSError):
-        if process.stdin is not None:
-            process.stdin.close()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_END_S)
-    if apart:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
+        conversation.close()
 
 
 def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct]:
@@ -221,6 +99,7 @@ def tool_of(told: Told) -> Tool:
         returns=told.returns,
         stands_for=told.stands_for,
         told=msgspec.json.encode(told).decode(),
+        kept_by=told.server if told.keep_s else "",
     )
 
 
@@ -238,17 +117,60 @@ class McpAnswer(TypedDict):
     text: str
 
 
+def keep_of(told: Told, folder: str) -> Keep:
+    """Return what a keeper needs to know of the server of a tool."""
+    return Keep(argv=told.argv, env=told.env, folder=folder, headers=told.headers, url=told.url)
+
+
 def _runner(told: Told) -> Callable[[ToolContext, Any], Any]:
     def run(context: ToolContext, args: Any) -> McpAnswer:
         given = msgspec.to_builtins(args)
         try:
-            with talking(told.argv, told.env, cwd=context.workdir, within_s=_CALL_S) as client:
-                result = client.request("tools/call", {"name": told.remote, "arguments": given})
+            if context.session:
+                result = _through(context, told, given)
+            else:
+                keep, deadline = keep_of(told, str(context.workdir)), time.monotonic() + _CALL_S
+                with talking(keep, within_s=_CALL_S) as talk:
+                    left_s = max(0.0, deadline - time.monotonic())
+                    result = talk.call(told.remote, given, left_s, lambda said: _progressed(context, said))
         except ServerFault as fault:
             raise ToolFailed(Code.TOOL_FAILED, f"the MCP server of {told.name}: {fault}") from fault
         return _value(context, told, result)
 
     return run
+
+
+def _through(context: ToolContext, told: Told, given: dict[str, Any]) -> dict[str, Any]:
+    """Call the tool through the session that the agent keeps; the end of this process gives the call up."""
+    reads = set(told.effects) <= _READING
+    asked = CallTool(arguments=given, reads=reads, tool=told.remote, within_s=_CALL_S)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+        link.settimeout(_CALL_S)
+        try:
+            link.connect(context.session)
+            link.sendall(encode(asked) + b"\n")
+            for line in lines_of(link):
+                said = decode_told(line)
+                if isinstance(said, Went):
+                    _progressed(context, {"progress": said.done, "total": said.total, "message": said.note})
+                elif said.result is None:
+                    raise ServerFault(said.fault)
+                else:
+                    return dict(said.result)
+        except TimeoutError as error:
+            raise ServerFault("tools/call: no answer in time") from error
+        except (OSError, msgspec.DecodeError) as error:
+            raise ServerFault(f"its session cannot be used: {error}") from error
+    raise ServerFault("tools/call: its session ended without an answer")
+
+
+def _progressed(context: ToolContext, said: Mapping[str, Any]) -> None:
+    """Tell how far the server says that it is; a figure that is none tells nothing."""
+    done, total, note = said.get("progress"), said.get("total"), str(said.get("message") or "")
+    fraction = None
+    if isinstance(done, int | float) and isinstance(total, int | float) and total > 0:
+        fraction = min(1.0, max(0.0, done / total))
+    context.progress(fraction=fraction, note=note)
 
 
 def _value(context: ToolContext, told: Told, result: Mapping[str, Any]) -> McpAnswer:

@@ -4,6 +4,46 @@
  */
 
 export interface paths {
+    "/.well-known/agent-card.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Card
+         * @description Show the card of this hub; it names no recipe and no device.
+         */
+        get: operations["card__well_known_agent_card_json_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call
+         * @description Carry out one call of the protocol.
+         */
+        post: operations["call_a2a_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/join": {
         parameters: {
             query?: never;
@@ -1860,6 +1900,92 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * A2aAnswer
+         * @description The answer to a call: a result, or an error.
+         */
+        A2aAnswer: {
+            error?: components["schemas"]["A2aError"];
+            id: string | number | null;
+            jsonrpc: string;
+            result?: unknown;
+        };
+        /**
+         * A2aCall
+         * @description One call of A2A by JSON-RPC.
+         */
+        A2aCall: {
+            /** Id */
+            id?: string | number | null;
+            /**
+             * Jsonrpc
+             * @constant
+             */
+            jsonrpc: "2.0";
+            /** Method */
+            method: string;
+            /**
+             * Params
+             * @default {}
+             */
+            params?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * A2aCapabilities
+         * @description The optional parts of the protocol that the hub has.
+         */
+        A2aCapabilities: {
+            extendedAgentCard: boolean;
+            pushNotifications: boolean;
+            streaming: boolean;
+        };
+        /**
+         * A2aCard
+         * @description The card of the hub. Without a token it names no recipe and no device.
+         */
+        A2aCard: {
+            capabilities: components["schemas"]["A2aCapabilities"];
+            defaultInputModes: string[];
+            defaultOutputModes: string[];
+            description: string;
+            name: string;
+            securityRequirements: Record<string, unknown>[];
+            securitySchemes: Record<string, unknown>;
+            skills: components["schemas"]["A2aSkill"][];
+            supportedInterfaces: components["schemas"]["A2aInterface"][];
+            version: string;
+        };
+        /**
+         * A2aError
+         * @description A refusal; `data` has each fault with its place.
+         */
+        A2aError: {
+            code: number;
+            data?: Record<string, unknown>[];
+            message: string;
+        };
+        /**
+         * A2aInterface
+         * @description An address of the hub for this protocol.
+         */
+        A2aInterface: {
+            protocolBinding: string;
+            protocolVersion: string;
+            url: string;
+        };
+        /**
+         * A2aSkill
+         * @description Something that can be asked for: words, or one recipe.
+         */
+        A2aSkill: {
+            description: string;
+            examples?: string[];
+            id: string;
+            name: string;
+            tags: string[];
+        };
         /**
          * ActivityRow
          * @description An event of any stream, without the state that it changed.
@@ -5602,6 +5728,13 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type A2aAnswer = components['schemas']['A2aAnswer'];
+export type A2aCall = components['schemas']['A2aCall'];
+export type A2aCapabilities = components['schemas']['A2aCapabilities'];
+export type A2aCard = components['schemas']['A2aCard'];
+export type A2aError = components['schemas']['A2aError'];
+export type A2aInterface = components['schemas']['A2aInterface'];
+export type A2aSkill = components['schemas']['A2aSkill'];
 export type ActivityRow = components['schemas']['ActivityRow'];
 export type Alternative = components['schemas']['Alternative'];
 export type AnswerOf = components['schemas']['AnswerOf'];
@@ -5876,6 +6009,68 @@ export type WhyAll = components['schemas']['WhyAll'];
 export type WhyRow = components['schemas']['WhyRow'];
 export type $defs = Record<string, never>;
 export interface operations {
+    card__well_known_agent_card_json_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aCard"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    call_a2a_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["A2aCall"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2aAnswer"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
     join_agent_join_post: {
         parameters: {
             query?: never;

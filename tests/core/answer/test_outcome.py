@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace as with_fields
 
+from starloom.core.state.effects import SendOver
 from starloom_protocol.entities import Answer, ForEach, Policy, ResultSpec, Selector
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
-from tests.builders import Driver, edge, plan, task
+from tests.builders import TOOLS, Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
 
 
@@ -254,3 +256,21 @@ def test_nothing_left_to_approve_ends_what_waits_for_it(action: str, state: str)
     found = driver.shard.constellations["c1"]
     assert (driver.state(), list(found.open_questions), found.head.attention) == (state, [], [])
     driver.folded_equals_state()
+
+
+def test_devices_that_may_keep_a_session_learn_of_the_end() -> None:
+    offered = [with_fields(TOOLS[0], name="mcp.notes.search"), with_fields(TOOLS[0], name="t.pure")]
+    driver = WatchedDriver()
+    for name in ("one", "two", "three"):
+        driver.add_device(name, tools=offered)
+    on = {name: Selector(name=name) for name in ("one", "two", "three")}
+    tool = "mcp.notes.search"
+    made = [
+        task("a", tool=tool, device=on["one"]),
+        task("b", tool=tool, device=on["two"]),
+        task("c", device=on["three"]),
+    ]
+    driver.submit(plan(*made))
+    assert driver.run() == "succeeded"
+    told = [effect for effect in driver.sent if isinstance(effect, SendOver)]
+    assert told == [SendOver(constellation="c1", device="d-one"), SendOver(constellation="c1", device="d-two")]

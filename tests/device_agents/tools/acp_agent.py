@@ -95,6 +95,16 @@ def asks(peer: Peer) -> str:
     return "end_turn"
 
 
+def attentive(peer: Peer) -> str:
+    """Ask once, and repeat the words of each prompt."""
+    first = not (peer.folder / "begun").exists()
+    (peer.folder / "begun").write_text("yes")
+    if first:
+        peer.permission(title="Begin", kind="edit", rawInput={})
+    peer.message(f"heard {peer.prompt!r}\n")
+    return "end_turn"
+
+
 def undeclared(peer: Peer) -> str:
     peer.message(f"chosen {peer.permission(title='Delete all', kind='delete', rawInput={})}")
     return "end_turn"

@@ -15,7 +15,7 @@ from jsonschema_rs import Draft202012Validator
 
 from starloom_agent.acp import session, wire
 from starloom_agent.agents import FILE, AgentsFault, find_agents, greeted, read_agents
-from starloom_agent.calls import Permit
+from starloom_agent.calls import Heard, Permit
 from starloom_agent.cli import main
 from starloom_agent.offers import make_offer
 from starloom_agent.platforms import processes
@@ -36,6 +36,10 @@ class Owner:
 
     rules: Mapping[str, list[Permit]]
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    def hints(self, after: int) -> Heard:
+        return Heard(last=max(after, len(self.words)), texts=self.words[after:])
 
     def permit(self, tool: str, args: Mapping[str, Any]) -> Permit:
         self.asked.append((tool, parse(canonical(args))))
@@ -333,3 +337,11 @@ def test_nothing_is_done_for_an_agent_after_its_turn(device: Device, home: Path)
     value = call(device, tool_for(device, home, "late"))
     assert (value["text"], value["changed"]) == ("done", [])
     assert not (device.folder / "late.txt").exists()
+
+
+def test_the_hints_of_people_are_its_next_prompt(device: Device, home: Path) -> None:
+    owner = Owner({"agent.fake": [Permit(allowed=True)]}, words=["look at the disk first", "and be brief"])
+    value = call(device, tool_for(device, home, "attentive"), owner)
+    first, second = value["text"].splitlines()
+    assert first == "heard 'say hello'"
+    assert second == "heard 'The person whose work this is adds:\\nlook at the disk first\\nand be brief'"

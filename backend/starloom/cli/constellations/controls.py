@@ -129,11 +129,11 @@ def release(run: Invocation, words: TaskWords = None, task: TaskOption = None, r
 
 def hint(
     run: Invocation,
-    words: Annotated[str, typer.Argument(help="Words for the next turn of the goal's model.")],
-    task: Annotated[str, typer.Option("--task", "-t", help="The goal's id.")],
+    words: Annotated[str, typer.Argument(help="Words for the next turn of a goal, or of an agent of others.")],
+    task: Annotated[str, typer.Option("--task", "-t", help="The id of the goal, or of the agent's task.")],
     identity: Annotated[str | None, typer.Option("--id", help="The constellation; absent: your newest.")] = None,
 ) -> None:
-    """Give a goal that is carried out a hint; it becomes data of the model's next turn, marked as yours."""
+    """Give a goal, or an agent of others at work, a hint: it is part of the next turn, marked as yours."""
     _send(run, run.newest(identity), [task], "hint", {"reason": words})
 
 

@@ -10,6 +10,7 @@ from starloom.core.answer.story import sentence, so_far
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.plan import review
 from starloom.core.run.checks import judgement
+from starloom.core.state.effects import SendOver
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.names import called, goal_answer
@@ -30,6 +31,7 @@ _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
 _CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
 _SHOWN_BYTES_MAX = 4096
+_WITH_SESSIONS = "mcp."
 GROWTH_PART = 4
 
 
@@ -68,6 +70,19 @@ def settle(work: Work, name: str) -> None:
         [("answer", "", answer), ("head", "", ended)],
         note=answer.sentence,
         by="engine",
+    )
+    for device in _keeping(constellation):
+        work.order(SendOver(constellation=constellation.name, device=device))
+
+
+def _keeping(constellation: Constellation) -> list[str]:
+    """Return the devices that may keep a session for it: those on which a tool of an MCP server was called."""
+    return sorted(
+        {
+            attempt.device
+            for key, attempt in constellation.attempts.items()
+            if (constellation.specs[key.rpartition("/")[0]].tool or "").startswith(_WITH_SESSIONS)
+        }
     )
 
 

@@ -20,6 +20,8 @@ from starloom.core.rights import budgets
 from starloom.core.rights.authorship import check_control
 from starloom.core.run import timeouts
 from starloom.core.run.attempts import ask_to_stop
+from starloom.core.run.fences import lease_ref
+from starloom.core.state.effects import DURABLE, SendHint
 from starloom.core.state.inputs import ControlRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import shut_cause
@@ -57,6 +59,7 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+_AGENTS = "agent."
 DEADLINE = "deadline"
 """The `cancelled_by` of a constellation that its deadline ended."""
 _STATE = ConstellationState
@@ -242,6 +245,9 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "task"))
     if _of_a_model(constellation, task) and item.action not in possible(constellation, task):
         raise _not_possible(constellation, task, "a model made it as a look or as a step of its goal")
+    if item.action == "hint":
+        _hint(work, constellation, task, record, item.reason)
+        return
     if item.action in ("retry", "retry_from"):
         _refuse_shut(constellation, task)
     if item.action == "retry_from":
@@ -259,6 +265,31 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
         work.ignore(row.reason)
         return
     _TASK_ACTIONS[item.action](work, constellation, task, record, item)
+
+
+def _hint(work: Work, constellation: Constellation, task: str, record: TaskRecord, words: str) -> None:
+    """Send a person's words to the agent of others that carries out a task.
+
+    Raises:
+        Refusal: it has no words or too many, the caller is no person, or no such agent works on the task now.
+    """
+    if not may_decide(work.by):
+        # Its words reach the agent as those of a person.
+        raise Refusal(fault(Code.FORBIDDEN, f"only a person gives a hint, not {work.by}"))
+    said = words.strip()
+    if not said or len(said) > asking.HINT_CHARS_MOST:
+        raise Refusal(fault(Code.BAD_REQUEST, f"a hint has 1 to {asking.HINT_CHARS_MOST} characters", "reason"))
+    tool = constellation.specs[task].tool or ""
+    if not tool.startswith(_AGENTS):
+        reason = f"{task} is no work of an agent of others and no goal: nobody would read the hint"
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, reason))
+    if record.state is not TaskState.RUNNING:
+        reason = f"{task} is {record.state}, and a hint is for an agent that works"
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, reason))
+    work.emit(constellation, EventKind.TASK_HINTED, task, [], note=said)
+    attempt = constellation.attempt(task, record.attempt)
+    at = lease_ref(constellation, task, record.attempt, attempt)
+    work.order(SendHint(after=DURABLE, at=at, by=work.by, device=attempt.device, number=constellation.seq, text=said))
 
 
 def _retry(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:

@@ -31,7 +31,7 @@ _HOSTS: Final = ("host", "source", "target", "url")
 _OUTSIDE: Final = "Stay within the envelope of the goal, or give up and say what it lacks."
 _PLACED: Final = PLACES | {"folders", "root"}
 """Arguments that name where a call reads or writes."""
-_STRANGERS: Final = ("browser.", "clipboard.", "http.", "mcp.", "web.")
+_STRANGERS: Final = ("agent.", "browser.", "clipboard.", "http.", "mcp.", "web.")
 """Families of tools whose results a stranger writes, beside all that reach out."""
 _RUNS: Final = ("python.", "shell.")
 """A program may fetch and read whatever its device lets it."""

@@ -109,6 +109,23 @@ class SendAnswer(Effect, frozen=True, kw_only=True, tag="answer"):
     reason: str = ""
 
 
+class SendHint(Effect, frozen=True, kw_only=True, tag="hint"):
+    """Give a person's words to the agent that carries out an attempt; `number` tells two hints apart."""
+
+    at: LeaseRef
+    by: str
+    device: str
+    number: int
+    text: str
+
+
+class SendOver(Effect, frozen=True, kw_only=True, tag="over"):
+    """Tell a device that a constellation has ended, so that it ends what it keeps for it."""
+
+    constellation: str
+    device: str
+
+
 class CloseDevice(Effect, frozen=True, kw_only=True, tag="close_device"):
     """Cut the device's open connection (revoked, or taken over by a newer one when `session` is given)."""
 
@@ -150,6 +167,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 OutboxEffect = (
     SendAnswer
+    | SendHint
+    | SendOver
     | SendDispatch
     | SendCancel
     | SendFetch

@@ -55,6 +55,15 @@ class Asked(Body):
     params: dict[str, Any] = {}
 
 
+class A2aCall(Body):
+    """One call of A2A by JSON-RPC."""
+
+    jsonrpc: Literal["2.0"]
+    id: Annotated[str, StringConstraints(max_length=128)] | int | None = None
+    method: Name
+    params: dict[str, Any] = {}
+
+
 class AskedWhatIf(Asked):
     """A request, and the change: devices that are not there, and devices of which there is a copy, by name or id."""
 

@@ -272,6 +272,15 @@ export const HUB_SHAPES: Record<string, readonly Field[]> = {
     {"name": "by", "kind": "str"},
     {"name": "reason", "kind": "str", "default": ""},
   ],
+  hint: [
+    {"name": "at", "kind": {"struct": "LeaseRef"}},
+    {"name": "by", "kind": "str"},
+    {"name": "number", "kind": "int"},
+    {"name": "text", "kind": "str"},
+  ],
+  over: [
+    {"name": "constellation", "kind": "str"},
+  ],
   update_available: [
     {"name": "version", "kind": "str"},
   ],

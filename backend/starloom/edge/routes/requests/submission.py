@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query, Request
 
+from starloom.access.callers import Caller
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
 from starloom.core.state import inputs
@@ -53,36 +54,17 @@ class Submit:
 
     async def create(self, request: Request, body: Create, wait_s: WaitS = 0) -> JsonReply[Created]:
         """Accept a new constellation durably; with `wait_s`, wait so long for its answer."""
-        hub, caller = self._hub, caller_of(request)
+        hub = self._hub
         raw = await request.body()
-        plan = await self._check(request, body, len(raw))
         key = idempotency_key(request)
-        identity = "c-" + new_id()
-        micros = max(1, round(body.budget * MICROS)) if body.budget is not None else 0
-        received = inputs.RequestReceived(
-            approves=caller.approves,
-            budget=Budget(attempts=body.attempts or 0, micros=micros) if body.attempts or micros else None,
-            by=caller.by,
-            caller=caller.token,
-            constellation=identity,
-            controls=caller.controls,
-            deadline_s=body.deadline_s,
-            hold=body.hold,
-            id=new_id(),
-            idempotency=(key, body_hash(raw)) if key else None,
+        made = await self.take(
+            request,
+            body,
+            caller_of(request),
+            size=len(raw),
             labels=body.labels,
-            name=body.name,
-            params=_canonical(body.params),
-            plan=plan,
-            plan_hash=body.plan_hash,
-            priority=body.priority,
-            recipe=body.recipe,
-            request=body.request or "",
-            scope=caller.role,
-            sharing=body.sharing,
+            idempotency=(key, body_hash(raw)) if key else None,
         )
-        value = accepted(await hub.inbox.ask(received))
-        made = str(value["id"]) if isinstance(value, dict) and "id" in value else identity
         if wait_s:
             await self._wait(made, wait_s)
         found = await hub.headlines.of(made)
@@ -94,6 +76,50 @@ class Submit:
             shape["answer"] = entity_json.answer_shape(answer, hub.fleet.devices)
             return json_reply(shape, 200)
         return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
+
+    async def take(
+        self,
+        request: Request,
+        body: Asked,
+        caller: Caller,
+        *,
+        size: int,
+        labels: dict[str, str],
+        idempotency: tuple[str, str] | None,
+    ) -> str:
+        """Check a request of a caller, accept it durably, and return its constellation.
+
+        Raises:
+            Problem: with every fault.
+        """
+        plan = await self._check(request, body, size)
+        identity = "c-" + new_id()
+        wishes = body if isinstance(body, Create) else Create(**body.model_dump())
+        micros = max(1, round(wishes.budget * MICROS)) if wishes.budget is not None else 0
+        received = inputs.RequestReceived(
+            approves=caller.approves,
+            budget=Budget(attempts=wishes.attempts or 0, micros=micros) if wishes.attempts or micros else None,
+            by=caller.by,
+            caller=caller.token,
+            constellation=identity,
+            controls=caller.controls,
+            deadline_s=wishes.deadline_s,
+            hold=wishes.hold,
+            id=new_id(),
+            idempotency=idempotency,
+            labels=labels,
+            name=wishes.name,
+            params=_canonical(body.params),
+            plan=plan,
+            plan_hash=wishes.plan_hash,
+            priority=wishes.priority,
+            recipe=body.recipe,
+            request=body.request or "",
+            scope=caller.role,
+            sharing=wishes.sharing,
+        )
+        value = accepted(await self._hub.inbox.ask(received))
+        return str(value["id"]) if isinstance(value, dict) and "id" in value else identity
 
     async def _wait(self, constellation: str, wait_s: float) -> None:
         fanout = self._hub.fanout

@@ -1,0 +1,317 @@
+"""The door for agents of others: A2A 1.0 by JSON-RPC, off unless the owner of the hub turns it on.
+
+Each caller is an assistant here, whatever its token: it approves nothing, names no secret, and sees only the tasks that
+its own token has made. A message makes a request like any other; this module translates, and the engine decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+import msgspec
+from fastapi import APIRouter, Request
+from starlette.responses import StreamingResponse
+
+from starloom.access.callers import Caller
+from starloom.access.secrets import new_id
+from starloom.core.state import inputs
+from starloom.edge.hub import Hub
+from starloom.edge.live import entity_json
+from starloom.edge.routes.bodies import A2aCall, Asked
+from starloom.edge.routes.requests import a2a_tasks
+from starloom.edge.routes.requests.a2a_tasks import SendParams, SentMessage, TaskParams
+from starloom.edge.routes.requests.submission import Submit
+from starloom.edge.web.admission import caller_of
+from starloom.edge.web.problems import Problem, accepted
+from starloom.edge.web.replies import body_hash, json_reply
+from starloom.edge.web.response_types import JsonReply
+from starloom.settings import VERSION
+from starloom_protocol.api.a2a import A2aAnswer, A2aCard, A2aError
+from starloom_protocol.entities import Answer, Head
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, PrincipalKind
+
+VERSION_HEADER: Final = "a2a-version"
+WAIT_S: Final = 60.0
+STREAM_MOST_S: Final = 3600.0
+STREAMS_EACH: Final = 8
+"""Open streams of one token: each holds a connection and a watch on the log."""
+_KEEPALIVE_S: Final = 15.0
+_CONTEXT: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+_NO_METHOD, _BAD_PARAMS, _NO_TASK, _NOT_CANCELABLE = -32601, -32602, -32001, -32002
+_NO_PUSH, _UNSUPPORTED, _CONTENT, _VERSION = -32003, -32004, -32005, -32009
+_OF_LOAD: Final = frozenset({Code.RATE_LIMITED})
+_SERVER_FAULT: Final = 500
+_EXACT: Final = 2**53
+"""Up to here each whole number has a form of its own among those with a fraction."""
+_PUSH: Final = "TaskPushNotificationConfig"
+Params = TypeVar("Params")
+
+
+class _Refused(Exception):
+    """A call is refused with an error of the protocol."""
+
+    def __init__(self, code: int, words: str, data: list[dict[str, Any]] | None = None) -> None:
+        super().__init__(words)
+        self.code = code
+        self.data = data
+
+
+class A2aRoutes:
+    """The card and the endpoint."""
+
+    def __init__(self, hub: Hub, submit: Submit) -> None:
+        self._hub = hub
+        self._submit = submit
+        self._streams: Counter[str] = Counter()
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(a2a_tasks.CARD, self.card, methods=["GET"])
+        router.add_api_route(a2a_tasks.ENDPOINT, self.call, methods=["POST"])
+
+    async def card(self) -> JsonReply[A2aCard]:
+        """Show the card of this hub; it names no recipe and no device."""
+        self._is_on()
+        return json_reply(a2a_tasks.card(self._hub.settings.outside_url, VERSION))
+
+    async def call(self, request: Request, body: A2aCall) -> JsonReply[A2aAnswer] | StreamingResponse:
+        """Carry out one call of the protocol."""
+        self._is_on()
+        caller = replace(caller_of(request), kind=PrincipalKind.ASSISTANT)
+        try:
+            _of_this_version(request)
+            followed = await self._followed(request, caller, body)
+            if followed is not None:
+                return self._stream(caller, followed, body.id)
+            return json_reply({"jsonrpc": "2.0", "id": body.id, "result": await self._result(request, caller, body)})
+        except _Refused as refused:
+            return json_reply({"jsonrpc": "2.0", "id": body.id, "error": _error(refused)})
+        except Problem as problem:
+            # Load stays an answer of HTTP, which says when to come again; other faults are those of the protocol.
+            if problem.code in _OF_LOAD or problem.status >= _SERVER_FAULT:
+                raise
+            return json_reply({"jsonrpc": "2.0", "id": body.id, "error": _error(_of_problem(problem))})
+
+    async def _followed(self, request: Request, caller: Caller, body: A2aCall) -> str | None:
+        """Return the task that a call wants to follow; None for a call with one answer."""
+        if body.method == "SendStreamingMessage":
+            return (await self._sent(request, caller, body)).id
+        if body.method != "SubscribeToTask":
+            return None
+        head, _ = await self._own(caller, _params(body, TaskParams).id)
+        if head.state in FINAL_CONSTELLATION_STATES:
+            raise _Refused(_UNSUPPORTED, f"{head.id} has ended; get it with GetTask")
+        return head.id
+
+    def _is_on(self) -> None:
+        if not self._hub.settings.a2a:
+            hint = "The owner of the hub turns it on: `a2a = true` in starloom.toml (docs/assistants.md)."
+            raise Problem(Code.NOT_FOUND, "this hub has no door for agents by A2A", hint=hint)
+
+    async def _result(self, request: Request, caller: Caller, body: A2aCall) -> Any:
+        if body.method == "SendMessage":
+            head = await self._sent(request, caller, body)
+            if not _params(body, SendParams).configuration.return_immediately:
+                await self._settled(head.id)
+            return {"task": await self._task(caller, head.id)}
+        if body.method == "GetTask":
+            return await self._task(caller, _params(body, TaskParams).id)
+        if body.method == "CancelTask":
+            return await self._cancelled(caller, _params(body, TaskParams).id)
+        if body.method == "GetExtendedAgentCard":
+            rows = self._hub.planner.recipes()
+            known = [(row["name"], row["title"], row["phrases"]) for row in rows]
+            return a2a_tasks.card(self._hub.settings.outside_url, VERSION, known)
+        if _PUSH in body.method:
+            raise _Refused(_NO_PUSH, "this hub calls nobody; subscribe to the task instead")
+        if body.method == "ListTasks":
+            raise _Refused(_UNSUPPORTED, "this hub lists no tasks by A2A; keep their ids")
+        raise _Refused(_NO_METHOD, f"there is no method {body.method[:64]} in A2A {a2a_tasks.VERSION}")
+
+    # -- a request
+
+    async def _sent(self, request: Request, caller: Caller, body: A2aCall) -> Head:
+        """Make a constellation of a message; the same message of the same caller makes one, however often it comes."""
+        message = _params(body, SendParams).message
+        if message.task_id:
+            head, _ = await self._own(caller, message.task_id)
+            words = "a task takes no further message: questions are for people, and new work is a new task"
+            raise _Refused(_UNSUPPORTED, f"{head.id}: {words}")
+        context = message.context_id or f"x-{new_id()}"
+        if not _CONTEXT.fullmatch(context) or not _CONTEXT.fullmatch(message.message_id):
+            raise _Refused(_BAD_PARAMS, "contextId and messageId have 1 to 100 of A-Z a-z 0-9 . _ : -")
+        asked = _asked(message)
+        told = msgspec.to_builtins(message)
+        made = await self._submit.take(
+            request,
+            asked,
+            caller,
+            size=len(canonical(told)),
+            labels={"by": "a2a", a2a_tasks.CONTEXT_LABEL: context},
+            idempotency=(f"a2a:{message.message_id}", body_hash(canonical(told).encode())),
+        )
+        head, _ = await self._own(caller, made)
+        return head
+
+    async def _cancelled(self, caller: Caller, identity: str) -> Any:
+        head, _ = await self._own(caller, identity)
+        if head.state in FINAL_CONSTELLATION_STATES:
+            raise _Refused(_NOT_CANCELABLE, f"{head.id} has ended: {head.state}")
+        asked = inputs.ControlRequested(
+            action="cancel",
+            approves=False,
+            by=caller.by,
+            constellation=head.id,
+            id=new_id(),
+            reason="the agent that asked for it cancels it",
+            scope=caller.role,
+        )
+        accepted(await self._hub.inbox.ask(asked))
+        return await self._task(caller, head.id)
+
+    # -- looking
+
+    async def _own(self, caller: Caller, identity: str) -> tuple[Head, Answer | None]:
+        """Return a task of this caller; one of another caller is as unknown as one that is not there."""
+        found = await self._hub.headlines.of(identity) if identity.startswith("c-") else None
+        if found is None or found[0].author != caller.by or a2a_tasks.CONTEXT_LABEL not in found[0].labels:
+            raise _Refused(_NO_TASK, f"there is no task {identity[:64]} of yours")
+        return found
+
+    async def _task(self, caller: Caller, identity: str) -> Any:
+        head, answer = await self._own(caller, identity)
+        shape = entity_json.answer_shape(answer, self._hub.fleet.devices)
+        return a2a_tasks.task(head, shape, self._questions(identity), self._page(identity), self._now())
+
+    def _questions(self, identity: str) -> list[str]:
+        return [one.text for (where, _), one in self._hub.questions.open.items() if where == identity]
+
+    def _page(self, identity: str) -> str:
+        return f"{self._hub.settings.outside_url}/constellations/{identity}"
+
+    def _now(self) -> str:
+        return entity_json.iso(self._hub.now_ms()) or ""
+
+    async def _stands_still(self, identity: str) -> bool:
+        found = await self._hub.headlines.of(identity)
+        return found is None or found[0].state in FINAL_CONSTELLATION_STATES or self._waits(found[0])
+
+    def _waits(self, head: Head) -> bool:
+        shape = entity_json.answer_shape(None, {})
+        return a2a_tasks.status(head, shape, self._questions(head.id), "", "")["state"] == a2a_tasks.INPUT_REQUIRED
+
+    async def _settled(self, identity: str) -> None:
+        """Wait until the task has ended or waits for a person, at most `WAIT_S`."""
+        fanout = self._hub.fanout
+        with fanout.watch(identity) as changed:
+            try:
+                async with asyncio.timeout(WAIT_S):
+                    while not fanout.ending:
+                        changed.clear()
+                        if await self._stands_still(identity):
+                            return
+                        await changed.wait()
+            except TimeoutError:
+                return
+
+    # -- streams
+
+    def _stream(self, caller: Caller, identity: str, number: str | int | None) -> StreamingResponse:
+        if self._streams[caller.token] >= STREAMS_EACH:
+            reason = f"your token has {STREAMS_EACH} streams open"
+            raise Problem(Code.RATE_LIMITED, reason, hint="End one of them, or ask with GetTask.")
+        self._streams[caller.token] += 1
+        events = self._events(caller, identity, lambda result: _event(number, result))
+        return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    async def _events(self, caller: Caller, identity: str, event: Callable[[Any], bytes]) -> AsyncIterator[bytes]:
+        """Yield the task, each change of its status, and its answer; end with it, or when a person has to decide."""
+        hub = self._hub
+        until = hub.monotonic_s() + STREAM_MOST_S
+        try:
+            with hub.fanout.watch(identity) as changed:
+                told = await self._task(caller, identity)
+                yield event({"task": told})
+                before = told["status"]
+                while hub.access.good(caller.token) and not hub.fanout.ending and hub.monotonic_s() < until:
+                    if await self._stands_still(identity):
+                        return
+                    try:
+                        async with asyncio.timeout(_KEEPALIVE_S):
+                            await changed.wait()
+                    except TimeoutError:
+                        yield b": still here\n\n"
+                    changed.clear()
+                    now = await self._task(caller, identity)
+                    if _told(now["status"]) == _told(before):
+                        continue
+                    before = now["status"]
+                    about = {"taskId": identity, "contextId": now["contextId"]}
+                    for one in now.get("artifacts", []):
+                        yield event({"artifactUpdate": {**about, "artifact": one, "lastChunk": True}})
+                    yield event({"statusUpdate": {**about, "status": before}})
+        finally:
+            self._streams[caller.token] -= 1
+
+
+def _of_this_version(request: Request) -> None:
+    if request.headers.get(VERSION_HEADER, "") != a2a_tasks.VERSION:
+        raise _Refused(_VERSION, f"this hub speaks A2A {a2a_tasks.VERSION}; send the header A2A-Version")
+
+
+def _told(status: Any) -> Any:
+    return status["state"], status.get("message", {}).get("parts")
+
+
+def _event(number: str | int | None, result: Any) -> bytes:
+    return b"data: " + msgspec.json.encode({"jsonrpc": "2.0", "id": number, "result": result}) + b"\n\n"
+
+
+def _params(body: A2aCall, kind: type[Params]) -> Params:
+    try:
+        return msgspec.convert(body.params, kind)
+    except msgspec.ValidationError as error:
+        raise _Refused(_BAD_PARAMS, f"params: {error}") from error
+
+
+def _asked(message: SentMessage) -> Asked:
+    """Return the request of a message: its words, or one data part with a recipe or a plan."""
+    if any(part.raw is not msgspec.UNSET or part.url is not msgspec.UNSET for part in message.parts):
+        raise _Refused(_CONTENT, "this hub takes text and data; files are no part of a message")
+    if message.role != "ROLE_USER":
+        raise _Refused(_BAD_PARAMS, "a message to the hub has the role ROLE_USER")
+    words = "\n".join(part.text for part in message.parts if part.text)
+    data = [part.data for part in message.parts if part.data is not msgspec.UNSET]
+    if len(data) > 1 or bool(words.strip()) is bool(data):
+        raise _Refused(_BAD_PARAMS, "a message has words, or one data part {recipe, params} or {plan}")
+    try:
+        return Asked.model_validate(_whole(data[0]) if data else {"request": words})
+    except ValueError as error:
+        raise _Refused(_BAD_PARAMS, f"the message cannot be read as a request: {str(error)[:500]}") from error
+
+
+def _whole(value: Any) -> Any:
+    """Return data with whole numbers as such: the types of this protocol know only numbers with a fraction."""
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT else value
+
+
+def _of_problem(problem: Problem) -> _Refused:
+    words = f"{problem.reason.rstrip('.')}. {problem.hint}".strip()
+    faults = [{"place": one.place, "reason": one.reason, "code": str(one.code)} for one in problem.errors[:40]]
+    return _Refused(_BAD_PARAMS, words, [{"reason": str(problem.code), "faults": faults}])
+
+
+def _error(refused: _Refused) -> A2aError:
+    found: A2aError = {"code": refused.code, "message": str(refused)}
+    if refused.data:
+        found["data"] = refused.data
+    return found

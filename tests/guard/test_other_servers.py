@@ -1,0 +1,132 @@
+"""Servers and agents that lie to a device: other hosts, endless streams, offers that change in a call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from starloom_agent.mcp import FILE, LaterTools, find_tools
+from starloom_agent.mcp_sessions import keeper
+from starloom_agent.mcp_sessions.conversation import Conversation, ServerFault
+from starloom_agent.mcp_sessions.web import WebCarrier
+from starloom_agent.policy import Policy, decide
+from starloom_protocol.vocabulary import Effect
+from tests.device_agents.tools.conftest import Device
+from tests.device_agents.tools.conftest import device as device
+from tests.device_agents.tools.test_mcp_sessions import Sessions, tools_of
+from tests.device_agents.tools.test_remote_agent import lying
+from tests.waiting import until
+
+pytestmark = pytest.mark.short
+
+Answer = tuple[int, dict[str, str], bytes]
+STREAM = {"Content-Type": "text/event-stream"}
+
+
+def talk(url: str) -> Conversation:
+    conversation = Conversation()
+    conversation.over(WebCarrier(conversation, url, {}))
+    return conversation
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_t112_a_server_of_the_web_leads_nowhere_else(status: int) -> None:
+    elsewhere = {"Location": "http://169.254.169.254/latest/meta-data"}
+    with lying(lambda *_: (status, elsewhere, b"")) as url, pytest.raises(ServerFault, match="not followed"):
+        talk(f"{url}/mcp").begin(10.0)
+
+
+@pytest.mark.parametrize("kind", ["one event", "many events", "no stream"])
+def test_t112_an_answer_without_an_end_is_bounded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom_agent.toolkit.http_streams.BODY_BYTES_MOST", 200_000)
+    notice = b'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'
+    bodies = {"one event": b"data: " + b"x" * 400_000, "many events": notice * 8_000, "no stream": b" " * 400_000}
+    headers = {} if kind == "no stream" else STREAM
+    with lying(lambda *_: (200, headers, bodies[kind])) as url, pytest.raises(ServerFault, match="larger than"):
+        talk(f"{url}/mcp").begin(10.0)
+
+
+def test_t112_an_answer_to_another_call_is_none() -> None:
+    def answers(_: str, body: dict[str, Any]) -> Answer:
+        other = {"jsonrpc": "2.0", "id": body.get("id", 0) + 1, "result": {"protocolVersion": "2025-06-18"}}
+        return 200, {}, json.dumps(other).encode()
+
+    with lying(answers) as url, pytest.raises(ServerFault, match="no answer in time"):
+        talk(f"{url}/mcp").begin(0.5)
+
+
+async def test_t112_offers_that_change_in_a_call_widen_nothing(tmp_path: Path, device: Device) -> None:
+    """The grant of the start does not reach a tool that is other now; the call that runs keeps its own."""
+    home = tmp_path / "home"
+    found = tools_of(home, 'effects = ["read"]\nrepeatability = "pure"\n')
+    made = Sessions(tmp_path / "run")
+    granted = Policy(grants=frozenset({"mcp:counter"}))
+    assert decide(granted, found["mcp.counter.count"], {}).allowed
+    try:
+        assert await made.call(device, found["mcp.counter.swap"]) == "swapped"
+        await asyncio.to_thread(until, lambda: made.listed, "the agent was told")
+    finally:
+        await made.kept.close()
+    _, listed = LaterTools(home, found.values(), print).of("counter", made.listed[-1])
+    later = {tool.name: tool for tool in listed}
+    assert decide(granted, later["mcp.counter.count"], {}).asks
+    assert Effect.CONTROL in later["mcp.counter.count"].effects
+    assert decide(granted, later["mcp.counter.where"], {}).allowed
+
+
+def test_t112_a_listing_names_no_other_server_s_tools(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    found = tools_of(home)
+    lies: list[dict[str, Any]] = [
+        {"name": "../fs.read", "inputSchema": {"type": "object"}},
+        {"name": "a" * 80, "inputSchema": {"type": "object"}},
+        {"name": 7, "inputSchema": {"type": "object"}},
+    ]
+    module, listed = LaterTools(home, found.values(), lambda _: None).of("counter", lies)
+    assert (module, [tool.name for tool in listed]) == ("mcp", ["mcp.counter.7"])
+    assert LaterTools(home, found.values(), lambda _: None).of("gone", lies) == ("", [])
+
+
+def test_t112_a_flood_of_changes_is_one_list_at_a_time() -> None:
+    """However often a server says that it changed, the hub gets an offer once in a while."""
+    listed: list[int] = []
+
+    class Counting(Conversation):
+        def tools(self, within_s: float) -> list[dict[str, Any]]:
+            listed.append(int(within_s))
+            return []
+
+    ours, theirs = socket.socketpair()
+    made = keeper.Keeper(theirs, theirs)
+    made._conversation = Counting()
+    thread = threading.Thread(target=made._watch_changes, daemon=True)
+    with ours, theirs:
+        for _ in range(1000):
+            made._changed.set()
+        thread.start()
+        until(lambda: listed, "it was listed")
+        for _ in range(1000):
+            made._changed.set()
+        assert len(listed) == 1
+    assert keeper.CHANGES_EVERY_S >= 1
+
+
+def test_t112_a_large_tool_is_offered_by_no_more_than_its_name() -> None:
+    large = {"name": "n" * 1000, "description": "x" * 100_000}
+    assert len(msgspec.json.encode(keeper._bounded(large))) < 400
+
+
+def test_t112_an_entry_of_the_web_has_no_program_and_no_secret_in_its_address(tmp_path: Path) -> None:
+    for text in ('url = "http://a:b@x/"', 'url = "file:///etc/passwd"', 'url = "http://x"\ncommand = ["a"]'):
+        (tmp_path / FILE).write_text(f"[servers.x]\n{text}\n", encoding="utf-8")
+        (tmp_path / FILE).chmod(0o600)
+        said: list[str] = []
+        assert find_tools(tmp_path, tmp_path, said.append) == ()
+        assert said
