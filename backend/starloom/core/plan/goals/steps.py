@@ -64,8 +64,10 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
         work.ignore("the goal does not wait for a model")
         work.answer({"accepted": False})
         return
-    if job.claimed_by not in (None, item.worker):
-        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    if job.claimed_by != item.worker:
+        # A worker that was stopped for longer than its claim holds has not seen the turns since.
+        holder = f"the job is claimed by {job.claimed_by}" if job.claimed_by else "nobody has claimed the job since"
+        raise Refusal(fault(Code.CONFLICT, f"{holder}, so this turn rests on an older conversation"))
     if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
     take = {"step": _step, "answer": _answer, "give_up": _give_up}.get(item.kind, _nothing)
