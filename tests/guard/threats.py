@@ -603,6 +603,20 @@ THREATS = (
         part="values in an answer are held against cited results by a judge alone, where the plan has one",
     ),
     Threat(
+        "T109",
+        "a worker that was stopped, or any other, has its turn taken in a goal that others have gone on with, or "
+        "workers that end before they propose use up more than the goal may cost",
+        "a turn needs the claim, a renewal never takes a job anew, and a goal whose tokens are used up is put to a "
+        "person before the next worker asks its model",
+        (
+            _GOALS + "test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing",
+            _GOALS + "test_t109_an_honest_worker_keeps_its_job_by_renewing",
+            "tests/core/plan/goals/test_monitors.py::test_no_worker_takes_a_goal_whose_tokens_others_have_used_up",
+            "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
+        ),
+        part="a worker that holds the claim speaks for the model: only what it proposes is judged",
+    ),
+    Threat(
         "T99",
         "a result keeps turns going without end, puts a value or a secret into the next call, sets a time of its "
         "choice, or speaks to the person who is asked",

@@ -5,25 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-CORE, ENGINE, SIM, PAIR, STORE, RESTORED = "core", "engine", "sim", "pair", "store", "restored"
-
-
-@dataclass(frozen=True)
-class Bug:
-    """One patch. `by` is the layer that must catch it.
-
-    `core` and `engine` are the tests of these names, `sim` schedules of one hub, `pair` of two on one shard, `store`
-    the memory twin beside a real Redis, `restored` schedules whose history is put back.
-    """
-
-    name: str
-    file: str
-    old: str
-    new: str
-    by: str
-
+from tests.seeded_bugs.bug import CORE, ENGINE, PAIR, RESTORED, SIM, STORE, Bug
+from tests.seeded_bugs.mind_bugs import MIND_BUGS
 
 BUGS = [
     Bug(
@@ -451,4 +434,5 @@ BUGS = [
         "  if true then\n",
         STORE,
     ),
+    *MIND_BUGS,
 ]

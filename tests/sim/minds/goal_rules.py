@@ -28,6 +28,7 @@ class GoalRules:
         self._notes: dict[str, str] = {}
         self._begun: dict[str, int] = {}
         self._waited: dict[str, int] = {}
+        self._tokens: dict[str, int] = {}
         self._stopped_ms = 0
         self._paused_ms = 0
         self._pauses = 0
@@ -54,10 +55,15 @@ class GoalRules:
         if was is None:
             self._begun[job.id] = event.at_ms
             return
+        # Counted here: a sum that begins anew would hide what was used before.
+        used = self._tokens.get(job.id, 0)
+        self._tokens[job.id] = used + max(0, job.tokens - was.tokens)
+        if job.tokens < was.tokens:
+            yield f"{self._name}/{group} forgot that it used {was.tokens - job.tokens} tokens"
         if job.goal.more > was.goal.more and not event.by.startswith("person:"):
             yield f"{self._name}/{group} was let go on by {event.by}"
-        if job.claims > was.claims and was.tokens >= goal.tokens * times:
-            yield f"a worker took {self._name}/{group} with {was.tokens} of its {goal.tokens * times} tokens used up"
+        if job.claims > was.claims and used >= goal.tokens * times:
+            yield f"a worker took {self._name}/{group} with {used} of its {goal.tokens * times} tokens used up"
         if job.goal.turns[: len(was.goal.turns)] != was.goal.turns:
             yield f"the conversation of {self._name}/{group} was changed"
         for at in range(len(was.goal.turns), len(job.goal.turns)):
@@ -92,8 +98,9 @@ class GoalRules:
         steps = sum(one.kind == "step" for one in job.goal.turns)
         if steps > goal.steps * times:
             yield f"step {steps} of {known} is beyond its {goal.steps * times}"
-        if job.tokens > goal.tokens * times + TOKENS_MOST:
-            yield f"{known} made a step with {job.tokens} of its {goal.tokens * times} tokens used up"
+        used = self._tokens.get(job.id, 0)
+        if used > goal.tokens * times + TOKENS_MOST:
+            yield f"{known} made a step with {used} of its {goal.tokens * times} tokens used up"
         if records["head"].state in ("cancelling", *OVER):
             yield f"{known} made a step in a constellation that is {records['head'].state}"
         calls = [puts[f"spec/{task}"] for task in turn.tasks if f"spec/{task}" in puts]

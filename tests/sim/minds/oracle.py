@@ -99,7 +99,7 @@ def _spacing(name: str, event: Event, puts: dict[str, Any], records: dict[str, A
         if record.reason == "moment" and record.not_before_ms != due_ms:
             yield f"{name}/{spec.id} is to begin at {record.not_before_ms}, and {due_ms} is its time"
         waited = was is not None and was.state == "ready"
-        if record.reason != "moment" and event.at_ms < due_ms and (not waited or was.reason == "moment"):
+        if record.reason != "moment" and event.at_ms < due_ms and (was is None or not waited or was.reason == "moment"):
             yield f"{name}/{spec.id} was let go at {event.at_ms}, and {due_ms} is its time"
 
 

@@ -57,9 +57,9 @@ def test_a_worker_that_was_stopped_for_longer_than_its_claim_proposes_in_vain() 
     assert one.propose("step", "quick", calls=[call(number=1)]).value == {"accepted": True}
     one.end_calls()
     # To renew is not to take the job again: its thought rests on the conversation before the other's turn.
-    assert one.claim("slow", renews=True).faults[0].code is Code.CONFLICT
+    assert [fault.code for fault in one.claim("slow", renews=True).faults] == [Code.CONFLICT]
     late = one.propose("step", "slow", calls=[call(number=2)])
-    assert late.faults[0].code is Code.CONFLICT
+    assert [fault.code for fault in late.faults] == [Code.CONFLICT]
     assert "older conversation" in late.faults[0].reason
     assert [turn[0] for turn in one.turns] == ["step"]
     assert not one.take()
