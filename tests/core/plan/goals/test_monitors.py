@@ -77,6 +77,17 @@ def test_a_second_stall_asks_a_person_who_lets_it_go_on_with_a_hint() -> None:
     one.folded_equals_state()
 
 
+@pytest.mark.parametrize("by", ["model", "worker:w", "device:d-one", "assistant:x"])
+def test_only_a_person_gives_a_hint(by: str) -> None:
+    one = Pursued()
+    assert [fault.code for fault in one.control("hint", "why", by=by, reason="use every device").faults] == [
+        Code.FORBIDDEN
+    ]
+    assert one.turns == []
+    assert not one.control("hint", "why", reason="look at /var/log").faults
+    assert one.turns == [("hint", "look at /var/log")]
+
+
 @pytest.mark.parametrize("how", ["stop", "nobody"])
 def test_a_person_who_stops_it_or_does_not_answer_ends_it_with_what_is_known(how: str) -> None:
     one = Pursued()

@@ -70,7 +70,7 @@ def used_up(goal: Goal, job: Job) -> str:
 def spent(work: Work, constellation: Constellation, job: Job) -> bool:
     """Put a goal to a person whose money is used up before another worker asks its model; True if it was.
 
-    Each worker that ends before it proposes has paid for its call all the same.
+    A worker that ends before it proposes has paid for its call, too.
     """
     why = used_up(goal_of(constellation, group_of(job)) or Goal(aim=""), job)
     if why:
