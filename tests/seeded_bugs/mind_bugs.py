@@ -208,7 +208,7 @@ MIND_BUGS = [
         "    if by in before:\n",
         "    if False:\n",
         CORE,
-        "tests/core/state/tasks/test_supersession.py",
+        "tests/core/plan/test_review.py",
     ),
     Bug(
         "what was skipped for a failure stays skipped after its work was done",
