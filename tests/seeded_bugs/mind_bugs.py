@@ -64,10 +64,18 @@ MIND_BUGS = [
     ),
     Bug(
         "a goal forgets at its next step that it read what a stranger wrote",
-        f"{_GOALS}pursuit.py",
-        "    stranger = run.stranger or _stranger_in(",
-        "    stranger = _stranger_in(",
+        f"{_GOALS}conversation.py",
+        "    return run.stranger or stranger_in(fleet, constellation, calls)\n",
+        "    return stranger_in(fleet, constellation, [*calls][-1:])\n",
         MINDS,
+    ),
+    Bug(
+        "what a stranger wrote does not count where it came while a person was asked",
+        f"{_GOALS}steps.py",
+        "    stranger = read_of_a_stranger(fleet, constellation, group, run)\n",
+        "    stranger = run.stranger\n",
+        CORE,
+        _GOAL_TESTS,
     ),
     Bug(
         "what a stranger wrote does not count where it is an input of a goal",

@@ -21,6 +21,7 @@ from starloom.core.plan.goals.conversation import (
     end,
     goal_of,
     group_of,
+    read_of_a_stranger,
     run_of,
     steps_most,
     wake,
@@ -129,9 +130,8 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
         return
     names = _names(constellation, group, len(item.calls))
     fleet = work.shard.fleet
-    judged = [
-        envelope.judge(fleet, spec, call, name, run.stranger) for call, name in zip(item.calls, names, strict=True)
-    ]
+    stranger = read_of_a_stranger(fleet, constellation, group, run)
+    judged = [envelope.judge(fleet, spec, call, name, stranger) for call, name in zip(item.calls, names, strict=True)]
     faults = [one for each in judged for one in each.faults]
     if not faults and len(judged) > 1 and not all(each.reads for each in judged):
         faults = [fault(Code.FORBIDDEN, "calls that are made side by side only read", "calls", "Make this call alone.")]
