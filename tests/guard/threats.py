@@ -26,6 +26,7 @@ _OTHERS = "tests/guard/test_other_agents.py::"
 _TURNS = "tests/guard/test_turns_and_times.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
+_STEPS = "tests/core/plan/goals/test_steps.py::"
 
 
 @dataclass(frozen=True)
@@ -585,8 +586,7 @@ THREATS = (
         (
             _GOALS + "test_a_file_that_a_model_obeys_leads_no_call_out_of_the_envelope",
             _GOALS + "test_after_a_page_was_read_a_send_is_refused_without_a_question",
-            "tests/core/plan/goals/test_steps.py::"
-            "test_a_stranger_counts_as_read_whose_call_ended_while_a_person_was_asked",
+            _STEPS + "test_a_stranger_counts_as_read_whose_call_ended_while_a_person_was_asked",
             _GOALS + "test_a_reviewer_changes_no_goal",
             _GOALS + "test_a_model_that_plans_a_goal_gets_no_more_right_by_it",
         ),
