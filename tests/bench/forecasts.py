@@ -28,6 +28,8 @@ FLEETS: Final = {"like": ("equal",), "unlike": ("speeds", "unrelated")}
 INSIDE_LEAST: Final = 0.8
 GAP_MOST: Final = 0.05
 BINS: Final = 10
+JUDGED_FROM: Final = 100
+"""Five runs of a world share its paces, so fewer runs than these tell of a handful of worlds."""
 
 
 @dataclass
@@ -147,7 +149,10 @@ def main() -> int:
             told = f"{share:.0%} inside, the expected time off by {off:.0%}, chances by {found.gap():.3f}"
             print(f"{name}, {fleet} devices: {found.runs} runs, {told}")
         print("\n".join(table(whole)), flush=True)
-        faults += [f"{name}: {fault}" for fault in missed(whole)]
+        if whole.runs >= JUDGED_FROM or whole.silent:
+            faults += [f"{name}: {fault}" for fault in missed(whole)]
+        else:
+            print(f"{whole.runs} runs are too few to be judged; {JUDGED_FROM} are enough")
         key = "recipe" if recipe else "others"
         figures[key] = {"runs": whole.runs, "inside": round(whole.inside / whole.runs, 3), "gap": round(whole.gap(), 3)}
     for fault in faults:

@@ -21,7 +21,7 @@ SMALLEST = {
     "sim": ("SCHEDULES=2", "PROCESSES=1"),
     "fair-share": ("SEEDS=2",),
     "placement-bench": ("SEEDS=24",),
-    "forecasts-bench": ("RUNS=60",),
+    "forecasts-bench": ("RUNS=10",),
     "explore": ("FAULTS=0", "STATES=2000"),
     "chaos": ("SEEDS=1", "ONLY=test_what_is_done_in_part"),
     "storm": ("FOR=10s", "SEED=1"),
