@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= $(or $(STARLOOM_HOME),.starloom)
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev quick test proof short check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels shape placement-bench
+.PHONY: help run dev environment environment-dev quick test proof short check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels shape placement-bench forecasts-bench
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,6 +26,7 @@ short: ## the tests that CI runs on a machine too slow for `make test`
 proof: ## everything, also what takes hours: all tests, then every command that proves something, in its whole form
 	@$(PYTHON) scripts/tier.py proof
 	@$(MAKE) --no-print-directory sim SCHEDULES=$(or $(SCHEDULES),5000)
+	@$(MAKE) --no-print-directory sim SCHEDULES=$(or $(SCHEDULES),5000) MINDS=1
 	@$(MAKE) --no-print-directory fair-share
 	@$(MAKE) --no-print-directory explore
 	@$(MAKE) --no-print-directory chaos FULL=1
@@ -33,6 +34,7 @@ proof: ## everything, also what takes hours: all tests, then every command that 
 	@$(MAKE) --no-print-directory soak
 	@$(MAKE) --no-print-directory guard FULL=1
 	@$(MAKE) --no-print-directory seeded-bugs
+	@$(MAKE) --no-print-directory forecasts-bench
 	@$(MAKE) --no-print-directory walk
 	@$(MAKE) --no-print-directory words
 	@$(MAKE) --no-print-directory demo-check
@@ -53,9 +55,9 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m tests.planner.prompts
 	@$(HERE) -m starloom.planner.recipe_pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
 
-sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2
+sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2, MINDS=1 (goals, votes, judges, workers)
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
-		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS))
+		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS)) $(if $(MINDS),--minds)
 
 fair-share: environment-dev ## two people, twelve constellations, four devices in virtual time; SEEDS=1000
 	@exec $(HERE) -m tests.sim.fair_share --seeds $(or $(SEEDS),1000)
@@ -93,6 +95,9 @@ bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the re
 
 placement-bench: environment-dev ## placement in virtual time beside HEFT with true durations, chance and a bound; SEEDS=60
 	@exec $(HERE) -m tests.bench.placement --seeds $(or $(SEEDS),60) --first $(or $(FIRST),0)
+
+forecasts-bench: environment-dev ## expected times and chances of a deadline beside what happened, in virtual time; RUNS=500
+	@exec $(HERE) -m tests.bench.forecasts --runs $(or $(RUNS),500)
 
 shape: environment-dev ## rooms, arrows, floors, long functions, untyped routes and words of the code, in figures; ALL=1 names every place
 	@exec $(HERE) -m tests.arch.shape $(if $(ALL),--all)

@@ -1,7 +1,10 @@
-"""`python -m tests.bench.forecasts`: how often forecasts are right, over runs of random plans in virtual time.
+"""`python -m tests.bench.forecasts`: forecasts beside the runs that they foretold, in virtual time.
 
-Each world runs ten plans, then the next ones are forecast before they run: the share inside the range, and the share
-that met a deadline beside the chance that was told. The exit code is 1 if fewer than 80 % are inside.
+Each world runs one recipe ten times, then forecasts each of the next runs before it begins; the same is done with other
+plans of the same tools. There are two sorts of fleets: like devices and unlike ones. Printed are the share of runs
+inside their range, and in ten bins the chance of a deadline that was told beside the share that met it. The exit code
+is 1 if fewer than 80 % are inside, or if what is told and what happened differ on average by more than `GAP_MOST`
+beyond what chance alone makes of so few runs.
 """
 
 from __future__ import annotations
@@ -10,48 +13,87 @@ import argparse
 import json
 import random
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import sqrt
+from typing import Final
 
 from starloom.planner.forecast import PLAYS_MOST, forecast
 from tests.bench.placement import Fleet, plan_of
-from tests.bench.placement_worlds import graph, world
+from tests.bench.placement_worlds import again, graph, world
 
-LEARNED = 10
-EACH = 5
-KINDS = ("equal", "speeds", "unrelated")
-INSIDE_LEAST = 0.8
-STEPS = 5
+LEARNED: Final = 10
+EACH: Final = 5
+FLEETS: Final = {"like": ("equal",), "unlike": ("speeds", "unrelated")}
+INSIDE_LEAST: Final = 0.8
+GAP_MOST: Final = 0.05
+BINS: Final = 10
+JUDGED_FROM: Final = 100
+"""Five runs of a world share its paces, so fewer runs than these tell of a handful of worlds."""
+
+
+@dataclass
+class Bin:
+    """Runs that were told about the same chance: how many, how many of them met their deadline, sums of the chances."""
+
+    runs: int = 0
+    met: int = 0
+    told: float = 0.0
+    varied: float = 0.0
 
 
 @dataclass
 class Calibration:
-    """Runs beside their forecasts: by tenths of the chance, how many there were and how many met their deadline."""
+    """Runs beside their forecasts, by tenths of the chance that was told."""
 
     runs: int = 0
     silent: int = 0
     inside: int = 0
     off: float = 0.0
-    chances: dict[int, list[int]] = field(default_factory=dict)
+    bins: dict[int, Bin] = field(default_factory=dict)
 
     def take(self, chance: float, met: bool) -> None:
         """Take one run with a deadline."""
-        found = self.chances.setdefault(min(STEPS - 1, int(chance * STEPS)), [0, 0])
-        found[0] += 1
-        found[1] += met
+        found = self.bins.setdefault(min(BINS - 1, int(chance * BINS)), Bin())
+        found.runs += 1
+        found.met += met
+        found.told += chance
+        found.varied += chance * (1 - chance)
+
+    def gap(self) -> float:
+        """Return by how much the chance that was told and the share that met it differ, weighted by runs."""
+        apart = sum(abs(one.told - one.met) for one in self.bins.values())
+        return apart / max(1, sum(one.runs for one in self.bins.values()))
+
+    def noise(self) -> float:
+        """Return the gap that chance alone makes of forecasts that are right, in one standard deviation of each bin."""
+        return sum(sqrt(one.varied) for one in self.bins.values()) / max(1, sum(one.runs for one in self.bins.values()))
+
+    def join(self, other: Calibration) -> None:
+        """Take all runs of another one."""
+        self.runs += other.runs
+        self.silent += other.silent
+        self.inside += other.inside
+        self.off += other.off
+        for number, one in other.bins.items():
+            mine = self.bins.setdefault(number, Bin())
+            mine.runs, mine.met = mine.runs + one.runs, mine.met + one.met
+            mine.told, mine.varied = mine.told + one.told, mine.varied + one.varied
 
 
-def measure(worlds: int, plays: int = PLAYS_MOST) -> Calibration:
-    """Return the calibration over so many worlds."""
+def measure(seeds: Iterable[int], kinds: tuple[str, ...], *, plays: int = PLAYS_MOST, recipe: bool) -> Calibration:
+    """Return the calibration over worlds of these kinds in turn; `recipe`: each world runs one plan again and again."""
     found = Calibration()
-    for seed in range(worlds):
-        here = world(KINDS[seed % len(KINDS)], seed)
-        fleet = Fleet(here, seed, paces=True)
+    for seed in seeds:
+        fleet = Fleet(world(kinds[seed % len(kinds)], seed), seed, paces=True)
         chance = random.Random(f"deadlines {seed}")
-        for number in range(LEARNED):
-            fleet.run(graph(10_000 + 100 * seed + number, 0.0))
-        for number in range(EACH):
-            made = graph(10_000 + 100 * seed + LEARNED + number, 0.0)
-            told = forecast(plan_of(made), fleet.seen(), plays=plays, seed=f"{seed} {number}")
+        first = graph(10_000 + 100 * seed, 0.0)
+        for number in range(LEARNED + EACH):
+            made = again(first, seed, number) if recipe else graph(10_000 + 100 * seed + number, 0.0)
+            if number < LEARNED:
+                fleet.run(made)
+                continue
+            told = forecast(plan_of(made), fleet.seen(), plays=plays, seed=f"{seed} {number - LEARNED}")
             took_ms = fleet.run(made)
             if told is None:
                 found.silent += 1
@@ -64,20 +106,59 @@ def measure(worlds: int, plays: int = PLAYS_MOST) -> Calibration:
     return found
 
 
+def table(found: Calibration) -> list[str]:
+    """Return the bins as rows of a table."""
+    rows = ["| chance told | runs | told, mean | happened |", "|---|---:|---:|---:|"]
+    for number, one in sorted(found.bins.items()):
+        span = f"{number / BINS:.0%} to {(number + 1) / BINS:.0%}"
+        rows.append(f"| {span} | {one.runs} | {one.told / one.runs:.0%} | {one.met / one.runs:.0%} |")
+    return rows
+
+
+def missed(found: Calibration) -> list[str]:
+    """Return the bounds that are missed."""
+    faults = []
+    if found.silent:
+        faults.append(f"{found.silent} runs had no forecast")
+    if found.inside < INSIDE_LEAST * found.runs:
+        faults.append(f"{found.inside / found.runs:.1%} of the runs end inside their range, below {INSIDE_LEAST:.0%}")
+    most = GAP_MOST + found.noise()
+    if found.gap() > most:
+        faults.append(f"chances are off by {found.gap():.3f} on average, above {most:.3f}")
+    return faults
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument(
+        "--runs", type=int, default=500, help="of a recipe, half on each sort of fleet; as many of others"
+    )
     parser.add_argument("--plays", type=int, default=60)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args()
-    found = measure(-(-options.runs // EACH), options.plays)
-    print(f"{found.runs} runs forecast, {found.silent} without a forecast")
-    print(f"{found.inside / found.runs:.0%} inside the range; the expected time is off by {found.off / found.runs:.0%}")
-    print("| chance told | runs | met the deadline |")
-    print("|---|---:|---:|")
-    for step, (runs, met) in sorted(found.chances.items()):
-        print(f"| {step / STEPS:.0%} to {(step + 1) / STEPS:.0%} | {runs} | {met / runs:.0%} |")
-    print(json.dumps({"runs": found.runs, "inside": round(found.inside / found.runs, 3), "silent": found.silent}))
-    return 0 if found.inside >= INSIDE_LEAST * found.runs else 1
+    worlds = -(-options.runs // (EACH * len(FLEETS)))
+    seeds = range(options.first, options.first + worlds)
+    faults: list[str] = []
+    figures = {}
+    for recipe, name in ((True, "the next run of a recipe after ten"), (False, "another plan after ten plans")):
+        whole = Calibration()
+        for fleet, kinds in FLEETS.items():
+            found = measure(seeds, kinds, plays=options.plays, recipe=recipe)
+            whole.join(found)
+            share, off = found.inside / max(1, found.runs), found.off / max(1, found.runs)
+            told = f"{share:.0%} inside, the expected time off by {off:.0%}, chances by {found.gap():.3f}"
+            print(f"{name}, {fleet} devices: {found.runs} runs, {told}")
+        print("\n".join(table(whole)), flush=True)
+        if whole.runs >= JUDGED_FROM or whole.silent:
+            faults += [f"{name}: {fault}" for fault in missed(whole)]
+        else:
+            print(f"{whole.runs} runs are too few to be judged; {JUDGED_FROM} are enough")
+        key = "recipe" if recipe else "others"
+        figures[key] = {"runs": whole.runs, "inside": round(whole.inside / whole.runs, 3), "gap": round(whole.gap(), 3)}
+    for fault in faults:
+        print(fault)
+    print(json.dumps({**figures, "missed": len(faults)}))
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from bisect import insort
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -83,6 +83,12 @@ def graph(seed: int, transfers: float) -> Graph:
         size=size,
         before=before,
     )
+
+
+def again(made: Graph, seed: int, number: int) -> Graph:
+    """Return another run of a plan: the same calls, each with as much work as it has this time."""
+    chance = random.Random(f"again {seed} {number}")
+    return replace(made, work=[chance.lognormvariate(0, SPREAD) for _ in made.work])
 
 
 def takes_ms(here: World, plan: Graph, task: int, device: int) -> int:

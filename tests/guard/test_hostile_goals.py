@@ -12,7 +12,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom_protocol.vocabulary import Code, ConstellationState
-from tests.core.plan.goals.pursued import VALUE, Pursued
+from tests.core.plan.goals.pursued import VALUE, Pursued, call
 from tests.jobs.test_looking import HEADS
 from tests.jobs.test_modelling import Hub, models, plan, review, says
 from tests.jobs.test_pursuing import end_calls, hub_of, reached, read, step, turn
@@ -169,3 +169,30 @@ def allow(hub: Hub) -> None:
         id=hub.driver.ident(), by="person:ann", constellation="c1", question="approve-plan", value="allow"
     )
     assert not hub.driver.do(item).faults
+
+
+def test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing() -> None:
+    one = Pursued()
+    faults = [one.propose("step", "stranger", calls=[call()]).faults]
+    one.claim("first")
+    faults.append(one.propose("answer", "stranger", value="{}").faults)
+    faults.append(one.claim("stranger", renews=True).faults)
+    one.now_ms += 20_000
+    one.claim("second")
+    assert one.propose("step", "second", calls=[call(number=1)]).value == {"accepted": True}
+    one.end_calls()
+    faults.append(one.claim("first", renews=True).faults)
+    faults.append(one.propose("step", "first", calls=[call(number=2)]).faults)
+    assert [[fault.code for fault in found] for found in faults] == [[Code.CONFLICT]] * 5
+    assert not one.take()
+    assert [turn[0] for turn in one.turns] == ["step"]
+    assert one.claim("third").value == {"claimed": True}
+
+
+def test_t109_an_honest_worker_keeps_its_job_by_renewing() -> None:
+    one = Pursued()
+    one.claim("slow")
+    for _ in range(10):
+        one.now_ms += 5_000
+        assert one.claim("slow", renews=True).value == {"claimed": True}
+    assert one.propose("step", "slow", calls=[call()]).value == {"accepted": True}

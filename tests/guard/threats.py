@@ -31,6 +31,7 @@ _FIGURES = "tests/guard/test_lying_figures.py::"
 _OTHER_CALLS = "tests/guard/test_other_calls.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
 _REUSED = "tests/guard/test_reused_results.py::"
+_STEPS = "tests/core/plan/goals/test_steps.py::"
 
 
 @dataclass(frozen=True)
@@ -590,6 +591,7 @@ THREATS = (
         (
             _GOALS + "test_a_file_that_a_model_obeys_leads_no_call_out_of_the_envelope",
             _GOALS + "test_after_a_page_was_read_a_send_is_refused_without_a_question",
+            _STEPS + "test_a_stranger_counts_as_read_whose_call_ended_while_a_person_was_asked",
             _GOALS + "test_a_reviewer_changes_no_goal",
             _GOALS + "test_a_model_that_plans_a_goal_gets_no_more_right_by_it",
         ),
@@ -619,6 +621,20 @@ THREATS = (
             "tests/guard/test_matrix.py",
         ),
         part="the list of all devices, with those that are forgotten, is asked for by `all`",
+    ),
+    Threat(
+        "T109",
+        "a worker that was stopped, or any other, has its turn taken in a goal that others have gone on with, or "
+        "workers that end before they propose use up more than the goal may cost",
+        "a turn needs the claim, a renewal never takes a job anew, and a goal whose tokens are used up is put to a "
+        "person before the next worker asks its model",
+        (
+            _GOALS + "test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing",
+            _GOALS + "test_t109_an_honest_worker_keeps_its_job_by_renewing",
+            "tests/core/plan/goals/test_monitors.py::test_no_worker_takes_a_goal_whose_tokens_others_have_used_up",
+            "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
+        ),
+        part="a worker that holds the claim speaks for the model: only what it proposes is judged",
     ),
     Threat(
         "T99",

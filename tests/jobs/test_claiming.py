@@ -55,7 +55,7 @@ async def test_a_claim_names_worker_and_job() -> None:
     assert posted.by == "worker:w-1"
 
 
-@pytest.mark.parametrize("answer", [REFUSED, Answered(value=None), Answered(value=False)])
+@pytest.mark.parametrize("answer", [REFUSED, Answered(value=None), Answered(value={"claimed": False})])
 async def test_a_job_of_another_is_left_alone(answer: Answered) -> None:
     with pytest.raises(NotOurs):
         await claim(FakeInbox(lambda _item, _n: answer)).take()
@@ -72,6 +72,7 @@ async def test_it_renews_while_it_works() -> None:
 
     async with asyncio.timeout(PATIENCE_S):
         assert await claim(inbox).while_renewing(work) == "done"
+    assert all(isinstance(item, JobClaimed) and item.renews for item in inbox.posted)
 
 
 async def test_a_lost_claim_stops_the_work() -> None:

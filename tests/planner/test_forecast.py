@@ -22,7 +22,7 @@ from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import ForEach, Offer, Selector
 from starloom_protocol.fleet_records import Pace
 from starloom_protocol.vocabulary import Op
-from tests.bench.forecasts import INSIDE_LEAST, measure
+from tests.bench.forecasts import FLEETS, INSIDE_LEAST, Calibration, measure, missed, table
 from tests.builders import TOOLS, plan, task, when
 from tests.planner.fleets import device
 
@@ -115,8 +115,31 @@ def test_what_if_says_why_there_is_no_estimate() -> None:
 
 @pytest.mark.test
 def test_four_of_five_runs_end_inside_the_range() -> None:
-    found = measure(21, plays=40)
+    found = measure(range(21), ("equal", "speeds", "unrelated"), plays=40, recipe=False)
     assert found.runs >= 100
     assert found.inside >= INSIDE_LEAST * found.runs
-    told = [(step, met / runs) for step, (runs, met) in sorted(found.chances.items()) if runs >= 10]
-    assert [share for _step, share in told] == sorted(share for _step, share in told)
+    fifths = [[found.bins[at] for at in (2 * step, 2 * step + 1) if at in found.bins] for step in range(5)]
+    told = [(sum(one.met for one in both), sum(one.runs for one in both)) for both in fifths]
+    shares = [met / runs for met, runs in told if runs >= 10]
+    assert shares == sorted(shares)
+
+
+@pytest.mark.test
+def test_after_ten_runs_of_a_recipe_its_range_and_its_chances_hold() -> None:
+    found = Calibration()
+    for kinds in FLEETS.values():
+        found.join(measure(range(6), kinds, plays=30, recipe=True))
+    assert found.runs == 60
+    assert not missed(found)
+
+
+def test_what_is_told_and_what_happened_are_compared_by_tenths() -> None:
+    found = Calibration()
+    for chance, met in ((0.0, False), (1.0, True), (1.0, False)):
+        found.take(chance, met)
+    assert sorted(found.bins) == [0, 9]
+    assert found.gap() == pytest.approx(1 / 3)
+    assert found.noise() == 0
+    assert table(found)[2:] == ["| 0% to 10% | 1 | 0% | 0% |", "| 90% to 100% | 2 | 100% | 50% |"]
+    found.runs = 3
+    assert len(missed(found)) == 2

@@ -5,25 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-CORE, ENGINE, SIM, PAIR, STORE, RESTORED = "core", "engine", "sim", "pair", "store", "restored"
-
-
-@dataclass(frozen=True)
-class Bug:
-    """One patch. `by` is the layer that must catch it.
-
-    `core` and `engine` are the tests of these names, `sim` schedules of one hub, `pair` of two on one shard, `store`
-    the memory twin beside a real Redis, `restored` schedules whose history is put back.
-    """
-
-    name: str
-    file: str
-    old: str
-    new: str
-    by: str
-
+from tests.seeded_bugs.bug import CORE, ENGINE, PAIR, RESTORED, SIM, STORE, Bug
+from tests.seeded_bugs.mind_bugs import MIND_BUGS
 
 BUGS = [
     Bug(
@@ -115,8 +98,8 @@ BUGS = [
     Bug(
         "cancelled is shown before the receipt",
         "backend/starloom/core/run/attempts.py",
-        "        moved(work, record, TaskState.CANCELLING),\n",
-        "        moved(work, record, TaskState.CANCELLED),\n",
+        "        moved(work, record, TaskState.CANCELLING, reason=as_),\n",
+        "        moved(work, record, TaskState.CANCELLED, reason=as_),\n",
         CORE,
     ),
     Bug(
@@ -297,8 +280,8 @@ BUGS = [
     Bug(
         "work that must not be repeated is hedged",
         "backend/starloom/core/run/hedge_opening.py",
-        "    if attempt.repeatability not in REPEATABLE or pace is None",
-        "    if pace is None",
+        "    if attempt.repeatability not in REPEATABLE:\n        return False\n    if shard",
+        "    if shard",
         CORE,
     ),
     Bug(
@@ -352,7 +335,7 @@ BUGS = [
     ),
     Bug(
         "a person is asked although a rule mends it",
-        "backend/starloom/core/run/last_resort.py",
+        "backend/starloom/core/run/rungs/last_resort.py",
         "    for owner in (spec.id, spec.group):\n",
         "    for owner in ():\n",
         CORE,
@@ -451,4 +434,5 @@ BUGS = [
         "  if true then\n",
         STORE,
     ),
+    *MIND_BUGS,
 ]

@@ -25,7 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tests.seeded_bugs.bugs import BUGS, Bug
+from tests.seeded_bugs.bug import Bug
+from tests.seeded_bugs.bugs import BUGS
 from tests.waiting import SLOWER
 
 _T = TypeVar("_T")
@@ -40,6 +41,7 @@ COMMANDS = {
     "engine": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/engine"],
     "sim": ["-m", "tests.sim.run", "--hubs", "1", "--schedules", "400", "--stop-at-first", "--forget"],
     "pair": ["-m", "tests.sim.run", "--hubs", "2", "--schedules", "240", "--stop-at-first", "--forget"],
+    "minds": ["-m", "tests.sim.run", "--minds", "--schedules", "150", "--stop-at-first", "--forget"],
     "restored": ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/sim/test_restored.py"],
     "store": ["-m", "tests.store.twins", "--sequences", "40", "--no-shrink"],
 }
@@ -81,8 +83,8 @@ def put_in(bug: Bug, folder: Path) -> str:
     return text
 
 
-def fails(layer: str, folder: Path) -> tuple[bool, str]:
-    """Run a layer's tests on the copy; return whether they fail, and their last words.
+def fails(layer: str, folder: Path, named: str = "") -> tuple[bool, str]:
+    """Run a layer's tests on the copy, or those `named` of it; return whether they fail, and their last words.
 
     Raises:
         Broken: if they came to no verdict.
@@ -94,9 +96,10 @@ def fails(layer: str, folder: Path) -> tuple[bool, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "STARLOOM_NO_SHRINK": "1",
     }
+    command = [*COMMANDS[layer][:-1], named] if named else COMMANDS[layer]
     try:
         done = subprocess.run(
-            [sys.executable, *COMMANDS[layer]],
+            [sys.executable, *command],
             cwd=folder,
             env=environment,
             capture_output=True,
@@ -166,7 +169,7 @@ def tried(bug: Bug, folder: Path) -> bool:
         print(f"MISPLACED  {bug.by:4} {misplaced}", flush=True)
         return False
     try:
-        noticed, words = fails(bug.by, folder)
+        noticed, words = fails(bug.by, folder, bug.named)
     except Broken as broken:
         print(f"BROKEN     {bug.by:4} {bug.name}: {broken}", flush=True)
         return False

@@ -16,6 +16,7 @@ import msgspec
 
 from starloom_agent import core
 from starloom_agent.outbox import Outbox
+from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.frames import (
     BEGUN,
     Ack,
@@ -47,6 +48,7 @@ class World:
     begun: list[tuple[float, str, LeaseRef, str]] = field(default_factory=list)
     acknowledged: dict[LeaseRef, ResultFrame] = field(default_factory=dict)
     ended: dict[LeaseRef, list[tuple[int, Outcome]]] = field(default_factory=dict)
+    dispatched: dict[LeaseRef, Dispatch] = field(default_factory=dict)
     crashes: int = 0
     remembered: int = 0
 
@@ -75,6 +77,7 @@ class SimAgent:
         self.alive = False
         self.push: Any = None
         self.died: Callable[[], None] = lambda: None
+        self.gives: Callable[[Dispatch, dict[str, Any]], Any] = _given
         self._offset_s = chance.uniform(0.0, 100_000.0)
         self._rate = chance.uniform(0.99, 1.01)
         self._chance = chance
@@ -291,6 +294,7 @@ class SimAgent:
         call = self._calls.get(at)
         if call is None or at not in self.state.held:
             return
+        self._world.dispatched[at] = call.dispatch
         self._world.begun.append((asyncio.get_running_loop().time(), self.device, at, call.dispatch.repeatability))
         call.running = asyncio.get_running_loop().create_task(self._run(at, self._life))
 
@@ -326,13 +330,20 @@ class SimAgent:
         if dispatch.at.attempt <= fails:
             code = Code.NETWORK if args.get("transient", True) else Code.TOOL_FAILED
             return {"outcome": Outcome.ERROR, "code": code, "effect": EffectSeen.NONE}
-        value = args.get("value", {"n": dispatch.at.attempt})
+        try:
+            value = self.gives(dispatch, args)
+        except ToolFailed as failed:
+            return {"outcome": Outcome.ERROR, "code": failed.code, "effect": EffectSeen.NONE}
         facts = {}
         for pointer in dispatch.wants:
             found = point(value, pointer)
             if found or found == 0 or found is False:
                 facts[pointer] = canonical(found)
         return {"outcome": Outcome.OK, "value": canonical(value), "facts": facts}
+
+
+def _given(dispatch: Dispatch, args: dict[str, Any]) -> Any:
+    return args.get("value", {"n": dispatch.at.attempt})
 
 
 def _durable(dispatch: Dispatch) -> bool:

@@ -170,10 +170,12 @@ class Client:
     def _token(self, more: str = "") -> str:
         return f"{self.name}-{self._act.number}{more}"
 
+    def _planned(self) -> LoweredPlan:
+        return without(make_plan(self._chance, [device[2:] for device in self.site.agents]), self._act.without)
+
     async def submit(self) -> None:
         """Submit under an idempotency key and try again until told; a second acceptance must name the same one."""
-        devices = [device[2:] for device in self.site.agents]
-        made = without(make_plan(self._chance, devices), self._act.without)
+        made = self._planned()
         key = self._token()
         for attempt in range(200):
             reply = await self.site.ask(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from starloom.store.memory import CommitFailure
 from tests.sim.hub import Site
+from tests.sim.minds.site import MindSite
 from tests.sim.script import Fault
 from tests.sim.surroundings import Surroundings
 
@@ -125,8 +126,19 @@ class LoneChaos(Chaos):
         self._hub = asyncio.Lock()
 
     async def _hubs(self, kind: str, chance: random.Random) -> None:
+        if kind in ("worker_kill", "worker_stop"):
+            self._workers(kind, chance)
+            return
         async with self._hub:
             await self._hub_gone(kind, chance)
+
+    def _workers(self, kind: str, chance: random.Random) -> None:
+        assert isinstance(self._site, MindSite)
+        if kind == "worker_kill":
+            self._site.workers.kill()
+        else:
+            # Shorter than a claim holds, and longer.
+            self._site.workers.stop(chance.choice([2.0, 14.0, 17.0, 30.0]))
 
     async def _hub_gone(self, kind: str, chance: random.Random) -> None:
         site = self._site

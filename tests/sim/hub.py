@@ -11,7 +11,7 @@ import msgspec
 
 from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
-from starloom.engine.ports import Overloaded
+from starloom.engine.ports import JobSender, Overloaded
 from starloom.engine.settings import EngineSettings
 from starloom.store.memory import MemoryRedis
 from starloom.store.port import Unavailable
@@ -47,6 +47,7 @@ class Site(Surroundings):
     def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
         super().__init__(chance, devices, MemoryRedis())
         self.sockets = Sockets(self.net)
+        self.jobs: JobSender = Nothing()
         self.lives = 0
 
     # -- hubs
@@ -68,7 +69,7 @@ class Site(Surroundings):
             clock=self.clock,
             sender=sockets,
             live=Nothing(),
-            jobs=Nothing(),
+            jobs=self.jobs,
             values=Nothing(),
             settings=EngineSettings(owner=name, check_every=1, keeping=self.keeping),
             chance=random.Random(self.chance.getrandbits(32)),

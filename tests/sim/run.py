@@ -1,6 +1,7 @@
 """`python -m tests.sim.run --schedules N --seed S [--for 30m] [--hubs 2]`: runs schedules, ends with a line of JSON.
 
-Every third schedule has two hubs on one shard, whose seeds begin at `script.PAIR_FROM`.
+Every third schedule has two hubs on one shard, whose seeds begin at `script.PAIR_FROM`. With `--minds` each has goals,
+votes, judges and workers instead; these seeds begin at `script.MINDS_FROM`.
 A failing schedule is made small and its story printed. Seeds that fail are added to `seeds.txt`, which the suite runs
 for ever. Exit code 1 if any failed. Schedules share nothing, so `--processes 2` plays the same ones on two cores.
 """
@@ -19,7 +20,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from tests.sim.schedule import Outcome, play
-from tests.sim.script import PAIR_FROM, draw
+from tests.sim.script import MINDS_FROM, PAIR_FROM, draw
 from tests.sim.shrink import Shrinking
 from tests.sim.story import story
 from tests.spans import seconds
@@ -81,7 +82,8 @@ def _seeds(options: argparse.Namespace, begun: float) -> Iterator[int]:
         if is_over():
             return
         yield seed
-    for number, seed in enumerate(seeds_from(options.seed, options.hubs)):
+    first = options.seed + (MINDS_FROM if options.minds else 0)
+    for number, seed in enumerate(seeds_from(first, options.hubs)):
         enough = number >= options.schedules and time.monotonic() - begun >= options.span_s
         if enough or is_over():
             return
@@ -115,6 +117,7 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--hubs", type=int, choices=(0, 1, 2), default=0, help="schedules with so many; 0: both kinds")
+    parser.add_argument("--minds", action="store_true", help="schedules with goals, votes, judges and workers")
     parser.add_argument("--for", dest="span_s", type=seconds, default=0.0, metavar="30m")
     parser.add_argument("--stop-at-first", action="store_true", help="end with the first failing schedule")
     parser.add_argument("--shrink-s", type=float, default=60.0, help="how long to make a failing schedule smaller")

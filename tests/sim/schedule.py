@@ -10,6 +10,9 @@ from tests.sim.bounds import Bounds
 from tests.sim.client import Client, Told
 from tests.sim.faults import Chaos, LoneChaos
 from tests.sim.hub import Site
+from tests.sim.minds.oracle import judge as judge_minds
+from tests.sim.minds.people import Asked
+from tests.sim.minds.site import MindSite
 from tests.sim.oracle import judge
 from tests.sim.pair import PairSite
 from tests.sim.pair_faults import PairChaos
@@ -43,7 +46,7 @@ async def _act_all(site: Surroundings, script: Script, told: Told) -> list[Clien
         for act in script.acts:
             await asyncio.sleep(max(0.0, act.at_s - loop.time()))
             site.note(f"{act.person} {act.kind} #{act.number}")
-            clients.append(Client(site, act, told))
+            clients.append((Asked if script.minds else Client)(site, act, told))
             group.create_task(clients[-1].do())
     return clients
 
@@ -57,7 +60,7 @@ async def _schedule(script: Script) -> Outcome:
         site = pair = PairSite(chance, script.devices)
         chaos = PairChaos(pair, script.faults)
     else:
-        site = lone = Site(chance, script.devices)
+        site = lone = MindSite(chance, script.devices, script.seed) if script.minds else Site(chance, script.devices)
         chaos = LoneChaos(lone, script.faults)
     told = Told()
     try:
@@ -102,6 +105,8 @@ async def _schedule(script: Script) -> Outcome:
         if site.engine is not None:
             found = judge(site.engine.shard, site.redis, site.history, site.world, told)
             violations += [*bounds.violations, *site.left(), *found]
+            if isinstance(site, MindSite):
+                violations += judge_minds(site.history, site.world, site.workers.said)
         streams = site.history.streams
         events = sum(len(raws) for raws in streams.values())
         return Outcome(script.seed, chaos.count, violations, events, loop.time(), site.told, streams)

@@ -48,7 +48,12 @@ PAIR_FAULTS = {
     "line_cut": 5,
     "hubs_apart": 2,
 }
+MINDS_FROM = 1_000_000_000
+"""Seeds from here on draw schedules with goals, votes, judges and workers, on one hub."""
+MIND_FAULTS = {**FAULTS, "worker_kill": 10, "worker_stop": 10}
 ACTS = {"submit": 2, "edit": 8, "race": 2, "control": 9, "return": 4, "drain": 2, "undo": 2, "fork": 2, "read": 2}
+
+MIND_ACTS = {**ACTS, "submit": 1, "pursue": 8, "hint": 6, "reply": 14}
 
 
 @dataclass(frozen=True)
@@ -97,14 +102,19 @@ class Script:
 
     @property
     def hubs(self) -> int:
-        return 2 if self.seed >= PAIR_FROM else 1
+        return 2 if PAIR_FROM <= self.seed < MINDS_FROM else 1
+
+    @property
+    def minds(self) -> bool:
+        return self.seed >= MINDS_FROM
 
 
 def draw(seed: int) -> Script:
     """Return the schedule of a seed."""
     chance = random.Random(seed)
     devices = ("one", "two", "three")[: chance.randint(1, 3)]
-    of = PAIR_FAULTS if seed >= PAIR_FROM else FAULTS
+    of = MIND_FAULTS if seed >= MINDS_FROM else PAIR_FAULTS if seed >= PAIR_FROM else FAULTS
+    does, first = (MIND_ACTS, "pursue") if seed >= MINDS_FROM else (ACTS, "submit")
     kinds, weights = list(of), list(of.values())
     faults = [
         Fault(
@@ -119,7 +129,7 @@ def draw(seed: int) -> Script:
     for person in ("p0", "p1"):
         moments = [0.0, *sorted(round(chance.uniform(0.2, CHAOS_S), 3) for _ in range(chance.randint(6, 18)))]
         for number, at_s in enumerate(moments):
-            kind = "submit" if number == 0 else chance.choices(list(ACTS), list(ACTS.values()))[0]
+            kind = first if number == 0 else chance.choices(list(does), list(does.values()))[0]
             acts.append(Act(at_s, kind, person, number, chance.getrandbits(32)))
     return Script(
         seed,

@@ -38,6 +38,7 @@ class Surroundings(ABC):
 
     def __init__(self, chance: random.Random, devices: Sequence[str], redis: MemoryRedis) -> None:
         self.chance = chance
+        self.tools = TOOLS
         self.keeping = Keeping(
             quiet_ms=chance.choice([0, 2_000, 15_000]),
             constellations_most=chance.choice([0, 1, 9]),
@@ -183,7 +184,7 @@ class Surroundings(ABC):
             id=self.ident(),
             by=f"device:{device}",
             device=device,
-            offer=Offer(digest="x", slots=self.agents[device].slots, tools=TOOLS),
+            offer=Offer(digest="x", slots=self.agents[device].slots, tools=self.tools),
             os="linux",
             profile=Profile.WORK,
             session=session,

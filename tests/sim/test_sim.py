@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from itertools import islice
 
 import pytest
 
+from starloom_protocol.feed import decode_event
 from tests.sim.run import known_seeds, seeds_from
 from tests.sim.schedule import Outcome, play, run_seed
-from tests.sim.script import PAIR_FAULTS, PAIR_FROM, draw
+from tests.sim.script import MINDS_FROM, PAIR_FAULTS, PAIR_FROM, draw
 
 pytestmark = pytest.mark.sim
 SCHEDULES = int(os.environ.get("STARLOOM_SIM_SCHEDULES", "500"))
 SEEDS = range(10_000)
+MINDS = 50
+MUST_COME = ("goal_answered", "goal_ends", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "judged")
+"""What shows that minds did something; a rule about goals that never go on proves nothing."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,13 +42,22 @@ def test_no_schedule_violates_a_promise(hubs: int) -> None:
     assert len({outcome.events for outcome in done}) > len(done) // 10
 
 
+@pytest.mark.test
+def test_no_schedule_with_minds_violates_a_promise() -> None:
+    done = [run_seed(MINDS_FROM + number) for number in range(MINDS)]
+    assert not {outcome.seed: outcome.violations for outcome in done if outcome.violations}
+    kinds = Counter(decode_event(raw).kind for outcome in done for raws in outcome.streams.values() for raw in raws)
+    for kind in MUST_COME:
+        assert kinds[kind] >= MINDS // 10, f"{kind} came {kinds[kind]} times"
+
+
 @pytest.mark.short
 @pytest.mark.parametrize("seed", known_seeds())
 def test_a_seed_that_failed_once_stays_mended(seed: int) -> None:
     assert run_seed(seed).violations == []
 
 
-@pytest.mark.parametrize("seed", [7, PAIR_FROM + 7])
+@pytest.mark.parametrize("seed", [7, PAIR_FROM + 7, MINDS_FROM + 7])
 def test_a_seed_gives_the_same_run_again(seed: int) -> None:
     assert run_seed(seed) == run_seed(seed)
 

@@ -60,8 +60,8 @@ class Claim:
     def by(self) -> str:
         return f"worker:{self._worker}"
 
-    async def take(self) -> None:
-        """Claim the job or renew the claim.
+    async def take(self, *, renews: bool = False) -> None:
+        """Claim the job; or renew the claim, which never takes a job that went on without this worker.
 
         Raises:
             NotOurs: the engine refuses.
@@ -73,13 +73,14 @@ class Claim:
             scope="worker",
             constellation=self._constellation,
             job=self._job,
+            renews=renews,
             takes_ms=round(self._takes_s * 1000),
             ttl_ms=round(self._ttl_s * 1000),
             worker=self._worker,
         )
         answer = await ask(self._inbox, claimed)
-        if answer.faults or not answer.value:
-            reason = answer.faults[0].reason if answer.faults else "another worker has it"
+        if answer.faults or not answer.value or not answer.value.get("claimed"):
+            reason = answer.faults[0].reason if answer.faults else "no model is to be asked for it now"
             raise NotOurs(f"job {self._job} of {self._constellation}: {reason}")
 
     async def while_renewing(self, work: Callable[[], Awaitable[T]]) -> T:
@@ -104,7 +105,7 @@ class Claim:
         while True:
             await asyncio.sleep(self._ttl_s / 3)
             with contextlib.suppress(Unavailable):
-                await self.take()
+                await self.take(renews=True)
 
 
 async def ask(inbox: InboxPort, item: AnyInput) -> Answered:

@@ -6,7 +6,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace as with_fields
 
+from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendOver
+from starloom_protocol.edits import RemoveTask
 from starloom_protocol.entities import Answer, ForEach, Policy, ResultSpec, Selector
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
@@ -274,3 +276,19 @@ def test_devices_that_may_keep_a_session_learn_of_the_end() -> None:
     assert driver.run() == "succeeded"
     told = [effect for effect in driver.sent if isinstance(effect, SendOver)]
     assert told == [SendOver(constellation="c1", device="d-one"), SendOver(constellation="c1", device="d-two")]
+
+
+def test_a_constellation_ends_though_a_task_that_had_run_was_removed() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a"), task("b")))
+    first, other = driver.take()
+    driver.do(i.DeviceControlled(id=driver.ident(), by="person:ann", device="d-one", action="drain"))
+    driver.result(first, None, Outcome.NEVER_STARTED)
+    assert driver.states()["a"] in ("ready", "waiting"), driver.states()
+    edit = i.EditProposed(
+        id=driver.ident(), by="person:ann", constellation="c1", operations=[RemoveTask(id="a")], base_version=1
+    )
+    assert not driver.do(edit).faults
+    driver.result(other, {})
+    driver.receipt(other)
+    assert driver.state() == "succeeded"

@@ -18,6 +18,7 @@ from starloom_protocol.entities import Cite, Judge, Policy, Retry
 from starloom_protocol.spec_records import Check
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Op, Outcome, Reason, TaskState
 from tests.builders import Driver, edge, plan, task
+from tests.core.plan.test_inverse import edit
 
 SHOWN = Judge(question="Does the evidence show the cause?")
 STRICT = Judge(question="Does the evidence show the cause?", unclear="fail")
@@ -215,6 +216,22 @@ def test_a_verdict_on_an_older_attempt_has_no_consequence() -> None:
     driver.control("skip", "a")
     assert driver.verdict("yes").value == {"accepted": False}
     assert driver.a.state is TaskState.SKIPPED
+
+
+def test_a_verdict_on_an_older_round_does_not_decide_on_a_newer_one() -> None:
+    driver = Judged()
+    assert not edit(driver, AddTask(spec=task("other"))).faults
+    first = next(work for work in driver.take() if work.at.task == "a")
+    driver.result(first, {"cause": "a guess"})
+    older = driver.job.id
+    assert not driver.control("skip", "a").faults
+    assert not driver.control("retry", "a").faults
+    driver.end()
+    assert driver.job.id != older
+    assert driver.verdict("yes", job=older).value == {"accepted": True}
+    assert (driver.a.state, driver.a.reason) == (TaskState.READY, Reason.JUDGE)
+    driver.verdict("no")
+    assert driver.a.state is TaskState.FAILED
 
 
 def test_a_person_may_cancel_while_a_judge_is_asked() -> None:

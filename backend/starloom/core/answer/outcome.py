@@ -76,14 +76,13 @@ def settle(work: Work, name: str) -> None:
 
 
 def _keeping(constellation: Constellation) -> list[str]:
-    """Return the devices that may keep a session for it: those on which a tool of an MCP server was called."""
-    return sorted(
-        {
-            attempt.device
-            for key, attempt in constellation.attempts.items()
-            if (constellation.specs[key.rpartition("/")[0]].tool or "").startswith(_WITH_SESSIONS)
-        }
-    )
+    """Return the devices that may keep a session for it: those on which a tool of an MCP server was called.
+
+    The tool of a task that an edit removed is not known any more, so its device is among them.
+    """
+    specs = constellation.specs
+    found = ((specs.get(key.rpartition("/")[0]), attempt) for key, attempt in constellation.attempts.items())
+    return sorted({one.device for spec, one in found if spec is None or (spec.tool or "").startswith(_WITH_SESSIONS)})
 
 
 def _state_of(constellation: Constellation) -> ConstellationState:

@@ -141,6 +141,11 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     if job.claimed_by not in (None, item.worker) and job.expires_ms > work.at_ms:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     renewed = job.claimed_by == item.worker
+    if item.renews and not renewed:
+        raise Refusal(fault(Code.CONFLICT, "the claim is over, and the job went on without its worker"))
+    if job.kind == conversation.KIND and not renewed and asking.spent(work, constellation, job):
+        work.answer({"claimed": False})
+        return
     claimed = replace(
         job,
         state="claimed",

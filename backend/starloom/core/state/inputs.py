@@ -66,11 +66,13 @@ class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
 class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
     """A worker claims a job or renews its claim; answered by whether it may continue.
 
-    `takes_ms` is the longest time for which the job may wait for its model: the limit of a call for each try.
+    `takes_ms` is the longest time for which the job may wait for its model: the limit of a call for each try. One that
+    `renews` is refused once the claim is over: its worker has not seen what became of the job since.
     """
 
     constellation: str
     job: str
+    renews: bool = False
     takes_ms: int = 0
     ttl_ms: int
     worker: str

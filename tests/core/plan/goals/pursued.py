@@ -54,9 +54,15 @@ class Pursued(Driver):
     def turns(self) -> list[tuple[str, str]]:
         return [(turn.kind, turn.note) for turn in self.job.goal.turns] if self.job.goal is not None else []
 
-    def claim(self, worker: str = "w") -> Answer:
+    def claim(self, worker: str = "w", *, renews: bool = False) -> Answer:
         claimed = i.JobClaimed(
-            by=f"worker:{worker}", constellation="c1", id=self.ident(), job=self.job.id, ttl_ms=15_000, worker=worker
+            by=f"worker:{worker}",
+            constellation="c1",
+            id=self.ident(),
+            job=self.job.id,
+            renews=renews,
+            ttl_ms=15_000,
+            worker=worker,
         )
         return self.do(claimed)
 

@@ -99,9 +99,9 @@ def test_a_goal_within_a_plan_gives_its_answer_alone() -> None:
     made = one.submit(check.plan)
 
     def propose(kind: str, **fields: Any) -> None:
-        turn = i.GoalProposed(
-            by="worker:w", constellation="c1", id=one.ident(), job="goal-1", kind=kind, worker="w", **fields
-        )
+        worker: dict[str, Any] = {"by": "worker:w", "constellation": "c1", "job": "goal-1", "worker": "w"}
+        one.do(i.JobClaimed(id=one.ident(), ttl_ms=15_000, **worker))
+        turn = i.GoalProposed(id=one.ident(), kind=kind, **worker, **fields)
         assert one.do(turn).value == {"accepted": True}
 
     propose("step", calls=[call()])

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from starloom.core.state import inputs as i
+from starloom.core.state.effects import Answer
 from starloom_protocol.model_records import ModelCall
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Outcome
@@ -76,6 +77,17 @@ def test_a_second_stall_asks_a_person_who_lets_it_go_on_with_a_hint() -> None:
     one.folded_equals_state()
 
 
+@pytest.mark.parametrize("by", ["model", "worker:w", "device:d-one", "assistant:x"])
+def test_only_a_person_gives_a_hint(by: str) -> None:
+    one = Pursued()
+    assert [fault.code for fault in one.control("hint", "why", by=by, reason="use every device").faults] == [
+        Code.FORBIDDEN
+    ]
+    assert one.turns == []
+    assert not one.control("hint", "why", reason="look at /var/log").faults
+    assert one.turns == [("hint", "look at /var/log")]
+
+
 @pytest.mark.parametrize("how", ["stop", "nobody"])
 def test_a_person_who_stops_it_or_does_not_answer_ends_it_with_what_is_known(how: str) -> None:
     one = Pursued()
@@ -107,6 +119,22 @@ def test_used_up_steps_ask_a_person_and_going_on_allows_as_many_again() -> None:
     assert one.state() == "succeeded"
 
 
+def pay(one: Pursued, **used: int) -> Answer:
+    return one.do(
+        i.ModelUsed(
+            by="worker:w",
+            call=ModelCall(asked_ms=0, job="", model="m", prompt="p", stage="working"),
+            calls=1,
+            constellation="c1",
+            id=one.ident(),
+            job=one.job.id,
+            scope="worker",
+            worker="w",
+            **used,
+        )
+    )
+
+
 @pytest.mark.parametrize(
     ("budget", "used", "why"),
     [
@@ -117,22 +145,36 @@ def test_used_up_steps_ask_a_person_and_going_on_allows_as_many_again() -> None:
 def test_tokens_and_money_that_are_used_up_ask_a_person(budget: dict[str, Any], used: dict[str, int], why: str) -> None:
     one = Pursued(goal={"budget": budget})
     one.claim()
-    paid = i.ModelUsed(
-        by="worker:w",
-        call=ModelCall(asked_ms=0, job="", model="m", prompt="p", stage="working"),
-        calls=1,
-        constellation="c1",
-        id=one.ident(),
-        job=one.job.id,
-        scope="worker",
-        worker="w",
-        **used,
-    )
-    assert not one.do(paid).faults
+    assert not pay(one, **used).faults
     one.propose("step", calls=[call()])
     one.end_calls()
     (question,) = one.made.open_questions
     assert why in one.made.questions[question].text
+
+
+def test_no_worker_takes_a_goal_whose_tokens_others_have_used_up() -> None:
+    one = Pursued(goal={"budget": {"tokens": 1000}})
+    for at in range(2):
+        assert one.claim(f"w{at}").value == {"claimed": True}
+        one.do(
+            i.ModelUsed(
+                by=f"worker:w{at}",
+                calls=1,
+                constellation="c1",
+                id=one.ident(),
+                job=one.job.id,
+                tokens=500,
+                worker=f"w{at}",
+            )
+        )
+        # It is killed before it proposes.
+        one.now_ms += 20_000
+    assert one.claim("w2").value == {"claimed": False}
+    (question,) = one.made.open_questions
+    assert "its 1000 tokens are used up" in one.made.questions[question].text
+    one.reply("go_on")
+    assert one.claim("w2").value == {"claimed": True}
+    one.folded_equals_state()
 
 
 def test_time_that_is_over_asks_a_person_and_stands_still_meanwhile() -> None:

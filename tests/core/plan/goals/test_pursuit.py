@@ -47,3 +47,20 @@ def test_giving_up_fails_the_goal_with_its_reason() -> None:
     assert one.made.groups["why"].code is Code.GOAL_UNMET
     assert one.states()["use"] == "skipped"
     one.folded_equals_state()
+
+
+def test_a_worker_that_was_stopped_for_longer_than_its_claim_proposes_in_vain() -> None:
+    one = Pursued()
+    one.claim("slow")
+    one.now_ms += 20_000
+    one.claim("quick")
+    assert one.propose("step", "quick", calls=[call(number=1)]).value == {"accepted": True}
+    one.end_calls()
+    # To renew is not to take the job again: its thought rests on the conversation before the other's turn.
+    assert [fault.code for fault in one.claim("slow", renews=True).faults] == [Code.CONFLICT]
+    late = one.propose("step", "slow", calls=[call(number=2)])
+    assert [fault.code for fault in late.faults] == [Code.CONFLICT]
+    assert "older conversation" in late.faults[0].reason
+    assert [turn[0] for turn in one.turns] == ["step"]
+    assert not one.take()
+    one.folded_equals_state()

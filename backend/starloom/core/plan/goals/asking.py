@@ -67,6 +67,17 @@ def used_up(goal: Goal, job: Job) -> str:
     return ""
 
 
+def spent(work: Work, constellation: Constellation, job: Job) -> bool:
+    """Put a goal to a person whose money is used up before another worker asks its model; True if it was.
+
+    A worker that ends before it proposes has paid for its call, too.
+    """
+    why = used_up(goal_of(constellation, group_of(job)) or Goal(aim=""), job)
+    if why:
+        stalled(work, constellation, job, why)
+    return bool(why)
+
+
 def stalled(work: Work, constellation: Constellation, job: Job, why: str) -> None:
     """Go one rung up: tell the model, or ask a person; a goal with too many turns ends."""
     run, group = run_of(job), group_of(job)

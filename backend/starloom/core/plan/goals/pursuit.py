@@ -25,16 +25,17 @@ from starloom.core.plan.goals.conversation import (
     is_open,
     job_of,
     open_calls,
+    read_of_a_stranger,
     run_of,
     steps_most,
+    stranger_in,
     timer,
     wake,
     with_turn,
 )
 from starloom.core.plan.groups import end_group
-from starloom.core.rights.envelope import by_a_stranger
 from starloom.core.run.checks import judgement
-from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Put, Work
@@ -97,7 +98,7 @@ def _begin(work: Work, constellation: Constellation, group: str, record: GroupRe
     turns = _earlier_steps(work, constellation, group) if record.round == 1 else []
     stranger = _input_of_a_stranger(work, constellation, group)
     for turn in turns:
-        stranger = stranger or _stranger_in(work.shard.fleet, constellation, turn.tasks)
+        stranger = stranger or stranger_in(work.shard.fleet, constellation, turn.tasks)
     run = GoalRun(due_ms=work.at_ms + goal.within_s * 1000, since=len(turns), stranger=stranger, turns=turns)
     job = Job(id=f"{KIND}-{number}", goal=run, kind=KIND, opened_ms=work.at_ms, tasks=[f"{group}/{record.round}"])
     begun = replace(record, state=GroupState.EXPANDED, since_ms=work.at_ms, until_ms=0)
@@ -129,7 +130,7 @@ def _go_on(work: Work, constellation: Constellation, group: str, job: Job) -> No
 def _step_ended(work: Work, constellation: Constellation, group: str, job: Job) -> None:
     """Let the model go on with the results of its step, or let the ladder decide."""
     run = run_of(job)
-    stranger = run.stranger or _stranger_in(work.shard.fleet, constellation, monitors.steps_of(run)[-1].tasks)
+    stranger = read_of_a_stranger(work.shard.fleet, constellation, group, run)
     job = replace(job, state="open", resumed_ms=work.at_ms, goal=replace(run, stranger=stranger))
     work.emit(constellation, EventKind.GOAL_STEPPED, group, [("job", job.id, job)], by=ENGINE)
     goal = goal_of(constellation, group) or Goal(aim="")
@@ -143,17 +144,6 @@ def _step_ended(work: Work, constellation: Constellation, group: str, job: Job) 
 # -- what a stranger may have written
 
 
-def _stranger_in(fleet: Fleet, constellation: Constellation, tasks: list[str]) -> str:
-    for task in tasks:
-        record, spec = constellation.tasks.get(task), constellation.specs.get(task)
-        if record is None or spec is None or record.state is not TaskState.SUCCEEDED:
-            continue
-        offer = fleet.tools.get(record.device or "", {}).get(spec.tool or "")
-        if offer is None or by_a_stranger(offer):
-            return task
-    return ""
-
-
 def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -> str:
     """Return the task from which a goal gets what a stranger may have written, directly or through others."""
     ahead = [item.source for item in constellation.specs[group].inputs]
@@ -164,7 +154,7 @@ def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -
             if spec is None:
                 continue
             if task in constellation.tasks and spec.tool is not None:
-                found = _stranger_in(work.shard.fleet, constellation, [task])
+                found = stranger_in(work.shard.fleet, constellation, [task])
                 if found:
                     return found
             for item in spec.inputs:

@@ -21,6 +21,7 @@ from starloom.core.plan.goals.conversation import (
     end,
     goal_of,
     group_of,
+    read_of_a_stranger,
     run_of,
     steps_most,
     wake,
@@ -64,8 +65,10 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
         work.ignore("the goal does not wait for a model")
         work.answer({"accepted": False})
         return
-    if job.claimed_by not in (None, item.worker):
-        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    if job.claimed_by != item.worker:
+        # A worker that was stopped for longer than its claim holds has not seen the turns since.
+        holder = f"the job is claimed by {job.claimed_by}" if job.claimed_by else "nobody has claimed the job since"
+        raise Refusal(fault(Code.CONFLICT, f"{holder}, so this turn rests on an older conversation"))
     if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
     take = {"step": _step, "answer": _answer, "give_up": _give_up}.get(item.kind, _nothing)
@@ -127,9 +130,8 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
         return
     names = _names(constellation, group, len(item.calls))
     fleet = work.shard.fleet
-    judged = [
-        envelope.judge(fleet, spec, call, name, run.stranger) for call, name in zip(item.calls, names, strict=True)
-    ]
+    stranger = read_of_a_stranger(fleet, constellation, group, run)
+    judged = [envelope.judge(fleet, spec, call, name, stranger) for call, name in zip(item.calls, names, strict=True)]
     faults = [one for each in judged for one in each.faults]
     if not faults and len(judged) > 1 and not all(each.reads for each in judged):
         faults = [fault(Code.FORBIDDEN, "calls that are made side by side only read", "calls", "Make this call alone.")]
