@@ -23,6 +23,8 @@ export interface MockOptions {
   stop?: Stop;
   signedIn?: boolean;
   question?: boolean;
+  /** How many such questions are open; one without it. */
+  questions?: number;
   /** Moves all hub times, so that the scenario seems to run now. */
   shiftMs?: number;
   empty?: boolean;
@@ -66,7 +68,7 @@ export class MockHub {
     this.logs.set(CONSTELLATION, this.shift(photoBackup(options.stop ?? "killed")));
     this.logs.set("c-done", this.shift(rename(photoBackup("final"), "c-done")));
     this.logs.set("c-failed", this.shift(rename(photoBackup("failed"), "c-failed")));
-    if (options.question) this.ask();
+    if (options.question) for (let at = 1; at <= (options.questions ?? 1); at += 1) this.ask(at);
   }
 
   now(): number {
@@ -127,15 +129,15 @@ export class MockHub {
     }
   }
 
-  ask(): void {
+  ask(at = 1): void {
     const text = "There is little room on the server. Copy all the same?";
     this.publish(CONSTELLATION, "question_opened", {
-      "question/q1": {
+      [`question/q${at}`]: {
         choices: [
           { label: "Stop", value: "stop", fails: true },
           { label: "Copy", value: "go" },
         ],
-        id: "q1",
+        id: `q${at}`,
         kind: "person",
         opened_ms: this.now() - 4000,
         task: "ask-room",

@@ -1,29 +1,10 @@
 /** The pages against the mock hub: what a person sees and does, and axe on each. */
-import { act, render, screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import axe from "axe-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MockHub, type MockOptions } from "../../dev/mockHub.ts";
-import { MockSocket } from "../../dev/mockSocket.ts";
+import { openPage as open } from "../../dev/openPage.tsx";
 import { CONSTELLATION } from "../../dev/scenario.ts";
-import { App } from "./App.tsx";
-
-function open(path: string, options: MockOptions = {}): MockHub {
-  const hub = new MockHub(options);
-  MockSocket.hub = hub;
-  vi.stubGlobal("WebSocket", MockSocket);
-  vi.stubGlobal("fetch", async (input: string, init: RequestInit = {}) => {
-    const { status, body } = hub.answer(
-      init.method ?? "GET",
-      String(input),
-      init.body ? JSON.parse(String(init.body)) : undefined,
-    );
-    return new Response(JSON.stringify(body), { status });
-  });
-  history.replaceState(null, "", path);
-  render(<App />);
-  return hub;
-}
 
 async function faultsOfAxe(): Promise<string[]> {
   const found = await axe.run(document.body, {

@@ -17,11 +17,11 @@ const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] =
   { path: "/", label: "Home", icon: "home", keys: "g h" },
   { path: "/constellations", label: "Constellations", icon: "constellation", keys: "g r" },
   { path: "/devices", label: "Fleet", icon: "fleet", keys: "g f" },
-  { path: "/recipes", label: "Recipes", icon: "recipe" },
+  { path: "/recipes", label: "Recipes", icon: "recipe", keys: "g c" },
   { path: "/schedules", label: "Schedules", icon: "clock", keys: "g s" },
   { path: "/inbox", label: "Inbox", icon: "inbox", keys: "g i" },
   { path: "/activity", label: "Activity", icon: "list", keys: "g a" },
-  { path: "/settings", label: "Settings", icon: "settings" },
+  { path: "/settings", label: "Settings", icon: "settings", keys: "g e" },
 ];
 
 /** A phone held sideways: the rail keeps its icons and leaves its width to the page. */
@@ -101,12 +101,21 @@ export function Shell(props: ShellProps) {
   return (
     <Opened value={opened}>
       <div className={`app ${props.narrow || tight ? "narrow" : ""}`}>
+        <button type="button" className="skip" onClick={() => document.getElementById("main")?.focus()}>
+          Skip to the content
+        </button>
         <nav className="rail" aria-label="Main">
           <Link className="brand" href="/" aria-label="Starloom, home">
             <Brand />
             <span className="label">Starloom</span>
           </Link>
-          <Link className="new" href="/new" title="New request" aria-current={path === "/new" ? "page" : undefined}>
+          <Link
+            className="new"
+            href="/new"
+            title="New request"
+            aria-label="New request"
+            aria-current={path === "/new" ? "page" : undefined}
+          >
             <Icon name="plus" big />
             <span className="label">New request</span>
             <kbd className="end" aria-hidden="true">

@@ -114,6 +114,17 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     [go, id, task],
   );
   const select = useCallback((next: string) => to({ task: next }), [to]);
+  // A key that chooses a task takes the focus along; a click leaves it in the graph or the list.
+  const byKey = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the focus follows each choice of a task or of its tab.
+  useEffect(() => {
+    if (byKey.current) document.querySelector<HTMLElement>(".con > .inspector")?.focus({ preventScroll: true });
+    byKey.current = false;
+  }, [task, search.get("tab")]);
+  const selectByKey = (next: string) => {
+    byKey.current = true;
+    select(next);
+  };
   const [menu, setMenu] = useState<{ task: string; at: { x: number; y: number } } | null>(null);
   const onMenu = useCallback<OpenMenu>((of, at) => setMenu({ task: of, at }), []);
   const closeMenu = useCallback(() => setMenu(null), []);
@@ -232,13 +243,13 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     const list = ordered();
     const at = list.findIndex((view) => view.id === task);
     const next = list[Math.max(0, Math.min(list.length - 1, at < 0 ? 0 : at + by))];
-    if (next) select(next.id);
+    if (next) selectByKey(next.id);
   };
   const nextFailure = () => {
     const failed = failedTasks(model, fleet);
     const at = failed.findIndex((view) => view.id === task);
     const next = failed[(at + 1) % Math.max(1, failed.length)];
-    if (next) select(next.id);
+    if (next) selectByKey(next.id);
   };
   const chosen: TaskView | undefined = task ? views.find((view) => view.id === task) : undefined;
   const showVersion = (by: number) => {
@@ -257,7 +268,14 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { keys: "k", does: "Previous task", run: () => step(-1) },
     ...(final ? [] : [{ keys: "e", does: "Edit the plan while it runs", run: edit }]),
     { keys: "x", does: "Next failure", run: nextFailure },
-    { keys: "l", does: "Log of the task", run: () => to({ set: { tab: "log" } }) },
+    {
+      keys: "l",
+      does: "Log of the task",
+      run: () => {
+        byKey.current = task !== null;
+        to({ set: { tab: "log" } });
+      },
+    },
     {
       keys: "r",
       does: "Retry the task",

@@ -57,7 +57,7 @@ export function Inspector(props: InspectorProps) {
   const spec = model.one<TaskSpec>(`spec/${task}`);
   if (!constellation) return null;
   return (
-    <aside className="inspector" aria-label={`Task ${task}`}>
+    <aside className="inspector" aria-label={`Task ${task}`} tabIndex={-1} data-returns>
       {!spec || !view ? (
         <GoneTask task={task} onClose={onClose} />
       ) : spec.for_each || spec.nested || spec.goal ? (

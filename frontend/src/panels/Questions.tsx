@@ -69,7 +69,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const choices = choicesOf(question);
   const lacksWords = asksWords && !reason?.trim();
   return (
-    <div className="item">
+    <div className="item" role="group" tabIndex={-1} aria-label={`Question: ${question.text}`}>
       {picked ? (
         <input
           type="checkbox"
