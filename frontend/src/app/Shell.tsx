@@ -4,6 +4,7 @@ import { Link, useLocation } from "wouter";
 import { timeOfDay } from "../model/words.ts";
 import { KeyList } from "../panels/KeyList.tsx";
 import { Palette, type PaletteEntry } from "../panels/Palette.tsx";
+import { Acts } from "../ui/Acts.tsx";
 import { Brand, Icon, type IconName } from "../ui/Icon.tsx";
 import { Button } from "../ui/parts.tsx";
 import { useDoing } from "./Actions.tsx";
@@ -157,7 +158,7 @@ export function Shell(props: ShellProps) {
           <h1>{props.title}</h1>
           {props.beside}
           <span className="grow" />
-          {!phone && props.actions && <span className="acts">{props.actions}</span>}
+          {!phone && props.actions && <Acts label="Actions of this page">{props.actions}</Acts>}
           {!phone && props.actions && <span className="rule" />}
           <LinkPill />
           <Button

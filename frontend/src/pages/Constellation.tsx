@@ -48,6 +48,7 @@ import { TaskList } from "../panels/TaskList.tsx";
 import { TaskMenu } from "../panels/TaskMenu.tsx";
 import { VersionChoice, Versions } from "../panels/Versions.tsx";
 import { WritingNow } from "../panels/WritingNow.tsx";
+import { Acts } from "../ui/Acts.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, type Choice, Empty, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
@@ -317,28 +318,34 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         : ""}
     </StatePill>
   );
-  const buttons = (
-    <>
-      {retryAll && <ActionButton action={retryAll} />}
-      {undoAll && <ActionButton action={undoAll} />}
-      {!final && actions.map((action) => <ActionButton key={action.id} action={action} />)}
-      {!final && lastVersion > 0 && (
-        <Button icon="edit" title="Edit the plan while it runs (e)" onClick={edit}>
-          Edit plan
-        </Button>
-      )}
-      {(final || !phone) && lastVersion > 0 && (
-        <Button
-          title="Change its plan and run it again, or save it as a recipe"
-          onClick={() => go(`/new?way=build&from=${encodeURIComponent(id)}`)}
-        >
-          Plan in rows
-        </Button>
-      )}
-      <BreakButton devices={used} over={final} small={phone} />
-      {final && lastVersion > 0 && <Repeat constellation={id} name={constellation.name || "this"} />}
-    </>
-  );
+  // In the order of their weight: the last ones go behind *More* first.
+  const buttons = [
+    ...(retryAll ? [<ActionButton key="retry" action={retryAll} />] : []),
+    ...(final ? [] : actions.map((action) => <ActionButton key={action.id} action={action} />)),
+    ...(!final && lastVersion > 0
+      ? [
+          <Button key="edit" icon="edit" title="Edit the plan while it runs (e)" onClick={edit}>
+            Edit plan
+          </Button>,
+        ]
+      : []),
+    ...(undoAll ? [<ActionButton key="undo" action={undoAll} />] : []),
+    ...(lastVersion > 0
+      ? [
+          <Button
+            key="rows"
+            title="Change its plan and run it again, or save it as a recipe"
+            onClick={() => go(`/new?way=build&from=${encodeURIComponent(id)}`)}
+          >
+            Plan in rows
+          </Button>,
+        ]
+      : []),
+    <BreakButton key="break" devices={used} over={final} />,
+    ...(final && lastVersion > 0
+      ? [<Repeat key="repeat" constellation={id} name={constellation.name || "this"} />]
+      : []),
+  ];
   return (
     <Shell
       title={constellation.name || constellation.request || id}
@@ -561,7 +568,13 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           onClose={() => to({ task: null })}
         />
       )}
-      {phone && !task && (!final || lastVersion > 0) && <div className="thumb">{buttons}</div>}
+      {phone && !task && (!final || lastVersion > 0) && (
+        <div className="thumb">
+          <Acts label="Actions of this page" up>
+            {buttons}
+          </Acts>
+        </div>
+      )}
     </Shell>
   );
 }
