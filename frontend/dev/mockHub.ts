@@ -8,7 +8,7 @@ import { stateHash } from "../src/model/canonical.ts";
 import type { Entity, StreamEvent } from "../src/model/types.ts";
 import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
-import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why } from "./mockDocuments.ts";
+import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why, whyAll } from "./mockDocuments.ts";
 import { MockLab } from "./mockLab.ts";
 import { vitalsOf, workOf } from "./mockVitals.ts";
 import { CONSTELLATION, photoBackup, type Stop } from "./scenario.ts";
@@ -58,6 +58,8 @@ export class MockHub {
   private readonly clients = new Map<LiveClient, Set<string>>();
   private readonly shiftMs: number;
   readonly lab: MockLab | null;
+  /** A task that may not be marked. */
+  refused = "";
 
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
@@ -257,7 +259,7 @@ export class MockHub {
     const device = /^\/devices\/([^/]+)(?:\/(\w+))?$/.exec(path);
     if (device) return this.device(device[1] ?? "", device[2] ?? "", body as { name?: string });
     const inside = /^\/constellations\/([^/]+)\/(.+)$/.exec(path);
-    if (inside) return this.inside(inside[1] ?? "", inside[2] ?? "", searchParams);
+    if (inside) return this.inside(inside[1] ?? "", inside[2] ?? "", searchParams, body);
     return problem(404, "not_found", `there is nothing at ${path}`);
   }
 
@@ -413,7 +415,7 @@ export class MockHub {
     return { body: {}, status: 200 };
   }
 
-  private inside(id: string, rest: string, search: URLSearchParams): Answered {
+  private inside(id: string, rest: string, search: URLSearchParams, body: unknown): Answered {
     const log = this.logs.get(id);
     if (!log) return problem(404, "not_found", `there is no constellation ${id}`);
     if (rest === "events")
@@ -421,6 +423,7 @@ export class MockHub {
         body: { items: log.filter((event) => event.seq > Number(search.get("after") ?? 0)).slice(0, 500), next: null },
         status: 200,
       };
+    if (rest === "why" && !search.get("task_id")) return { body: whyAll(this.entities(id)), status: 200 };
     if (rest === "why") return { body: why(search.get("task_id") ?? "", this.entities(id)), status: 200 };
     if (/\/log$/.test(rest)) {
       const text =
@@ -437,12 +440,16 @@ export class MockHub {
     const task = control?.[1] ?? "";
     const record = this.entities(id).get(`task/${task}`);
     if (!record) return problem(404, "unknown_task", `there is no task ${task}`);
+    if (control?.[2] === "mark" && task === this.refused)
+      return problem(409, "conflict", `${task} was marked by another person`);
     const change: Entity =
-      control?.[2] === "skip"
-        ? { reason: "skipped_by_person", state: "skipped" }
-        : control?.[2] === "hold"
-          ? { held: true, reason: "held" }
-          : { code: null, reason: null, state: "ready" };
+      control?.[2] === "mark"
+        ? { state: (body as { state: string }).state }
+        : control?.[2] === "skip"
+          ? { reason: "skipped_by_person", state: "skipped" }
+          : control?.[2] === "hold"
+            ? { held: true, reason: "held" }
+            : { code: null, reason: null, state: "ready" };
     this.publish(
       id,
       `task_${control?.[2]}`,
