@@ -1,7 +1,7 @@
 /** Home for someone who comes back: what changed since this browser showed Starloom to this person last. */
 
 import { Link } from "wouter";
-import type { DeviceView } from "../model/fleet.ts";
+import { type DeviceView, deviceShown } from "../model/fleet.ts";
 import { changesSince, isNothing, worthShowing } from "../model/since.ts";
 import type { ConstellationRow } from "../model/types.ts";
 import { age, constellationShown, plural } from "../model/words.ts";
@@ -54,7 +54,9 @@ export function SinceCard({ sinceMs, now, rows, whole, fleet, above }: SinceCard
         <Link key={view.id} className="deviceline" href={`/devices/${view.id}`}>
           <span className="tag">{view.tag}</span>
           <span className="cut">{view.device.name}</span>
-          <span className="end small dim nowrap">{found.joined.includes(view) ? "joined" : "out of reach"}</span>
+          <span className="end small dim nowrap">
+            {found.joined.includes(view) ? "joined" : deviceShown(view, 0).word.toLowerCase()}
+          </span>
         </Link>
       ))}
     </section>
