@@ -58,6 +58,20 @@ describe("Home", () => {
     localStorage.clear();
   });
 
+  it("tells each failed request once, also to somebody who comes back", async () => {
+    localStorage.clear();
+    const once = () => document.querySelectorAll('main a[href="/constellations/c-failed"]');
+    open("/");
+    await screen.findByText("Failed in the last day");
+    expect(once()).toHaveLength(1);
+    const visits = JSON.parse(localStorage.getItem("starloom.visits") ?? "[]");
+    localStorage.setItem("starloom.visits", JSON.stringify([{ ...visits[0], seenMs: 1 }]));
+    document.dispatchEvent(new Event("visibilitychange"));
+    await screen.findByRole("region", { name: "Since you were here" });
+    expect(once()).toHaveLength(1);
+    localStorage.clear();
+  });
+
   it("answers a question where it stands", async () => {
     const hub = open("/", { question: true });
     const text = await screen.findByText("There is little room on the server. Copy all the same?");
