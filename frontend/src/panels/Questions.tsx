@@ -15,6 +15,8 @@ const PERSON: Choice[] = [
   { value: "done", label: "Done" },
   { value: "cannot", label: "Cannot", fails: true },
 ];
+/** So many answers stand beside the words of a question; more of them stand below, so that both can be read. */
+const CHOICES_BESIDE = 2;
 /** A planner's question is answered in words, or by one of the answers that it offers. */
 const WORDS: Choice = { value: "answer", label: "Answer" };
 const DENY: Choice = { value: "deny", label: "Deny", fails: true };
@@ -81,7 +83,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         <Glyph name="hand" tone="violet" />
       )}
       <b className="strong">{question.text}</b>
-      <span className="answers">
+      <span className={`answers ${choices.length > CHOICES_BESIDE ? "below" : ""}`}>
         {choices.map((choice) => (
           <Button
             asks
