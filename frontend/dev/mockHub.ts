@@ -217,6 +217,23 @@ export class MockHub {
     if (path === "/constellations") return { body: { id: CONSTELLATION, state: "planning", version: 0 }, status: 202 };
     if (path === "/constellations/preview")
       return preview(body as { request?: string; recipe?: string; plan?: unknown });
+    if (path === "/what-if") {
+      const change = body as { without?: string[]; within_s?: number };
+      const course = { chance: change.within_s ? 0.84 : null, expected_ms: 40_000, high_ms: 50_000, low_ms: 25_000 };
+      return {
+        body: {
+          change: `Without ${change.without?.[0]}`,
+          name: "Photo backup",
+          now: { ...course, plays: 200 },
+          plan_hash: "8c1f",
+          said: "It would take about 30 s longer.",
+          // biome-ignore lint/suspicious/noThenProperty: the name is that of the contract.
+          then: { ...course, chance: change.within_s ? 0.1 : null, expected_ms: 70_000, high_ms: 90_000, plays: 200 },
+          within_ms: change.within_s ? change.within_s * 1000 : null,
+        },
+        status: 200,
+      };
+    }
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };

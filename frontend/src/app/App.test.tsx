@@ -199,6 +199,26 @@ describe("New request", () => {
     });
   });
 
+  it("answers what if a device were missing, with the chance of a deadline, and starts nothing", async () => {
+    const hub = open("/new?q=Back%20up%20the%20pictures%20of%20my%20phone%20to%20the%20server");
+    await userEvent.click(await screen.findByText("What if a device were missing, or there were one more"));
+    await userEvent.selectOptions(screen.getByLabelText("Device"), "demo-server");
+    const deadline = screen.getByLabelText("Deadline in seconds");
+    await userEvent.type(deadline, "soon");
+    expect(screen.getByRole("button", { name: "Estimate" }).getAttribute("aria-disabled")).toBe("true");
+    await userEvent.clear(deadline);
+    await userEvent.type(deadline, "45{Enter}");
+    expect(await screen.findByText("about 40 s (25-50); within 45 s with 84 % (78-88)")).toBeTruthy();
+    expect(screen.getByText("Without demo-server")).toBeTruthy();
+    expect(screen.getByText("It would take about 30 s longer.")).toBeTruthy();
+    expect(hub.calls.find((call) => call.path === "/what-if")?.body).toMatchObject({
+      without: ["demo-server"],
+      within_s: 45,
+    });
+    expect(hub.calls.some((call) => call.method === "POST" && call.path === "/constellations")).toBe(false);
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
   it("says of words that the hub cannot be reached, and nothing of what they mean", async () => {
     open("/new");
     const box = await screen.findByRole("textbox");
