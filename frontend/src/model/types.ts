@@ -78,6 +78,7 @@ export type {
   NotifyWhen,
   Offer,
   Overlap,
+  Pace,
   PathStep,
   PendingAsk,
   Phase,
