@@ -26,9 +26,8 @@ import { NOT_PLACED, useLanes } from "./useLanes.ts";
 import { useRun } from "./useRun.ts";
 
 const STEP = 1.5;
-/** What is expected takes at most so much of the picture: its length so far, and a little for the first moments. */
-const AHEAD_MOST = 1;
-const AHEAD_MS = 10_000;
+/** What is expected takes at most so much beside what has been: the past keeps two thirds of the picture. */
+const AHEAD_MOST = 0.5;
 const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Model" };
 
 export interface TimelineProps {
@@ -62,7 +61,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   const seenMs = Math.max(nowMs, beginMs + 1);
   const whole: Window = {
     fromMs: beginMs,
-    toMs: Math.max(seenMs, Math.min(lastMs, seenMs + (seenMs - beginMs) * AHEAD_MOST + AHEAD_MS)),
+    toMs: Math.max(seenMs, Math.min(lastMs, seenMs + (seenMs - beginMs) * AHEAD_MOST)),
   };
   const path = useMemo(() => pathBars(lanes.bars, report, beginMs), [lanes, report, beginMs]);
   const tasks = useMemo(() => [...lanes.ofTask.keys()], [lanes]);
@@ -131,7 +130,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     setView(next.toMs - next.fromMs >= whole.toMs - whole.fromMs ? null : next);
   };
   const pan = (byMs: number) => view && setView(moved(view, whole, byMs));
-  const hit = (x: number, y: number) => barAt(lanes, place, x, y, nowMs);
+  const hit = (x: number, y: number) => barAt(lanes, place, x, y, nowMs, expectedOf);
   const menuAt = (at: { x: number; y: number }) => {
     const box = canvas.current?.getBoundingClientRect();
     const bar = box && hit(at.x - box.left, at.y - box.top);
