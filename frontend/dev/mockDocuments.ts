@@ -26,6 +26,18 @@ export function why(task: string, entities: Map<string, Entity>): unknown {
   };
 }
 
+/** All explanations of a constellation: here only of the work of which nobody knows whether it happened. */
+export function whyAll(entities: Map<string, Entity>): unknown {
+  const items = [...entities]
+    .filter(([key, record]) => key.startsWith("task/") && record.state === "unknown")
+    .map(([key, record]) => {
+      const task = key.slice("task/".length);
+      const sentence = `${task} was started on demo-server and may have happened; it is not run twice without your word.`;
+      return { actions: [], candidates: [], fix: null, reason: null, sentence, state: record.state, task };
+    });
+  return { attention: [], items, more: 0, state: "active" };
+}
+
 export const SCHEDULES = [
   {
     catch_up: "one",

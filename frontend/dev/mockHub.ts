@@ -8,7 +8,7 @@ import { stateHash } from "../src/model/canonical.ts";
 import type { Entity, StreamEvent } from "../src/model/types.ts";
 import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
-import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why } from "./mockDocuments.ts";
+import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why, whyAll } from "./mockDocuments.ts";
 import { MockLab } from "./mockLab.ts";
 import { vitalsOf, workOf } from "./mockVitals.ts";
 import { CONSTELLATION, photoBackup, type Stop } from "./scenario.ts";
@@ -23,6 +23,8 @@ export interface MockOptions {
   stop?: Stop;
   signedIn?: boolean;
   question?: boolean;
+  /** How many such questions are open; one without it. */
+  questions?: number;
   /** Moves all hub times, so that the scenario seems to run now. */
   shiftMs?: number;
   empty?: boolean;
@@ -56,6 +58,8 @@ export class MockHub {
   private readonly clients = new Map<LiveClient, Set<string>>();
   private readonly shiftMs: number;
   readonly lab: MockLab | null;
+  /** A task that may not be marked. */
+  refused = "";
 
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
@@ -66,7 +70,7 @@ export class MockHub {
     this.logs.set(CONSTELLATION, this.shift(photoBackup(options.stop ?? "killed")));
     this.logs.set("c-done", this.shift(rename(photoBackup("final"), "c-done")));
     this.logs.set("c-failed", this.shift(rename(photoBackup("failed"), "c-failed")));
-    if (options.question) this.ask();
+    if (options.question) for (let at = 1; at <= (options.questions ?? 1); at += 1) this.ask(at);
   }
 
   now(): number {
@@ -127,15 +131,15 @@ export class MockHub {
     }
   }
 
-  ask(): void {
+  ask(at = 1): void {
     const text = "There is little room on the server. Copy all the same?";
     this.publish(CONSTELLATION, "question_opened", {
-      "question/q1": {
+      [`question/q${at}`]: {
         choices: [
           { label: "Stop", value: "stop", fails: true },
           { label: "Copy", value: "go" },
         ],
-        id: "q1",
+        id: `q${at}`,
         kind: "person",
         opened_ms: this.now() - 4000,
         task: "ask-room",
@@ -213,6 +217,23 @@ export class MockHub {
     if (path === "/constellations") return { body: { id: CONSTELLATION, state: "planning", version: 0 }, status: 202 };
     if (path === "/constellations/preview")
       return preview(body as { request?: string; recipe?: string; plan?: unknown });
+    if (path === "/what-if") {
+      const change = body as { without?: string[]; within_s?: number };
+      const course = { chance: change.within_s ? 0.84 : null, expected_ms: 40_000, high_ms: 50_000, low_ms: 25_000 };
+      return {
+        body: {
+          change: `Without ${change.without?.[0]}`,
+          name: "Photo backup",
+          now: { ...course, plays: 200 },
+          plan_hash: "8c1f",
+          said: "It would take about 30 s longer.",
+          // biome-ignore lint/suspicious/noThenProperty: the name is that of the contract.
+          then: { ...course, chance: change.within_s ? 0.1 : null, expected_ms: 70_000, high_ms: 90_000, plays: 200 },
+          within_ms: change.within_s ? change.within_s * 1000 : null,
+        },
+        status: 200,
+      };
+    }
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
@@ -255,7 +276,7 @@ export class MockHub {
     const device = /^\/devices\/([^/]+)(?:\/(\w+))?$/.exec(path);
     if (device) return this.device(device[1] ?? "", device[2] ?? "", body as { name?: string });
     const inside = /^\/constellations\/([^/]+)\/(.+)$/.exec(path);
-    if (inside) return this.inside(inside[1] ?? "", inside[2] ?? "", searchParams);
+    if (inside) return this.inside(inside[1] ?? "", inside[2] ?? "", searchParams, body);
     return problem(404, "not_found", `there is nothing at ${path}`);
   }
 
@@ -411,7 +432,7 @@ export class MockHub {
     return { body: {}, status: 200 };
   }
 
-  private inside(id: string, rest: string, search: URLSearchParams): Answered {
+  private inside(id: string, rest: string, search: URLSearchParams, body: unknown): Answered {
     const log = this.logs.get(id);
     if (!log) return problem(404, "not_found", `there is no constellation ${id}`);
     if (rest === "events")
@@ -419,6 +440,7 @@ export class MockHub {
         body: { items: log.filter((event) => event.seq > Number(search.get("after") ?? 0)).slice(0, 500), next: null },
         status: 200,
       };
+    if (rest === "why" && !search.get("task_id")) return { body: whyAll(this.entities(id)), status: 200 };
     if (rest === "why") return { body: why(search.get("task_id") ?? "", this.entities(id)), status: 200 };
     if (/\/log$/.test(rest)) {
       const text =
@@ -435,12 +457,16 @@ export class MockHub {
     const task = control?.[1] ?? "";
     const record = this.entities(id).get(`task/${task}`);
     if (!record) return problem(404, "unknown_task", `there is no task ${task}`);
+    if (control?.[2] === "mark" && task === this.refused)
+      return problem(409, "conflict", `${task} was marked by another person`);
     const change: Entity =
-      control?.[2] === "skip"
-        ? { reason: "skipped_by_person", state: "skipped" }
-        : control?.[2] === "hold"
-          ? { held: true, reason: "held" }
-          : { code: null, reason: null, state: "ready" };
+      control?.[2] === "mark"
+        ? { state: (body as { state: string }).state }
+        : control?.[2] === "skip"
+          ? { reason: "skipped_by_person", state: "skipped" }
+          : control?.[2] === "hold"
+            ? { held: true, reason: "held" }
+            : { code: null, reason: null, state: "ready" };
     this.publish(
       id,
       `task_${control?.[2]}`,

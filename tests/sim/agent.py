@@ -27,6 +27,7 @@ from starloom_protocol.frames import (
     LeaseRef,
     LedgerEntry,
     LedgerReport,
+    OverFrame,
     Query,
     Receipt,
     Renew,
@@ -157,6 +158,8 @@ class SimAgent:
                 entries = [LedgerEntry(at=at, state=self._known(at)) for at in frame.attempts]
                 if self.push is not None:
                     self.push(LedgerReport(entries=entries))
+            case OverFrame():
+                pass  # it keeps no session of an MCP server that would end now
             case _:
                 raise AssertionError(f"the hub sent {frame}")
 

@@ -17,6 +17,7 @@ from starloom_protocol.frames import (
     LeaseRef,
     LedgerEntry,
     LedgerReport,
+    OverFrame,
     PlanEntry,
     Query,
     Receipt,
@@ -148,6 +149,8 @@ class SmallAgent:
             case Query():
                 entries = [LedgerEntry(at=at, state=self._known(at)) for at in frame.attempts]
                 self.to_hub.append(LedgerReport(entries=entries))
+            case OverFrame():
+                pass  # it keeps no session of an MCP server that would end now
             case _:
                 raise AssertionError(f"the hub sent {frame}")
 

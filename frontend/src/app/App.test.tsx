@@ -1,29 +1,10 @@
 /** The pages against the mock hub: what a person sees and does, and axe on each. */
-import { act, render, screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import axe from "axe-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MockHub, type MockOptions } from "../../dev/mockHub.ts";
-import { MockSocket } from "../../dev/mockSocket.ts";
+import { openPage as open } from "../../dev/openPage.tsx";
 import { CONSTELLATION } from "../../dev/scenario.ts";
-import { App } from "./App.tsx";
-
-function open(path: string, options: MockOptions = {}): MockHub {
-  const hub = new MockHub(options);
-  MockSocket.hub = hub;
-  vi.stubGlobal("WebSocket", MockSocket);
-  vi.stubGlobal("fetch", async (input: string, init: RequestInit = {}) => {
-    const { status, body } = hub.answer(
-      init.method ?? "GET",
-      String(input),
-      init.body ? JSON.parse(String(init.body)) : undefined,
-    );
-    return new Response(JSON.stringify(body), { status });
-  });
-  history.replaceState(null, "", path);
-  render(<App />);
-  return hub;
-}
 
 async function faultsOfAxe(): Promise<string[]> {
   const found = await axe.run(document.body, {
@@ -74,6 +55,20 @@ describe("Home", () => {
     const since = await screen.findByRole("region", { name: "Since you were here" });
     expect(since.textContent).toMatch(/requests? (or more )?ended|began|devices? joined/);
     expect(await faultsOfAxe()).toEqual([]);
+    localStorage.clear();
+  });
+
+  it("tells each failed request once, also to somebody who comes back", async () => {
+    localStorage.clear();
+    const once = () => document.querySelectorAll('main a[href="/constellations/c-failed"]');
+    open("/");
+    await screen.findByText("Failed in the last day");
+    expect(once()).toHaveLength(1);
+    const visits = JSON.parse(localStorage.getItem("starloom.visits") ?? "[]");
+    localStorage.setItem("starloom.visits", JSON.stringify([{ ...visits[0], seenMs: 1 }]));
+    document.dispatchEvent(new Event("visibilitychange"));
+    await screen.findByRole("region", { name: "Since you were here" });
+    expect(once()).toHaveLength(1);
     localStorage.clear();
   });
 
@@ -202,6 +197,26 @@ describe("New request", () => {
       plan_hash: "8c1f",
       request: "Back up the pictures of my phone to the server",
     });
+  });
+
+  it("answers what if a device were missing, with the chance of a deadline, and starts nothing", async () => {
+    const hub = open("/new?q=Back%20up%20the%20pictures%20of%20my%20phone%20to%20the%20server");
+    await userEvent.click(await screen.findByText("What if a device were missing, or there were one more"));
+    await userEvent.selectOptions(screen.getByLabelText("Device"), "demo-server");
+    const deadline = screen.getByLabelText("Deadline in seconds");
+    await userEvent.type(deadline, "soon");
+    expect(screen.getByRole("button", { name: "Estimate" }).getAttribute("aria-disabled")).toBe("true");
+    await userEvent.clear(deadline);
+    await userEvent.type(deadline, "45{Enter}");
+    expect(await screen.findByText("about 40 s (25-50); within 45 s with 84 % (78-88)")).toBeTruthy();
+    expect(screen.getByText("Without demo-server")).toBeTruthy();
+    expect(screen.getByText("It would take about 30 s longer.")).toBeTruthy();
+    expect(hub.calls.find((call) => call.path === "/what-if")?.body).toMatchObject({
+      without: ["demo-server"],
+      within_s: 45,
+    });
+    expect(hub.calls.some((call) => call.method === "POST" && call.path === "/constellations")).toBe(false);
+    expect(await faultsOfAxe()).toEqual([]);
   });
 
   it("says of words that the hub cannot be reached, and nothing of what they mean", async () => {

@@ -21,6 +21,7 @@ import { SettingsPage } from "../pages/Small.tsx";
 import { setProgram } from "../ui/typed.ts";
 import { DoingProvider } from "./Actions.tsx";
 import { WorkspaceContext } from "./context.ts";
+import { keepFocus } from "./focus.ts";
 import { forget, onForgotten, read } from "./lastKnown.ts";
 import { watchNeeds } from "./needs.ts";
 import { keepPage } from "./offline.ts";
@@ -89,6 +90,7 @@ export function App() {
 
   const workspace = stage.kind === "in" ? stage.workspace : null;
   useEffect(() => (workspace ? watchNeeds(workspace) : undefined), [workspace]);
+  useEffect(keepFocus, []);
   const retry = useCallback(() => {
     setStage({ kind: "opening" });
     setTurn((held) => held + 1);

@@ -5,6 +5,7 @@ import { Link, useLocation } from "wouter";
 import { timeOfDay } from "../model/words.ts";
 import { KeyList } from "../panels/KeyList.tsx";
 import { Palette, type PaletteEntry } from "../panels/Palette.tsx";
+import { Acts } from "../ui/Acts.tsx";
 import { Boundary } from "../ui/Boundary.tsx";
 import { Brand, Icon, type IconName } from "../ui/Icon.tsx";
 import { Button } from "../ui/parts.tsx";
@@ -19,11 +20,11 @@ const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] =
   { path: "/", label: "Home", icon: "home", keys: "g h" },
   { path: "/constellations", label: "Constellations", icon: "constellation", keys: "g r" },
   { path: "/devices", label: "Fleet", icon: "fleet", keys: "g f" },
-  { path: "/recipes", label: "Recipes", icon: "recipe" },
+  { path: "/recipes", label: "Recipes", icon: "recipe", keys: "g c" },
   { path: "/schedules", label: "Schedules", icon: "clock", keys: "g s" },
   { path: "/inbox", label: "Inbox", icon: "inbox", keys: "g i" },
   { path: "/activity", label: "Activity", icon: "list", keys: "g a" },
-  { path: "/settings", label: "Settings", icon: "settings" },
+  { path: "/settings", label: "Settings", icon: "settings", keys: "g e" },
 ];
 
 /** A phone held sideways: the rail keeps its icons and leaves its width to the page. */
@@ -103,12 +104,21 @@ export function Shell(props: ShellProps) {
   return (
     <Opened value={opened}>
       <div className={`app ${props.narrow || tight ? "narrow" : ""}`}>
+        <button type="button" className="skip" onClick={() => document.getElementById("main")?.focus()}>
+          Skip to the content
+        </button>
         <nav className="rail" aria-label="Main">
           <Link className="brand" href="/" aria-label="Starloom, home">
             <Brand />
             <span className="label">Starloom</span>
           </Link>
-          <Link className="new" href="/new" title="New request" aria-current={path === "/new" ? "page" : undefined}>
+          <Link
+            className="new"
+            href="/new"
+            title="New request"
+            aria-label="New request"
+            aria-current={path === "/new" ? "page" : undefined}
+          >
             <Icon name="plus" big />
             <span className="label">New request</span>
             <kbd className="end" aria-hidden="true">
@@ -150,7 +160,7 @@ export function Shell(props: ShellProps) {
           <h1>{props.title}</h1>
           {props.beside}
           <span className="grow" />
-          {!phone && props.actions && <span className="acts">{props.actions}</span>}
+          {!phone && props.actions && <Acts label="Actions of this page">{props.actions}</Acts>}
           {!phone && props.actions && <span className="rule" />}
           <LinkPill />
           <Button

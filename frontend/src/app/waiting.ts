@@ -38,6 +38,8 @@ export interface Stopped {
   line: string;
   asleep: string[];
   open: PageAddress | null;
+  /** The calls of which nobody knows whether they happened, all of one group. */
+  doubted: string[];
 }
 
 interface Store {
@@ -63,7 +65,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([...STUCK, "question_open", "owne
 const LACKING = "Allow it on the device, put there what it lacks, or edit the plan to use another device.";
 const TODO: Record<string, string> = {
   no_capable_device: "Add a device that can, allow it on one of yours, or edit the plan to use another device or tool.",
-  unknown: "Look at the device, then say in the task whether it happened.",
+  unknown: "Look at the device, then say whether it happened.",
 };
 
 export function openAsks(fleet: StreamModel): Ask[] {
@@ -109,6 +111,29 @@ export function lineOf(actions: readonly string[]): string {
   return "";
 }
 
+/** The group that a child is of: its id is before the first dot. A task outside of groups is its own. */
+export const groupOf = (task: string): string => task.split(".", 1)[0] ?? task;
+
+const NAMED_MAX = 3;
+
+function doubtOf(tasks: readonly string[]): string {
+  const named = tasks.slice(0, NAMED_MAX).join(", ");
+  const more = tasks.length > NAMED_MAX ? ` and ${tasks.length - NAMED_MAX} more` : "";
+  return `${named}${more} were started and may have happened; they are not run twice without your word.`;
+}
+
+/** Takes marked calls off the list at once; the next reading is the truth. */
+export function markedHere(constellation: string, tasks: ReadonlySet<string>): void {
+  const { stopped, set } = useStore.getState();
+  set(
+    stopped.flatMap((one) => {
+      if (one.constellation !== constellation || one.doubted.length === 0) return [one];
+      const doubted = one.doubted.filter((task) => !tasks.has(task));
+      return doubted.length > 0 ? [{ ...one, doubted }] : [];
+    }),
+  );
+}
+
 /**
  * The parts of a constellation that wait for a person's hand: a line to type, a page to open, a plan to change. Reasons
  * of the whole (`attention`) come after its tasks.
@@ -129,6 +154,7 @@ export function stoppedOf(
       line: "",
       asleep: [],
       open: null,
+      doubted: [],
       ...more,
     });
   for (const item of items) {
@@ -136,9 +162,15 @@ export function stoppedOf(
     const doubted = item.state === "unknown";
     const asleep = item.asleep ?? [];
     if (!stuck && !doubted && !asleep.length) continue;
+    if (doubted) {
+      const held = found.find((one) => one.doubted.length > 0 && groupOf(one.task) === groupOf(item.task ?? ""));
+      if (held) held.doubted.push(item.task ?? "");
+      else add(item.task ?? "", item.sentence, { doubted: [item.task ?? ""], todo: TODO.unknown });
+      continue;
+    }
     const lacks = LACKS.has(item.reason ?? "");
     const line = lacks ? lineOf(item.actions ?? []) : "";
-    const todo = TODO[doubted ? "unknown" : (item.reason ?? "")] ?? "";
+    const todo = TODO[item.reason ?? ""] ?? "";
     add(item.task ?? "", item.sentence, {
       asleep,
       line,
@@ -146,6 +178,7 @@ export function stoppedOf(
       todo: lacks && !line ? LACKING : todo,
     });
   }
+  for (const one of found) if (one.doubted.length > 1) one.sentence = doubtOf(one.doubted);
   for (const one of attention) if (!ELSEWHERE.has(one.reason)) add("", one.sentence, {});
   return found;
 }

@@ -63,6 +63,8 @@ export class Hub {
   constellations = (query: Given<"get", "/constellations">["query"] = {}, signal?: AbortSignal) =>
     this.rest.get("/constellations", { query, signal });
   preview = (body: Asked, signal?: AbortSignal) => this.rest.post("/constellations/preview", { body, signal });
+  /** How long a request should take on the fleet of now and on a changed one; starts nothing. */
+  whatIf = (body: BodyOf<"post", "/what-if">) => this.rest.post("/what-if", { body });
   submit = (body: Submission, key: string) => this.rest.create("/constellations", { body }, key);
 
   /** Submits and waits for the answer, at most `waitS`. */

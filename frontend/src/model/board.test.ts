@@ -108,6 +108,17 @@ describe("a board", () => {
     expect(board.view("b")).toBe(b);
   });
 
+  it("says of work that it is asleep where its device is, and that it is out of reach where that is lost", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    const device = { id: "d1", joined_ms: 1, link: "offline", name: "phone" };
+    put(model, { ...spec("a"), "task/a": { state: "running", reason: "absent", device: "d1", attempt: 1 } });
+    put(fleet, { "device/d1": { ...device, os: "linux" } });
+    const board = boardOf(model, fleet);
+    expect(board.view("a")?.shown.word).toBe("Out of reach");
+    put(fleet, { "device/d1": { ...device, os: "browser" } });
+    expect(board.view("a")?.shown).toMatchObject({ word: "Asleep", stuck: true });
+  });
+
   it("names a child by its item, also when that comes later, and numbers its group", () => {
     const [model, fleet] = [modelOf(), modelOf()];
     put(model, { ...spec("each", { for_each: {} }), ...spec("each.0", { group: "each", family: "each", key: "0" }) });

@@ -2,7 +2,7 @@
  * The tasks of one stream as a person sees them, worked out again only where an event touched them.
  * Reads lazily: an event marks tasks, and the next reader works out those and no others. No React, no words.
  */
-import { deviceNamed, devices, diskIsFull } from "./fleet.ts";
+import { ASLEEP, deviceNamed, devices, diskIsFull, sleeps } from "./fleet.ts";
 import { isOfGoal } from "./goals.ts";
 import { naturalKey } from "./natural.ts";
 import { presentation, type Shown } from "./presentation.ts";
@@ -251,13 +251,7 @@ export class Board {
       group,
       reason,
       // A plan within the plan and a goal have no record of a task: they stand where their group stands.
-      shown:
-        spec.nested || spec.goal
-          ? groupShown(group)
-          : presentation(record?.state ?? "waiting", reason, {
-              attempt: record?.attempt ?? 0,
-              checked: record?.checked ?? false,
-            }),
+      shown: spec.nested || spec.goal ? groupShown(group) : taskShown(record, reason, known?.device),
       device: place,
       deviceTag: known?.tag ?? "",
       deviceName: known?.device.name ?? spec.device?.name ?? "",
@@ -270,6 +264,17 @@ export class Board {
     if (spec.group) this.groups.set(spec.group, (this.groups.get(spec.group) ?? 0) + 1);
     return true;
   }
+}
+
+/** The vocabulary's state of a task; one whose device sleeps is asleep as its device is, not out of reach. */
+function taskShown(record: TaskRecord | undefined, reason: Reason | undefined, device: Device | undefined): Shown {
+  const shown = presentation(record?.state ?? "waiting", reason, {
+    attempt: record?.attempt ?? 0,
+    checked: record?.checked ?? false,
+  });
+  if (!device || !sleeps(device)) return shown;
+  if (shown.glyph === "broken_arc") return { ...shown, word: ASLEEP };
+  return reason === "device_away" && shown.stuck ? { ...shown, word: "Held, its device is asleep" } : shown;
 }
 
 const boards = new WeakMap<StreamModel, Board>();
@@ -296,7 +301,7 @@ const same = (one: TaskView, other: TaskView): boolean =>
 
 const saidOf = (device: Device | undefined): string =>
   device
-    ? `${device.name} ${device.link} ${Boolean(device.draining)} ${isAside(device)} ${diskIsFull(device)}`
+    ? `${device.name} ${device.link} ${Boolean(device.draining)} ${isAside(device)} ${diskIsFull(device)} ${sleeps(device)}`
     : "unknown";
 
 const isAside = (device: Device): boolean => Boolean(device.quarantined && !device.probing);

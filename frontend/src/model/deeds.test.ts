@@ -20,9 +20,13 @@ const said = (more: Partial<ActivityRow>) => deedText(deed(more), names).text;
 
 describe("a deed in words", () => {
   it("names the task in its sentence", () => {
-    expect(said({})).toBe("finished tell");
-    expect(said({ kind: "task_retried", by: "engine" })).toBe("retried tell");
-    expect(said({ kind: "task_failed" })).toBe("failed at tell");
+    expect(said({})).toBe("finished \u201ctell\u201d");
+    expect(said({ kind: "task_retried", by: "engine" })).toBe("retried \u201ctell\u201d");
+    expect(said({ kind: "task_failed" })).toBe("failed at \u201ctell\u201d");
+  });
+  it("puts the name of a task in quotes, and no device or person", () => {
+    expect(said({ kind: "task_skipped", about: "after", by: "engine" })).toBe("skipped \u201cafter\u201d");
+    expect(said({ kind: "device_drain", category: "devices", about: "d-1", by: "engine" })).not.toContain("\u201c");
   });
   it("leaves out ids that say nothing", () => {
     expect(said({ kind: "request_accepted", category: "plans", about: "c-xyz" })).toBe("asked for a constellation");

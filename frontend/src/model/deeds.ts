@@ -5,6 +5,9 @@ import type { FeedLine } from "./feed.ts";
 import { presentation } from "./presentation.ts";
 import type { ActivityRow, Tone } from "./types.ts";
 
+/** Deeds that are about a task, where they are about anything but a device. */
+const OF_TASKS: ReadonlySet<string> = new Set(["work", "controls", "plans"]);
+
 interface DeedText {
   glyph: FeedLine["glyph"];
   tone: Tone;
@@ -23,7 +26,9 @@ export function deedText(deed: ActivityRow, nameOf: (device: string) => string):
     (deed.category !== "access" || deed.about_name || deed.kind.startsWith("secret_"));
   const bare = told.replace(/ (?:(?:of|for|at|during|about|with) )?%/, "");
   const own = deed.by === `device:${deed.about}`;
-  const text = !named ? bare : told.includes("%") ? told.replace("%", () => about) : own ? told : `${told}: ${about}`;
+  // The id of a task is often a plain word: in quotes it reads as a name.
+  const said = OF_TASKS.has(deed.category) && !deed.about.startsWith("d-") ? `\u201c${about}\u201d` : about;
+  const text = !named ? bare : told.includes("%") ? told.replace("%", () => said) : own ? told : `${told}: ${said}`;
   return { ...mark(deed), text };
 }
 

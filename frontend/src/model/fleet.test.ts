@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ASLEEP, type DeviceView, deviceShown } from "./fleet.ts";
+import { ASLEEP, type DeviceView, deviceShown, linkWords } from "./fleet.ts";
 import type { Device } from "./types.ts";
 
 const shown = (more: Partial<Device>) =>
@@ -15,5 +15,10 @@ describe("where a device stands", () => {
   it("is out of reach for every other that is not online", () => {
     expect(shown({ os: "linux" })).toBe("Out of reach");
     expect(shown({ os: "linux", link: "suspended" })).toBe("Asleep");
+  });
+  it("has one word for a phone's tab that sleeps, whoever says it", () => {
+    const tab = { id: "d1", name: "phone", os: "browser", link: "offline", link_since_ms: 1_000 } as Device;
+    expect(shown(tab)).toBe("Asleep");
+    expect(linkWords(tab, 5_000)).toBe("asleep 4 s ago");
   });
 });

@@ -84,8 +84,13 @@ export function deviceNamed(fleet: StreamModel, name: string): DeviceView | unde
   return kept(fleet).named.get(name);
 }
 
-/** What a browser tab is called that nobody looks at: it is back as soon as somebody opens it. */
-export const ASLEEP = "Asleep - open it";
+/** The one word for a device that comes back by itself or as soon as somebody opens it. */
+export const ASLEEP = "Asleep";
+
+/** Whether a device sleeps: a browser tab that nobody looks at, or a machine that told the hub that it would. */
+export const sleeps = (device: Pick<Device, "os" | "link">): boolean =>
+  // A link that is left out is offline, as every default is.
+  device.link === "suspended" || (device.os === "browser" && device.link !== "online");
 
 /** Whether its agent said that it can write nothing down: it gets no work until there is room. */
 export const diskIsFull = (device: Device): boolean => device.condition?.disk === "full";
@@ -93,11 +98,7 @@ export const diskIsFull = (device: Device): boolean => device.condition?.disk ==
 /** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
 export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   const { device, offer, health } = view;
-  // A link that is left out is offline, as every default is.
-  if (device.os === "browser" && device.link !== "online") {
-    return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
-  }
-  if (device.link === "suspended") return { word: "Asleep", glyph: "barrier", tone: "amber", stuck: true };
+  if (sleeps(device)) return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
   if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
   if (diskIsFull(device)) return { word: "Disk full", glyph: "barrier", tone: "amber", stuck: true };
   if (device.quarantined) return { word: "Set aside", glyph: "barrier", tone: "amber", stuck: true };
@@ -121,7 +122,7 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
 /** Since when it is connected or not: `connected 3 min ago`, `lost 12:40`; empty for one that never was. */
 export function linkWords(device: Device, now: number): string {
   if (!device.link_since_ms) return "";
-  const word = device.link === "online" ? "connected" : device.link === "suspended" ? "asleep" : "lost";
+  const word = device.link === "online" ? "connected" : sleeps(device) ? "asleep" : "lost";
   return `${word} ${age(device.link_since_ms, now)}`;
 }
 

@@ -1,6 +1,6 @@
 /** Bars find rows in which nothing overlaps, and a window in time stays within the run. */
 import { describe, expect, it } from "vitest";
-import { axisOf, axisWords, lanesOf, moved, ROWS_MOST, zoomed } from "./lanes.ts";
+import { axisOf, axisWords, expectedEnd, lanesOf, moved, ROWS_MOST, zoomed } from "./lanes.ts";
 import type { Span } from "./spans.ts";
 import type { Phase } from "./types.ts";
 
@@ -95,5 +95,23 @@ describe("a window in time", () => {
     expect(axisOf({ fromMs: 0, toMs: 400 * 864e5 }, 0, 6).length).toBeLessThan(8);
     expect(axisWords(250, 50)).toBe("0.25 s");
     expect(axisWords(7_800_000, 600_000)).toBe("2 h 10");
+  });
+});
+
+describe("the end that is expected", () => {
+  const span = (more: Partial<Span>): Span => ({
+    ...{ task: "a", phase: "working", device: "d1", attempt: 1, fromMs: 2_000, toMs: 0, hedge: false },
+    ...more,
+  });
+  it("is that of what is at work, counted from when it was given away", () => {
+    expect(expectedEnd(span({}), { leased_ms: 1_500, expects_ms: 4_000 })).toBe(5_500);
+    expect(expectedEnd(span({ phase: "starting" }), { leased_ms: 1_500, expects_ms: 4_000 })).toBe(5_500);
+  });
+  it("is none of what has ended, waits, or has no pace", () => {
+    const attempt = { leased_ms: 1_500, expects_ms: 4_000 };
+    expect(expectedEnd(span({ toMs: 3_000 }), attempt)).toBe(0);
+    expect(expectedEnd(span({ phase: "queue" }), attempt)).toBe(0);
+    expect(expectedEnd(span({}), { leased_ms: 1_500, expects_ms: 0 })).toBe(0);
+    expect(expectedEnd(span({}), undefined)).toBe(0);
   });
 });

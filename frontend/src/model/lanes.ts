@@ -4,7 +4,7 @@
  */
 import type { Span } from "./spans.ts";
 import { everyNth, type Steps, whole } from "./steps.ts";
-import { FOR_A_PERSON, ON_A_DEVICE } from "./types.ts";
+import { type Attempt, FOR_A_PERSON, ON_A_DEVICE } from "./types.ts";
 
 export interface Bar {
   span: Span;
@@ -173,6 +173,12 @@ function* rowsFor(stretches: Stretch[], work: boolean): Steps<number | null> {
     for (const bar of stretch.bars) bar.row = row;
   }
   return fits ? ends.length : null;
+}
+
+/** When what is at work should end, by what was expected of it when it was given away; 0 where nothing was. */
+export function expectedEnd(span: Span, attempt: Pick<Attempt, "leased_ms" | "expects_ms"> | undefined): number {
+  if (span.toMs || (span.phase !== "starting" && span.phase !== "working")) return 0;
+  return attempt?.expects_ms ? attempt.leased_ms + attempt.expects_ms : 0;
 }
 
 // -- the window in time

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changingCalls, planInShort, planLineText } from "./planInShort.ts";
+import { changingCalls, goneDevices, planInShort, planLineText } from "./planInShort.ts";
 import { StreamModel } from "./stream.ts";
 import type { StreamEvent, TaskSpec } from "./types.ts";
 
@@ -64,6 +64,22 @@ describe("a plan in short", () => {
     expect(found.map(({ task, device, args }) => [task, device, args.length])).toEqual([
       ["keep", "vm", 18],
       ["each", "Each device", 2000 + " ... (3011 characters)".length],
+    ]);
+  });
+
+  it("names the devices that are gone, and none that is there under the same name", () => {
+    const model = fleet();
+    const puts = {
+      "device/d2": { id: "d2", name: "cellar", revoked: true, joined_ms: 2 },
+      "device/d3": { id: "d3", name: "tablet", left: true, joined_ms: 3 },
+      "device/d4": { id: "d4", name: "attic-nas", revoked: true, joined_ms: 4 },
+    };
+    model.readEvents([{ seq: 2, puts, kind: "k", stream: "fleet" }] as unknown as StreamEvent[]);
+    const on = (id: string, device: TaskSpec["device"]) => task(id, { tool: "fs.write", device });
+    expect(goneDevices([on("a", { id: "d1" }), on("b", { name: "attic-nas" })], model)).toEqual([]);
+    expect(goneDevices([on("a", { id: "d2" }), on("b", { name: "tablet" }), on("c", { id: "d2" })], model)).toEqual([
+      "cellar was revoked",
+      "tablet has left",
     ]);
   });
 

@@ -7,7 +7,7 @@ import { nameOfDevice } from "./fleet.ts";
 import { readable } from "./readable.ts";
 import type { StreamModel } from "./stream.ts";
 import { isRow } from "./table.ts";
-import type { Offer, TaskSpec } from "./types.ts";
+import type { Device, Offer, TaskSpec } from "./types.ts";
 
 export interface PlanLine {
   device: string;
@@ -84,6 +84,20 @@ export function placesIn(args: string): string[] {
     }
     return typeof at === "string" && at && at !== "." ? [at] : [];
   });
+}
+
+/** The devices that a plan names and that are no longer in the fleet, each with how it went: `nas was revoked`. */
+export function goneDevices(specs: Iterable<TaskSpec>, fleet: StreamModel): string[] {
+  const all = fleet.kind<Device>("device");
+  const gone = new Map<string, string>();
+  for (const { device, look } of specs) {
+    if (!device || look) continue;
+    const named = [...all.values()].filter((one) => (device.id ? one.id === device.id : one.name === device.name));
+    const last = named[named.length - 1];
+    if (!last || named.some((one) => !one.revoked && !one.left)) continue;
+    gone.set(last.id, `${last.name} ${last.revoked ? "was revoked" : "has left"}`);
+  }
+  return [...gone.values()];
 }
 
 export interface CallLine {

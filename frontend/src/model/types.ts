@@ -8,6 +8,7 @@ export type {
   BriefText,
   ChainCheck,
   ConstellationRow,
+  Course,
   Created,
   Estimate,
   FaultMeeting,
@@ -45,6 +46,7 @@ export type {
   TaskPreviewRow,
   TokenRow,
   Understood,
+  WhatIf,
   WhyAll,
   WhyRow,
 } from "../generated/api.ts";
@@ -76,6 +78,7 @@ export type {
   NotifyWhen,
   Offer,
   Overlap,
+  Pace,
   PathStep,
   PendingAsk,
   Phase,

@@ -57,6 +57,7 @@ describe("words of a line", () => {
     expect(sentenceOf(line([10, null, null, 30, 20]), 30)).toBe(
       "Load 20 %, from 10 % to 30 % in 3 min, nothing was heard for 1 min of it",
     );
+    expect(sentenceOf(line([10, 718]), 30)).toContain("Load 718 % (more than its processors can do at once)");
     expect(figure(1200, "ms")).toBe("1.2 s");
     expect(figure(null, "%")).toBe("not heard");
   });

@@ -86,13 +86,17 @@ export function figure(value: number | null, unit: string): string {
   return `${value} ${unit}`;
 }
 
+/** Whether more wants to run than the processors can do at once. */
+export const overFull = (line: Pick<Line, "vital" | "now">): boolean =>
+  line.vital === "load_percent" && line.now !== null && line.now > 100;
+
 /** A line in one sentence, for whoever does not see it. */
 export function sentenceOf(line: Line, stepS: number): string {
   const heard = line.points.filter((value): value is number => value !== null);
   if (!heard.length) return `${line.title}: not heard in the last hour`;
   const silent = gaps(line.points).reduce((sum, [first, last]) => sum + last - first + 1, 0);
   const said = [
-    `${line.title} ${line.now === null ? "not heard now" : figure(line.now, line.unit)}`,
+    `${line.title} ${line.now === null ? "not heard now" : figure(line.now, line.unit)}${overFull(line) ? " (more than its processors can do at once)" : ""}`,
     `from ${figure(Math.min(...heard), line.unit)} to ${figure(Math.max(...heard), line.unit)} in ${minutes(heard.length + silent, stepS)}`,
   ];
   if (silent) said.push(`nothing was heard for ${minutes(silent, stepS)} of it`);

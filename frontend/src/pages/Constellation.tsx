@@ -48,6 +48,7 @@ import { TaskList } from "../panels/TaskList.tsx";
 import { TaskMenu } from "../panels/TaskMenu.tsx";
 import { VersionChoice, Versions } from "../panels/Versions.tsx";
 import { WritingNow } from "../panels/WritingNow.tsx";
+import { Acts } from "../ui/Acts.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, type Choice, Empty, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
@@ -114,6 +115,17 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     [go, id, task],
   );
   const select = useCallback((next: string) => to({ task: next }), [to]);
+  // A key that chooses a task takes the focus along; a click leaves it in the graph or the list.
+  const byKey = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the focus follows each choice of a task or of its tab.
+  useEffect(() => {
+    if (byKey.current) document.querySelector<HTMLElement>(".con > .inspector")?.focus({ preventScroll: true });
+    byKey.current = false;
+  }, [task, search.get("tab")]);
+  const selectByKey = (next: string) => {
+    byKey.current = true;
+    select(next);
+  };
   const [menu, setMenu] = useState<{ task: string; at: { x: number; y: number } } | null>(null);
   const onMenu = useCallback<OpenMenu>((of, at) => setMenu({ task: of, at }), []);
   const closeMenu = useCallback(() => setMenu(null), []);
@@ -232,13 +244,13 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     const list = ordered();
     const at = list.findIndex((view) => view.id === task);
     const next = list[Math.max(0, Math.min(list.length - 1, at < 0 ? 0 : at + by))];
-    if (next) select(next.id);
+    if (next) selectByKey(next.id);
   };
   const nextFailure = () => {
     const failed = failedTasks(model, fleet);
     const at = failed.findIndex((view) => view.id === task);
     const next = failed[(at + 1) % Math.max(1, failed.length)];
-    if (next) select(next.id);
+    if (next) selectByKey(next.id);
   };
   const chosen: TaskView | undefined = task ? views.find((view) => view.id === task) : undefined;
   const showVersion = (by: number) => {
@@ -257,7 +269,14 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { keys: "k", does: "Previous task", run: () => step(-1) },
     ...(final ? [] : [{ keys: "e", does: "Edit the plan while it runs", run: edit }]),
     { keys: "x", does: "Next failure", run: nextFailure },
-    { keys: "l", does: "Log of the task", run: () => to({ set: { tab: "log" } }) },
+    {
+      keys: "l",
+      does: "Log of the task",
+      run: () => {
+        byKey.current = task !== null;
+        to({ set: { tab: "log" } });
+      },
+    },
     {
       keys: "r",
       does: "Retry the task",
@@ -299,28 +318,34 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         : ""}
     </StatePill>
   );
-  const buttons = (
-    <>
-      {retryAll && <ActionButton action={retryAll} />}
-      {undoAll && <ActionButton action={undoAll} />}
-      {!final && actions.map((action) => <ActionButton key={action.id} action={action} />)}
-      {!final && lastVersion > 0 && (
-        <Button icon="edit" title="Edit the plan while it runs (e)" onClick={edit}>
-          Edit plan
-        </Button>
-      )}
-      {(final || !phone) && lastVersion > 0 && (
-        <Button
-          title="Change its plan and run it again, or save it as a recipe"
-          onClick={() => go(`/new?way=build&from=${encodeURIComponent(id)}`)}
-        >
-          Plan in rows
-        </Button>
-      )}
-      <BreakButton devices={used} over={final} small={phone} />
-      {final && lastVersion > 0 && <Repeat constellation={id} name={constellation.name || "this"} />}
-    </>
-  );
+  // In the order of their weight: the last ones go behind *More* first.
+  const buttons = [
+    ...(retryAll ? [<ActionButton key="retry" action={retryAll} />] : []),
+    ...(final ? [] : actions.map((action) => <ActionButton key={action.id} action={action} />)),
+    ...(!final && lastVersion > 0
+      ? [
+          <Button key="edit" icon="edit" title="Edit the plan while it runs (e)" onClick={edit}>
+            Edit plan
+          </Button>,
+        ]
+      : []),
+    ...(undoAll ? [<ActionButton key="undo" action={undoAll} />] : []),
+    ...(lastVersion > 0
+      ? [
+          <Button
+            key="rows"
+            title="Change its plan and run it again, or save it as a recipe"
+            onClick={() => go(`/new?way=build&from=${encodeURIComponent(id)}`)}
+          >
+            Plan in rows
+          </Button>,
+        ]
+      : []),
+    <BreakButton key="break" devices={used} over={final} />,
+    ...(final && lastVersion > 0
+      ? [<Repeat key="repeat" constellation={id} name={constellation.name || "this"} />]
+      : []),
+  ];
   return (
     <Shell
       title={constellation.name || constellation.request || id}
@@ -543,7 +568,13 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           onClose={() => to({ task: null })}
         />
       )}
-      {phone && !task && (!final || lastVersion > 0) && <div className="thumb">{buttons}</div>}
+      {phone && !task && (!final || lastVersion > 0) && (
+        <div className="thumb">
+          <Acts label="Actions of this page" up>
+            {buttons}
+          </Acts>
+        </div>
+      )}
     </Shell>
   );
 }

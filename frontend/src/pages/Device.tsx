@@ -1,4 +1,5 @@
 /** One device, alive: its lines, what it does and did, what it may do, and what a person may do with it. */
+
 import { useEffect } from "react";
 import { Link, useLocation } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
@@ -22,6 +23,7 @@ import {
   DeviceNotes,
   DeviceTools,
 } from "../panels/DevicePanel.tsx";
+import { PaceCard } from "../panels/PaceCard.tsx";
 import { AskItem } from "../panels/WaitingCard.tsx";
 import { CopyLine, Empty, ProblemNote, StatePill } from "../ui/parts.tsx";
 import { typedOnDevice } from "../ui/typed.ts";
@@ -94,6 +96,7 @@ function Known({ view }: { view: DeviceView }) {
             <Tasks title="Running now" none="It does nothing now." tasks={busy} most={WAITING_MAX} />
             <Tasks title="Waiting for it" none="Nothing waits for it." tasks={waiting} most={WAITING_MAX} />
             <Today view={view} now={now} />
+            <PaceCard device={device.id} />
           </div>
           <div className="cards">
             <RightsCard view={view} />

@@ -13,6 +13,7 @@ import { useWork } from "../app/work.ts";
 import { createdMs, endedMs } from "../link/endpoints.ts";
 import { type DeviceView, deviceShown, devices } from "../model/fleet.ts";
 import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
+import { changesSince, worthShowing } from "../model/since.ts";
 import { headShown, sentenceNow } from "../model/soFar.ts";
 import type { ConstellationRow } from "../model/types.ts";
 import { linesOf } from "../model/vitals.ts";
@@ -31,6 +32,7 @@ const RUNNING_MAX = 6;
 const RECENT_MAX = 8;
 const ASKED_MAX = 2;
 const FAILED_MAX = 3;
+const SINCE_MAX = 4;
 const FLEET_MAX = 12;
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -44,11 +46,15 @@ export function HomePage() {
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));
-  const recent = rows.filter((row) => FINAL.has(row.state)).slice(0, RECENT_MAX);
   const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
   const sinceMs = useVisitBefore();
+  const since = sinceMs && list.value && fleet.ready ? changesSince(sinceMs, rows, !list.value.next, all) : null;
+  // Each end is told once: a failure where failures are, what is new under it, the rest as recent.
+  const worth = since ? worthShowing(since, failed).slice(0, SINCE_MAX) : [];
+  const told = new Set([...failed.slice(0, FAILED_MAX), ...worth].map((row) => row.id));
+  const recent = rows.filter((row) => FINAL.has(row.state) && !told.has(row.id)).slice(0, RECENT_MAX);
   const sentence = [
     waitingWords(needs.count + waiting.count),
     ...(failed.length ? [`${failed.length} failed in the last day`] : []),
@@ -119,16 +125,7 @@ export function HomePage() {
                 ))}
               </section>
             )}
-            {list.value && fleet.ready && (
-              <SinceCard
-                sinceMs={sinceMs}
-                now={now}
-                rows={rows}
-                whole={!list.value.next}
-                fleet={all}
-                above={failed.slice(0, FAILED_MAX)}
-              />
-            )}
+            {since && <SinceCard sinceMs={sinceMs} now={now} found={since} worth={worth} />}
             <section className="card">
               <header>
                 <h2>Recent</h2>
@@ -139,7 +136,7 @@ export function HomePage() {
               {recent.map((row) => (
                 <RecentRow key={row.id} row={row} now={now} />
               ))}
-              {recent.length === 0 && list.value && (
+              {recent.length === 0 && told.size === 0 && list.value && (
                 <Empty title={running.length ? "Nothing has ended yet." : "Nothing has run yet."}>
                   <p>A constellation is the graph of tasks made for one request; its answer stays here.</p>
                   <Link className="btn primary" href={`/new?q=${encodeURIComponent("how are my machines")}`}>

@@ -17,6 +17,7 @@ import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.
 import { PrioritySelect } from "../panels/PriorityChoice.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
 import { Slots } from "../panels/Slots.tsx";
+import { WhatIfCard } from "../panels/WhatIfCard.tsx";
 import { AWAY } from "../ui/away.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
@@ -176,6 +177,7 @@ export function NewPage() {
             )}
             <AskedBack />
             {shown && shown.tasks.length > 0 && <PreviewCard preview={shown} fleet={fleet} />}
+            {shown && asked && shown.tasks.length > 0 && <WhatIfCard key={stamp} asked={asked} preview={shown} />}
             <GrantLines grants={grants} />
             {refused && <ProblemNote problem={refused} />}
             <div className="launch">

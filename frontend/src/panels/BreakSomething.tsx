@@ -28,25 +28,18 @@ interface BreakButtonProps {
   devices: readonly { id: string; demo?: boolean }[];
   /** Only what is open stays: there is nothing left to break. */
   over?: boolean;
-  /** Where there is little room. */
-  small?: boolean;
 }
 
 /** The button, where there is a lab and one of the devices is simulated. */
-export function BreakButton({ devices, over = false, small = false }: BreakButtonProps) {
+export function BreakButton({ devices, over = false }: BreakButtonProps) {
   const may = useLab();
   const [open, setOpen] = useState(false);
   const simulated = devices.filter((device) => device.demo).map((device) => device.id);
   return (
     <>
       {may && !over && simulated.length > 0 && (
-        <Button
-          icon="bolt"
-          title="Break a simulated device on purpose, and see"
-          aria-label={small ? "Break something" : undefined}
-          onClick={() => setOpen(true)}
-        >
-          {!small && "Break something"}
+        <Button icon="bolt" title="Break a simulated device on purpose, and see" onClick={() => setOpen(true)}>
+          Break something
         </Button>
       )}
       {open && <BreakSheet devices={simulated} onClose={() => setOpen(false)} />}

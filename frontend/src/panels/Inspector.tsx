@@ -8,6 +8,7 @@ import { ActionButton } from "../app/Actions.tsx";
 import { groupActions, taskActions } from "../app/actions.ts";
 import { useNow, usePhone, useWorkspace } from "../app/context.ts";
 import { forkFrom, undoWork } from "../app/goingBack.ts";
+import { ASLEEP } from "../model/fleet.ts";
 import {
   allViews,
   attempts,
@@ -57,7 +58,7 @@ export function Inspector(props: InspectorProps) {
   const spec = model.one<TaskSpec>(`spec/${task}`);
   if (!constellation) return null;
   return (
-    <aside className="inspector" aria-label={`Task ${task}`}>
+    <aside className="inspector" aria-label={`Task ${task}`} tabIndex={-1} data-returns>
       {!spec || !view ? (
         <GoneTask task={task} onClose={onClose} />
       ) : spec.for_each || spec.nested || spec.goal ? (
@@ -195,11 +196,13 @@ function Trouble({ view }: { view: TaskView }) {
   const code = record.code ?? attempt?.code;
   const since = record.absent_since_ms || record.since_ms;
   const sentence =
-    shown.glyph === "broken_arc"
-      ? `${view.deviceName || "Its device"} has not answered for ${duration(Math.max(0, now - since))}.`
-      : shown.tone === "vermilion"
-        ? attempt?.detail || codeTitle(code) || "It failed."
-        : shown.word;
+    shown.word === ASLEEP
+      ? `${view.deviceName || "Its device"} is asleep. The work goes on as soon as it is opened.`
+      : shown.glyph === "broken_arc"
+        ? `${view.deviceName || "Its device"} has not answered for ${duration(Math.max(0, now - since))}.`
+        : shown.tone === "vermilion"
+          ? attempt?.detail || codeTitle(code) || "It failed."
+          : shown.word;
   const cause = code && attempt?.detail ? codeTitle(code) : "";
   const held =
     record.not_before_ms && record.not_before_ms > now ? `Tries again in ${duration(record.not_before_ms - now)}.` : "";
@@ -232,7 +235,7 @@ function Attempts({ model, fleet, view }: { model: StreamModel; fleet: StreamMod
         const device = fleet.one<{ name: string }>(`device/${attempt.device}`)?.name ?? attempt.device;
         const ms = elapsedMs({ ...view, attempt }, now) ?? 0;
         const away = !attempt.end && Boolean(view.record?.absent_since_ms);
-        const end = attempt.end ? ENDS[attempt.end] : away ? "Out of reach" : "At work";
+        const end = attempt.end ? ENDS[attempt.end] : away ? view.shown.word : "At work";
         const tone = away
           ? "amber"
           : attempt.end === "ok"

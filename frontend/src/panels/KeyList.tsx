@@ -14,9 +14,7 @@ export function KeyList({ keys, onClose }: { keys: Key[]; onClose: () => void })
         {keys.map((key) => (
           <div key={key.keys} className="row">
             <dt>
-              {key.keys.split(" ").map((part) => (
-                <kbd key={part}>{part}</kbd>
-              ))}
+              {key.keys === " " ? <kbd>Space</kbd> : key.keys.split(" ").map((part) => <kbd key={part}>{part}</kbd>)}
             </dt>
             <dd>{key.does}</dd>
           </div>

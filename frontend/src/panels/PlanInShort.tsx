@@ -1,7 +1,8 @@
 /** The request's words, and what its plan does where, for an approval that is read away from its plan. */
 import { useFleet, useStream } from "../app/context.ts";
-import { changingCalls, planInShort, planLineText } from "../model/planInShort.ts";
+import { changingCalls, goneDevices, planInShort, planLineText } from "../model/planInShort.ts";
 import { head, specs } from "../model/selectors.ts";
+import { Glyph } from "../ui/Glyph.tsx";
 
 const LINES_MAX = 6;
 const CALLS_MAX = 50;
@@ -14,10 +15,17 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
   const fleet = useFleet();
   const request = head(model)?.request;
   const lines = planInShort(specs(model).values(), fleet);
+  const gone = goneDevices(specs(model).values(), fleet);
   const calls = changingCalls(specs(model).values(), fleet);
-  if (whole ? !request && lines.length === 0 : calls.length === 0) return null;
+  if (gone.length === 0 && (whole ? !request && lines.length === 0 : calls.length === 0)) return null;
   return (
     <div className="sub stack planinshort">
+      {gone.length > 0 && (
+        <p className="row strong tone-amber" role="status">
+          <Glyph name="barrier" tone="amber" />
+          <span>{gone.join(", ")}: its tasks there cannot run. Deny it, or edit the plan to use another device.</span>
+        </p>
+      )}
       {whole && request && <p>“{request}”</p>}
       {whole && lines.length > 0 && (
         <ul className="plain" aria-label="Devices and folders of the plan">

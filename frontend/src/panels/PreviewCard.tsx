@@ -19,8 +19,16 @@ export function grantsOf(preview: RequestPreview): GrantLine[] {
   return [...found.values()];
 }
 
-export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet: StreamModel }) {
+/** As many tasks as the page of the constellation counts when it begins: a group or a goal is none of them. */
+export function tasksNow(preview: Pick<RequestPreview, "tasks">): string {
   const groups = preview.tasks.filter((task) => task.each && !task.each.startsWith("turn "));
+  const goals = preview.tasks.filter((task) => task.goal);
+  const now = plural(preview.tasks.length - new Set([...groups, ...goals]).size, "task");
+  const names = groups.map((task) => task.id).join(", ");
+  return `${now} now${groups.length > 0 ? `; ${names} ${groups.length === 1 ? "repeats" : "repeat"} for each item found` : ""}`;
+}
+
+export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet: StreamModel }) {
   const tag = (device: string | null | undefined): string => {
     if (!device) return "";
     const known = devices(fleet);
@@ -31,10 +39,7 @@ export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet
     <section className="card preview">
       <header>
         <h2>What will run</h2>
-        <span className="small dim">
-          {plural(preview.tasks.length, "task")} now
-          {groups.length > 0 && `; ${groups.map((task) => task.id).join(", ")} repeat for each item found`}
-        </span>
+        <span className="small dim">{tasksNow(preview)}</span>
       </header>
       <ul>
         {preview.tasks.slice(0, SHOWN_MOST).map((task) => (

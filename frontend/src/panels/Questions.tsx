@@ -17,6 +17,8 @@ const PERSON: Choice[] = [
   { value: "done", label: "Done" },
   { value: "cannot", label: "Cannot", fails: true },
 ];
+/** So many answers stand beside the words of a question; more of them stand below, so that both can be read. */
+const CHOICES_BESIDE = 2;
 /** A planner's question is answered in words, or by one of the answers that it offers. */
 const WORDS: Choice = { value: "answer", label: "Answer" };
 const DENY: Choice = { value: "deny", label: "Deny", fails: true };
@@ -71,7 +73,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const choices = choicesOf(question);
   const lacksWords = asksWords && !reason?.trim();
   return (
-    <div className="item">
+    <div className="item" role="group" tabIndex={-1} aria-label={`Question: ${question.text}`}>
       {picked ? (
         <input
           type="checkbox"
@@ -83,7 +85,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         <Glyph name="hand" tone="violet" />
       )}
       <b className="strong">{readable(question.text)}</b>
-      <span className="answers">
+      <span className={`answers ${choices.length > CHOICES_BESIDE ? "below" : ""}`}>
         {choices.map((choice) => (
           <Button
             asks

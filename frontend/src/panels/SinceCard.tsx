@@ -1,28 +1,24 @@
 /** Home for someone who comes back: what changed since this browser showed Starloom to this person last. */
 
 import { Link } from "wouter";
-import type { DeviceView } from "../model/fleet.ts";
-import { changesSince, isNothing, worthShowing } from "../model/since.ts";
+import { deviceShown } from "../model/fleet.ts";
+import { isNothing, type Since } from "../model/since.ts";
 import type { ConstellationRow } from "../model/types.ts";
 import { age, constellationShown, plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 
-const SHOWN_MAX = 4;
+const DEVICES_MAX = 4;
 
 interface SinceCardProps {
-  /** When the person was here last; 0 for somebody who never was. */
+  /** When the person was here last. */
   sinceMs: number;
   now: number;
-  rows: readonly ConstellationRow[];
-  whole: boolean;
-  fleet: readonly DeviceView[];
-  /** Failures that stand above this card already. */
-  above: readonly ConstellationRow[];
+  found: Since;
+  /** The ends that are told here. */
+  worth: readonly ConstellationRow[];
 }
 
-export function SinceCard({ sinceMs, now, rows, whole, fleet, above }: SinceCardProps) {
-  if (!sinceMs) return null;
-  const found = changesSince(sinceMs, rows, whole, fleet);
+export function SinceCard({ sinceMs, now, found, worth }: SinceCardProps) {
   const more = found.more ? " or more" : "";
   const parts = [
     found.ended.length && `${plural(found.ended.length, "request")}${more} ended`,
@@ -31,7 +27,6 @@ export function SinceCard({ sinceMs, now, rows, whole, fleet, above }: SinceCard
     found.joined.length && `${plural(found.joined.length, "device")} joined`,
     found.gone.length && `${plural(found.gone.length, "device")} went out of reach`,
   ].filter(Boolean);
-  const worth = worthShowing(found, above).slice(0, SHOWN_MAX);
   return (
     <section className="card" aria-label="Since you were here">
       <header>
@@ -50,11 +45,13 @@ export function SinceCard({ sinceMs, now, rows, whole, fleet, above }: SinceCard
           </Link>
         );
       })}
-      {[...found.joined, ...found.gone].slice(0, SHOWN_MAX).map((view) => (
+      {[...found.joined, ...found.gone].slice(0, DEVICES_MAX).map((view) => (
         <Link key={view.id} className="deviceline" href={`/devices/${view.id}`}>
           <span className="tag">{view.tag}</span>
           <span className="cut">{view.device.name}</span>
-          <span className="end small dim nowrap">{found.joined.includes(view) ? "joined" : "out of reach"}</span>
+          <span className="end small dim nowrap">
+            {found.joined.includes(view) ? "joined" : deviceShown(view, 0).word.toLowerCase()}
+          </span>
         </Link>
       ))}
     </section>

@@ -361,7 +361,6 @@ function PersonFields(props: {
 }) {
   const { row, task, locked, onChange } = props;
   const choices = list(task, "choices").filter(isFields);
-  const shown: Json[] = choices.length ? choices : [];
   return (
     <>
       <label className="rowfield wide">
@@ -373,33 +372,79 @@ function PersonFields(props: {
           onChange={(event) => onChange((held) => ({ ...held, person: event.target.value }), `${idOf(task)} person`)}
         />
       </label>
-      <label className="rowfield wide">
-        <span className="small dim">answers, separated by commas; the last one stops what follows</span>
-        <input
-          className="input"
-          disabled={locked}
-          placeholder="Done, Cannot"
-          defaultValue={shown.map((one) => (isFields(one) ? textOf(one.label) : "")).join(", ")}
-          onBlur={(event) => onChange((held) => withField(held, "choices", choicesOf(event.target.value)))}
-        />
-      </label>
+      <AnswerFields
+        choices={choices}
+        locked={locked}
+        onChange={(next) => onChange((held) => withField(held, "choices", next.length ? next : undefined))}
+      />
     </>
   );
 }
 
-function choicesOf(typed: string): Json | undefined {
-  const labels = typed
-    .split(",")
-    .map((one) => one.trim())
-    .filter(Boolean);
-  if (!labels.length) return undefined;
-  return labels.map((label, at) => ({
-    value:
-      label
-        .toLowerCase()
-        .replace(/[^a-z0-9]+/g, "-")
-        .replace(/^-|-$/g, "") || `answer-${at + 1}`,
-    label,
-    ...(at === labels.length - 1 && labels.length > 1 ? { fails: true } : {}),
-  }));
+/** The answers of a question, one a line: its label, and whether it stops what follows. */
+function AnswerFields(props: { choices: Fields[]; locked: boolean; onChange: (choices: Json[]) => void }) {
+  const { choices, locked, onChange } = props;
+  const change = (at: number, next: Fields | null) =>
+    onChange(choices.flatMap((one, index) => (index === at ? (next ? [next] : []) : [one])));
+  return (
+    <fieldset className="rowfield wide answerlist">
+      <legend className="small dim">
+        answers{choices.length === 0 ? ": Done, or Cannot, which stops what follows" : ""}
+      </legend>
+      {choices.map((one, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: an answer is its place; its label changes at each key.
+        <div key={at} className="row wrap">
+          <input
+            className="input grow"
+            aria-label={`Answer ${at + 1}`}
+            value={textOf(one.label)}
+            disabled={locked}
+            onChange={(event) => change(at, { ...one, label: event.target.value })}
+            onBlur={() => change(at, { ...one, value: keptValue(choices, at) })}
+          />
+          <label className="row small">
+            <input
+              type="checkbox"
+              checked={one.fails === true}
+              disabled={locked}
+              onChange={(event) => {
+                const { fails: _, ...rest } = one;
+                change(at, event.target.checked ? { ...rest, fails: true } : rest);
+              }}
+            />
+            stops what follows
+          </label>
+          {!locked && (
+            <Button kind="quiet" icon="close" aria-label={`Remove answer ${at + 1}`} onClick={() => change(at, null)} />
+          )}
+        </div>
+      ))}
+      {!locked && (
+        <span>
+          <Button icon="plus" onClick={() => onChange([...choices, newAnswer(choices)])}>
+            Add an answer
+          </Button>
+        </span>
+      )}
+    </fieldset>
+  );
+}
+
+/** A new answer has a value of its own at once: the plan is whole while it is written. */
+function newAnswer(choices: readonly Fields[]): Fields {
+  const taken = new Set(choices.map((one) => one.value));
+  let number = choices.length + 1;
+  while (taken.has(`answer-${number}`)) number += 1;
+  return { value: `answer-${number}`, label: `Answer ${number}` };
+}
+
+/** An answer that has the value of a new one is called after its label; any other keeps what gates may name. */
+function keptValue(choices: readonly Fields[], at: number): string {
+  const held = textOf(choices[at]?.value);
+  const made = textOf(choices[at]?.label)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  const taken = choices.some((one, index) => index !== at && one.value === made);
+  return /^answer-\d+$/.test(held) && made && !taken ? made : held;
 }

@@ -42,6 +42,7 @@ export function RowLine(props: RowLineProps) {
         className="number"
         aria-expanded={open}
         aria-label={`Row ${number}, ${row.id}`}
+        data-landing={row.at === 0 || undefined}
         onClick={props.onOpen}
       >
         <Icon name={open ? "down" : "right"} />

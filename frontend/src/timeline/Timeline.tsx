@@ -10,7 +10,7 @@ import { useLongPress } from "../graph/longPress.ts";
 import { readPaint } from "../graph/paint.ts";
 import { useRepaint } from "../graph/repaint.ts";
 import { devices, nameOfDevice, taskNamed } from "../model/fleet.ts";
-import { type Bar, type Lane, moved, type Window, zoomed } from "../model/lanes.ts";
+import { type Bar, expectedEnd, type Lane, moved, type Window, zoomed } from "../model/lanes.ts";
 import { figuresOf } from "../model/runFigures.ts";
 import { taskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
@@ -26,6 +26,8 @@ import { NOT_PLACED, useLanes } from "./useLanes.ts";
 import { useRun } from "./useRun.ts";
 
 const STEP = 1.5;
+/** What is expected takes at most so much beside what has been: the past keeps two thirds of the picture. */
+const AHEAD_MOST = 0.5;
 const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Model" };
 
 export interface TimelineProps {
@@ -48,7 +50,19 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   const lanes = useLanes(book, revision);
   const beginMs = head?.created_ms ?? 0;
   const nowMs = live ? Math.max(workspace.now(), beginMs + 1) : head?.ended_ms || beginMs + (report?.makespan_ms ?? 1);
-  const whole: Window = { fromMs: beginMs, toMs: Math.max(nowMs, beginMs + 1) };
+  const expectedOf = useCallback(
+    ({ span }: Bar) => (live ? expectedEnd(span, model.of<Attempt>("attempt", `${span.task}/${span.attempt}`)) : 0),
+    [model, live],
+  );
+  const lastMs = useMemo(
+    () => lanes.bars.reduce((most, bar) => Math.max(most, expectedOf(bar)), 0),
+    [lanes, expectedOf],
+  );
+  const seenMs = Math.max(nowMs, beginMs + 1);
+  const whole: Window = {
+    fromMs: beginMs,
+    toMs: Math.max(seenMs, Math.min(lastMs, seenMs + (seenMs - beginMs) * AHEAD_MOST)),
+  };
   const path = useMemo(() => pathBars(lanes.bars, report, beginMs), [lanes, report, beginMs]);
   const tasks = useMemo(() => [...lanes.ofTask.keys()], [lanes]);
   const onPath = useMemo(() => new Set(report?.path.map((step) => step.task)), [report]);
@@ -85,7 +99,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     if (element.height !== high) element.height = high;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const names = lanes.lanes.map((lane) => laneName(fleet, lane));
-    const picture: Picture = { lanes, names, toneOf, nameOf, selected, path, ticks, beginMs, nowMs, live };
+    const picture: Picture = { lanes, names, toneOf, nameOf, expectedOf, selected, path, ticks, beginMs, nowMs, live };
     paintLanes(context, readPaint(), picture, place);
   };
   useRepaint(model, fleet, paint);
@@ -116,7 +130,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     setView(next.toMs - next.fromMs >= whole.toMs - whole.fromMs ? null : next);
   };
   const pan = (byMs: number) => view && setView(moved(view, whole, byMs));
-  const hit = (x: number, y: number) => barAt(lanes, place, x, y, nowMs);
+  const hit = (x: number, y: number) => barAt(lanes, place, x, y, nowMs, expectedOf);
   const menuAt = (at: { x: number; y: number }) => {
     const box = canvas.current?.getBoundingClientRect();
     const bar = box && hit(at.x - box.left, at.y - box.top);

@@ -4,7 +4,15 @@ import { AXIS_PX, type Moment, msAt, type Place, xOf, yOf } from "./paintLanes.t
 
 const SLACK_PX = 4;
 
-export function barAt({ bars }: Lanes, place: Place, x: number, y: number, nowMs: number): Bar | null {
+/** A bar reaches to its end, to now while it goes on, or to the end that is expected of it. */
+export function barAt(
+  { bars }: Lanes,
+  place: Place,
+  x: number,
+  y: number,
+  nowMs: number,
+  expectedOf: (bar: Bar) => number,
+): Bar | null {
   if (x < place.gutter || y < AXIS_PX) return null;
   const slack = Math.abs(msAt(place, SLACK_PX) - msAt(place, 0));
   const atMs = msAt(place, x);
@@ -13,7 +21,7 @@ export function barAt({ bars }: Lanes, place: Place, x: number, y: number, nowMs
   for (const bar of bars) {
     const top = yOf(place, bar);
     if (y < top - 1 || y > top + place.rowPx + 1 || !bar.span.task) continue;
-    const off = Math.max(bar.fromMs - atMs, atMs - Math.min(bar.toMs, nowMs), 0);
+    const off = Math.max(bar.fromMs - atMs, atMs - Math.max(Math.min(bar.toMs, nowMs), expectedOf(bar)), 0);
     if (off > slack || off > nearest) continue;
     found = bar;
     nearest = off;

@@ -36,6 +36,8 @@ export interface Picture {
   names: string[];
   toneOf: (bar: Bar) => Tone;
   nameOf: (task: string) => string;
+  /** When a bar that goes on should end, as its pace has it; 0 where nothing is known. */
+  expectedOf: (bar: Bar) => number;
   selected: string | null;
   /** Tasks of the critical path in order, and the bars of each. */
   path: Bar[][];
@@ -213,6 +215,12 @@ function paintBar(
       context.fillRect(left, y, wide, high);
     }
   }
+  const expected = xOf(place, picture.expectedOf(bar));
+  if (expected > end + 2) {
+    context.setLineDash([3, 3]);
+    stroke(context, paint.tone[tone], 1, end + 0.5, y + 0.5, expected - end - 1, high - 1);
+    context.setLineDash([]);
+  }
   if (tone === "vermilion" && high >= 9) {
     const [cx, cy, r] = [left + Math.min(wide, 14) / 2, y + high / 2, Math.min(3, wide / 3)];
     line(context, paint.surface, 1.5, [cx - r, cy - r], [cx + r, cy + r]);
@@ -224,7 +232,9 @@ function paintBar(
     const inset = tone === "vermilion" ? 14 : 5;
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";
-    const said = cut(context, words, wide - inset - 4);
+    // Half of a cause says nothing: it is whole in the words of the bar.
+    const fits = !waits || context.measureText(words).width <= wide - inset - 4;
+    const said = fits ? cut(context, words, wide - inset - 4) : "";
     if (!said) return;
     if (waits) {
       context.fillStyle = paint.tint[tone];

@@ -1,4 +1,4 @@
-/** The platform's own dialog: it traps focus, closes on Escape and gives focus back. */
+/** The platform's own dialog: it traps the focus and closes on Escape. Giving the focus back is `app/focus.ts`. */
 import { type ReactNode, useEffect, useRef } from "react";
 
 interface ModalProps {
@@ -21,6 +21,7 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
       ref={dialog}
       className={className}
       aria-label={label}
+      data-returns
       onCancel={(event) => {
         event.preventDefault();
         onClose();

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from starloom.edge.live import entity_json
 from starloom.edge.live.views import Headlines
 from starloom_protocol.entities import Answer, Head, encode_entity
 from starloom_protocol.feed import Event
-from starloom_protocol.vocabulary import ConstellationState
+from starloom_protocol.record import Fault
+from starloom_protocol.vocabulary import Code, ConstellationState
 
 
 def head(name: str, state: ConstellationState = ConstellationState.ACTIVE) -> bytes:
@@ -70,3 +72,10 @@ async def test_large_answers_leave_first_come_first_gone() -> None:
     assert reads.asked == []
     assert await headlines.of("c0") is not None
     assert reads.asked == ["c0"]
+
+
+def test_a_request_that_could_not_be_planned_has_its_reason_in_the_list() -> None:
+    why = Fault(code=Code.MODEL_ANSWER, reason="the model gave no plan three times")
+    failed = Head(author="a", created_ms=1, id="c1", name="n", state=ConstellationState.FAILED, fault=why)
+    assert entity_json.row(failed, None)["sentence"] == "the model gave no plan three times"
+    assert entity_json.row(failed, Answer(sentence="Half.", state="final"))["sentence"] == "Half."

@@ -109,7 +109,8 @@ class Constellation:
 
 
 def row(head: Head, answer: Answer | None) -> ConstellationRow:
-    """Return a line of the list of constellations."""
+    """Return a line of the list of constellations; what could not be planned has its reason for an answer."""
+    reason = head.fault.reason if head.fault else ""
     return {
         "id": head.id,
         "name": head.name,
@@ -123,7 +124,7 @@ def row(head: Head, answer: Answer | None) -> ConstellationRow:
         "author": head.author,
         "created_at": iso(head.created_ms),
         "ended_at": iso(head.ended_ms),
-        "sentence": answer.sentence if answer else "",
+        "sentence": answer.sentence if answer else reason,
     }
 
 

@@ -24,7 +24,7 @@ export function QuestionCard({ open }: { open: OpenQuestion }) {
       {question.kind === "picture" && <Picture facing={question.facing} onTaken={(file) => answer([file])} />}
       {question.kind === "tap" && <Tap question={question} answer={answer} fail={open.decline} />}
       <button type="button" className="big quiet" onClick={no}>
-        No
+        Decline
       </button>
     </section>
   );

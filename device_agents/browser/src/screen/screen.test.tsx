@@ -31,7 +31,7 @@ describe("a question", () => {
     const { given, declined, user } = asked({ kind: "choice", text: "Tea?", choices: ["Yes", "Later"] });
     await user.click(screen.getByRole("button", { name: "Later" }));
     expect(given).toEqual(["Later"]);
-    await user.click(screen.getByRole("button", { name: "No" }));
+    await user.click(screen.getByRole("button", { name: "Decline" }));
     expect(declined[0]).toBeInstanceOf(ToolFailed);
     expect((declined[0] as ToolFailed).code).toBe("declined");
   });

@@ -1,6 +1,6 @@
 /** All tools of the fleet as a person chooses among them: by what they do, with who can and who lacks what. */
 
-import { devices } from "../fleet.ts";
+import { devices, sleeps } from "../fleet.ts";
 import { known } from "../known.ts";
 import type { StreamModel } from "../stream.ts";
 import type { Offer } from "../types.ts";
@@ -91,7 +91,7 @@ export function toolsOf(fleet: StreamModel): ReadonlyMap<string, ToolView> {
         os: view.device.os ?? "",
         labels: view.device.labels ?? [],
         online: view.device.link === "online",
-        lacks: lack(offer, view.offer?.grants ?? [], view.device.link === "online"),
+        lacks: lack(offer, view.offer?.grants ?? [], view.device.link === "online", sleeps(view.device)),
       });
     }
   }
@@ -112,10 +112,10 @@ function begun(offer: ToolOffer): ToolView {
   };
 }
 
-function lack(offer: ToolOffer, grants: readonly string[], online: boolean): string {
+function lack(offer: ToolOffer, grants: readonly string[], online: boolean, asleep: boolean): string {
   if (offer.unavailable) return offer.unavailable;
   if (offer.grant && !grants.includes(offer.grant)) return `has not granted ${offer.grant}`;
-  return online ? "" : "is out of reach";
+  return online ? "" : asleep ? "is asleep" : "is out of reach";
 }
 
 export const able = (tool: ToolView): Carrier[] => tool.carriers.filter((carrier) => !carrier.lacks);
