@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starloom.core.answer import story
-from starloom.core.plan.inverse import NotUndoable, undoing
+from starloom.core.plan.batches.inverse import NotUndoable, undoing
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
 from starloom_protocol.edits import (

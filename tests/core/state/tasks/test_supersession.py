@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.plan.inverse import undoing
+from starloom.core.plan.batches.inverse import undoing
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
 from starloom_protocol.edits import AddTask, EditOperation, Supersede, UpdateTask

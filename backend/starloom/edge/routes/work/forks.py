@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
 from starloom.core.people.forks import merged
-from starloom.core.plan.inverse import NotUndoable, undoing
+from starloom.core.plan.batches.inverse import NotUndoable, undoing
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
