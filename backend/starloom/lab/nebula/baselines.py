@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import yaml
 
+from starloom_protocol.hub_tools import HUB_TOOLS
+
 FULL: Final = ""
 NO_RECOVERY: Final = "norecover"
 STATIC: Final = "static"
@@ -49,7 +51,8 @@ def plan_of(plan: str, baseline: str) -> str:
 
 def _once(document: dict[str, Any]) -> None:
     for task in document["tasks"]:
-        if "person" not in task:
+        # A person, a goal and a call that the hub itself carries out are never tried again.
+        if "person" not in task and "goal" not in task and task.get("tool") not in HUB_TOOLS:
             task["retry"] = {**task.get("retry", {}), "max_attempts": 1}
             task.pop("any_of", None)
 
