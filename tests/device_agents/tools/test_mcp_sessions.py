@@ -80,6 +80,12 @@ async def seen(found: Callable[[], Any], what: str) -> Any:
     return await asyncio.to_thread(until, found, what)
 
 
+async def begun(folder: Path) -> int:
+    """Wait until the slow call has begun; return the process of its server."""
+    file = folder / "begun"
+    return int(await seen(lambda: file.exists() and file.read_text(encoding="ascii"), "the call has begun"))
+
+
 async def test_a_server_keeps_its_state_within_a_constellation(
     sessions: Sessions, tools: dict[str, Tool], device: Device
 ) -> None:
@@ -147,7 +153,7 @@ async def test_progress_is_told_while_a_call_runs_and_a_cancel_reaches_the_serve
     folder = Path(await sessions.call(device, where))
     path = sessions.kept.take(slow, "c-1")
     with calling(path, "slow", reads=True):
-        await seen((folder / "begun").exists, "the call has begun")
+        await begun(folder)
     await seen((folder / "cancelled").exists, "the server was told")
     assert (await sessions.call(device, where)) == str(folder), "what only reads leaves the session standing"
     assert sessions.kept.count == 1
@@ -159,8 +165,7 @@ async def test_a_call_that_may_change_something_takes_the_session_with_it(
     folder = Path(await sessions.call(device, tools["mcp.counter.where"]))
     path = sessions.kept.take(tools["mcp.counter.slow"], "c-1")
     with calling(path, "slow", reads=False):
-        await seen((folder / "begun").exists, "the call has begun")
-        server = int((folder / "begun").read_text(encoding="ascii"))
+        server = await begun(folder)
     await seen(lambda: processes.start_mark(server) is None, "nothing proves that it stopped, so it was ended")
     await seen(lambda: sessions.kept.count == 0, "the agent knows")
     assert (await sessions.call(device, tools["mcp.counter.count"])).split()[0] == "1"
@@ -179,9 +184,9 @@ def calling(path: str, tool: str, *, reads: bool) -> Iterator[None]:
 async def test_a_server_that_ends_fails_the_call_and_the_next_one_has_a_new_session(
     sessions: Sessions, tools: dict[str, Tool], device: Device
 ) -> None:
-    server = int((await sessions.call(device, tools["mcp.counter.count"])).split()[1])
+    folder = Path(await sessions.call(device, tools["mcp.counter.where"]))
     failing = asyncio.create_task(sessions.call(device, tools["mcp.counter.slow"]))
-    os.kill(server, 9)
+    os.kill(await begun(folder), 9)
     with pytest.raises(ToolFailed, match="ended"):
         await failing
     await seen(lambda: sessions.kept.count == 0, "the agent knows")
