@@ -139,6 +139,9 @@ def test_a_cancel_at_the_hub_reaches_an_agent_of_the_network(
         configure({"url": url, "effects": ["read"]})
         request = stack.submit(work("remote-cancel", "never end"))
         until(note.exists, "the other agent works")
+        # It can be told once it has named its task, which its first event does.
+        log = f"/constellations/{request.id}/tasks/hand/attempts/1/log"
+        until(lambda: stack.client.get(log)["text"].strip(), "it has named its task")
         stack.client.post(f"/constellations/{request.id}/cancel", {"reason": "enough"})
         assert stack.until_final(request) == "cancelled"
         until(lambda: note.read_text() == "cancelled", "the other agent was told")
