@@ -433,19 +433,24 @@ class Machine(RuleBasedStateMachine):
         self.driver.control(action, name=self._some(which).name)
         self._gather()
 
-    def _answer(self, name: str, question: str, value: str) -> None:
+    def _answer(self, name: str, question: str, value: str, *, anyway: bool = True) -> None:
         self.driver.do(
             i.QuestionAnswered(
-                id=self.driver.ident(), by="person:ann", constellation=name, question=question, value=value
+                id=self.driver.ident(),
+                anyway=anyway,
+                by="person:ann",
+                constellation=name,
+                question=question,
+                value=value,
             )
         )
 
-    @rule(which=st.integers(0, 5), value=st.sampled_from(["go", "stop", "allow", "deny"]))
+    @rule(which=st.integers(0, 5), value=st.sampled_from(["go", "stop", "allow", "deny"]), anyway=st.booleans())
     @precondition(lambda self: any(c.open_questions for c in self.driver.shard.constellations.values()))
-    def answer(self, which: int, value: str) -> None:
+    def answer(self, which: int, value: str, anyway: bool) -> None:
         found = self._some(which)
         if found.open_questions:
-            self._answer(found.name, next(iter(found.open_questions)), value)
+            self._answer(found.name, next(iter(found.open_questions)), value, anyway=anyway)
             self._gather()
 
     @rule(data=st.data(), which=st.integers(0, 5), behind=st.integers(0, 1))

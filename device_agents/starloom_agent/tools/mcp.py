@@ -159,6 +159,8 @@ def _through(context: ToolContext, told: Told, given: dict[str, Any]) -> dict[st
                     return dict(said.result)
         except TimeoutError as error:
             raise ServerFault("tools/call: no answer in time") from error
+        except ConnectionError as error:
+            raise ServerFault("tools/call: its session ended without an answer") from error
         except (OSError, msgspec.DecodeError) as error:
             raise ServerFault(f"its session cannot be used: {error}") from error
     raise ServerFault("tools/call: its session ended without an answer")
