@@ -28,13 +28,21 @@ export function why(task: string, entities: Map<string, Entity>): unknown {
 
 /** All explanations of a constellation: here only of the work of which nobody knows whether it happened. */
 export function whyAll(entities: Map<string, Entity>): unknown {
-  const items = [...entities]
-    .filter(([key, record]) => key.startsWith("task/") && record.state === "unknown")
-    .map(([key, record]) => {
-      const task = key.slice("task/".length);
-      const sentence = `${task} was started on demo-server and may have happened; it is not run twice without your word.`;
-      return { actions: [], candidates: [], fix: null, reason: null, sentence, state: record.state, task };
-    });
+  const groups = new Map<string, string[]>();
+  for (const [key, record] of entities) {
+    if (!key.startsWith("task/") || record.state !== "unknown") continue;
+    const task = key.slice("task/".length);
+    const group = task.split(".", 1)[0] ?? task;
+    groups.set(group, [...(groups.get(group) ?? []), task]);
+  }
+  const items = [...groups].map(([group, tasks]) => {
+    const single = tasks.length === 1;
+    const [task, doubted] = single ? [tasks[0], []] : [group, tasks];
+    const sentence = single
+      ? `${task} was started on demo-server and may have happened; it is not run twice without your word.`
+      : `${tasks.length} calls of ${group} may have happened on demo-server; none is run twice without your word.`;
+    return { actions: [], candidates: [], doubted, fix: null, reason: null, sentence, state: "unknown", task };
+  });
   return { attention: [], items, more: 0, state: "active" };
 }
 

@@ -455,8 +455,14 @@ export class MockHub {
     }
     const control = /^tasks\/([^/]+)\/([\w-]+)$/.exec(rest);
     const task = control?.[1] ?? "";
-    const record = this.entities(id).get(`task/${task}`);
-    if (!record) return problem(404, "unknown_task", `there is no task ${task}`);
+    const held = this.entities(id);
+    const named = held.has(`task/${task}`) ? [task] : [];
+    // A mark of a group is of all its calls that may have happened.
+    const inDoubt = [...held]
+      .filter(([key, one]) => key.startsWith(`task/${task}.`) && one.state === "unknown")
+      .map(([key]) => key.slice("task/".length));
+    const tasks = named.length === 0 && control?.[2] === "mark" ? inDoubt : named;
+    if (tasks.length === 0) return problem(404, "unknown_task", `there is no task ${task}`);
     if (control?.[2] === "mark" && task === this.refused)
       return problem(409, "conflict", `${task} was marked by another person`);
     const change: Entity =
@@ -470,7 +476,9 @@ export class MockHub {
     this.publish(
       id,
       `task_${control?.[2]}`,
-      { [`task/${task}`]: { ...record, ...change, since_ms: this.now() } },
+      Object.fromEntries(
+        tasks.map((one) => [`task/${one}`, { ...held.get(`task/${one}`), ...change, since_ms: this.now() }]),
+      ),
       { about: task, by: "person:mara", note: `${control?.[2]} by mara` },
     );
     return { body: { id, seq: log.length }, status: 200 };

@@ -52,15 +52,17 @@ describe("what of a constellation waits for a hand elsewhere", () => {
     );
   });
   it("is one row for all calls of a group that may have happened", () => {
-    const doubted = ["hash.3", "hash.11", "hash.14", "hash.20", "tell"];
-    const found = stoppedOf(
-      ROW,
-      doubted.map((task) => why({ task, state: "unknown", sentence: `${task} may have happened.` })),
-    );
-    expect(found.map((one) => one.doubted)).toEqual([["hash.3", "hash.11", "hash.14", "hash.20"], ["tell"]]);
-    expect(found[0]?.sentence).toContain("hash.3, hash.11, hash.14 and 1 more");
-    expect(found[1]?.sentence).toBe("tell may have happened.");
-    expect(found[0]?.todo).toContain("say whether it happened");
+    const doubted = ["hash.3", "hash.11", "hash.14", "hash.20"];
+    const found = stoppedOf(ROW, [
+      why({ task: "hash", doubted, state: "unknown", sentence: "4 calls of hash may have happened." }),
+      why({ task: "tell", doubted: [], state: "unknown", sentence: "tell may have happened." }),
+    ]);
+    expect(found.map((one) => [one.task, one.doubted])).toEqual([
+      ["hash", doubted],
+      ["tell", ["tell"]],
+    ]);
+    expect(found.map((one) => one.sentence)).toEqual(["4 calls of hash may have happened.", "tell may have happened."]);
+    expect(found.map((one) => one.todo)).toEqual(["", expect.stringContaining("say whether it happened")]);
   });
   it("is work in doubt, and what is said of the whole", () => {
     const attention = [

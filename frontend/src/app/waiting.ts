@@ -38,7 +38,7 @@ export interface Stopped {
   line: string;
   asleep: string[];
   open: PageAddress | null;
-  /** The calls of which nobody knows whether they happened, all of one group. */
+  /** The calls of which nobody knows whether they happened: the task itself, or those of the group `task`. */
   doubted: string[];
 }
 
@@ -63,10 +63,8 @@ const STUCK: ReadonlySet<string> = new Set([...LACKS, "no_capable_device"]);
 const ELSEWHERE: ReadonlySet<string> = new Set([...STUCK, "question_open", "owner_asked", "task_unknown"]);
 
 const LACKING = "Allow it on the device, put there what it lacks, or edit the plan to use another device.";
-const TODO: Record<string, string> = {
-  no_capable_device: "Add a device that can, allow it on one of yours, or edit the plan to use another device or tool.",
-  unknown: "Look at the device, then say whether it happened.",
-};
+const NO_DEVICE = "Add a device that can, allow it on one of yours, or edit the plan to use another device or tool.";
+const MAY_HAVE = "Look at the device, then say whether it happened.";
 
 export function openAsks(fleet: StreamModel): Ask[] {
   const all = [...fleet.kind<DeviceAsks>("asks").values()].flatMap((asks) =>
@@ -111,27 +109,10 @@ export function lineOf(actions: readonly string[]): string {
   return "";
 }
 
-/** The group that a child is of: its id is before the first dot. A task outside of groups is its own. */
-export const groupOf = (task: string): string => task.split(".", 1)[0] ?? task;
-
-const NAMED_MAX = 3;
-
-function doubtOf(tasks: readonly string[]): string {
-  const named = tasks.slice(0, NAMED_MAX).join(", ");
-  const more = tasks.length > NAMED_MAX ? ` and ${tasks.length - NAMED_MAX} more` : "";
-  return `${named}${more} were started and may have happened; they are not run twice without your word.`;
-}
-
-/** Takes marked calls off the list at once; the next reading is the truth. */
-export function markedHere(constellation: string, tasks: ReadonlySet<string>): void {
+/** Takes what was marked off the list at once; the next reading is the truth. */
+export function markedHere(constellation: string, task: string): void {
   const { stopped, set } = useStore.getState();
-  set(
-    stopped.flatMap((one) => {
-      if (one.constellation !== constellation || one.doubted.length === 0) return [one];
-      const doubted = one.doubted.filter((task) => !tasks.has(task));
-      return doubted.length > 0 ? [{ ...one, doubted }] : [];
-    }),
-  );
+  set(stopped.filter((one) => one.constellation !== constellation || one.task !== task || one.doubted.length === 0));
 }
 
 /**
@@ -163,14 +144,16 @@ export function stoppedOf(
     const asleep = item.asleep ?? [];
     if (!stuck && !doubted && !asleep.length) continue;
     if (doubted) {
-      const held = found.find((one) => one.doubted.length > 0 && groupOf(one.task) === groupOf(item.task ?? ""));
-      if (held) held.doubted.push(item.task ?? "");
-      else add(item.task ?? "", item.sentence, { doubted: [item.task ?? ""], todo: TODO.unknown });
+      const task = item.task ?? "";
+      const calls = item.doubted ?? [];
+      // The hub tells the calls of a group as one thing to decide, with its own way out.
+      const [of, todo] = calls.length > 1 ? [calls, ""] : [[task], MAY_HAVE];
+      add(task, item.sentence, { doubted: of, todo });
       continue;
     }
     const lacks = LACKS.has(item.reason ?? "");
     const line = lacks ? lineOf(item.actions ?? []) : "";
-    const todo = TODO[item.reason ?? ""] ?? "";
+    const todo = item.reason === "no_capable_device" ? NO_DEVICE : "";
     add(item.task ?? "", item.sentence, {
       asleep,
       line,
@@ -178,7 +161,6 @@ export function stoppedOf(
       todo: lacks && !line ? LACKING : todo,
     });
   }
-  for (const one of found) if (one.doubted.length > 1) one.sentence = doubtOf(one.doubted);
   for (const one of attention) if (!ELSEWHERE.has(one.reason)) add("", one.sentence, {});
   return found;
 }

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
-import { type Ask, groupOf, markedHere, type Stopped, useWaiting } from "../app/waiting.ts";
+import { type Ask, markedHere, type Stopped, useWaiting } from "../app/waiting.ts";
 import { nameOfDevice } from "../model/fleet.ts";
 import { readable } from "../model/readable.ts";
 import type { Device, Enrollment, Offer } from "../model/types.ts";
@@ -162,7 +162,7 @@ export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (tas
       <Glyph name={item.asleep.length ? "barrier" : "hand"} tone={item.asleep.length ? "amber" : "violet"} />
       <b className="strong cut">{headOf(item)}</b>
       {item.doubted.length > 0 ? (
-        <Marking constellation={item.constellation} tasks={item.doubted} />
+        <Marking constellation={item.constellation} task={item.task} calls={item.doubted.length} />
       ) : item.asleep.length > 0 && again ? (
         <Button aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Close" : "Open it"}
@@ -198,46 +198,34 @@ export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (tas
 
 function headOf({ asleep, doubted, task, name }: Stopped): string {
   if (asleep.length > 0) return `${asleep.join(", ")} is asleep`;
-  if (doubted.length > 1) return `${doubted.length} calls of ${groupOf(task)} may have happened`;
+  if (doubted.length > 1) return `${doubted.length} calls of ${task} may have happened`;
   return doubted.length === 1 ? `${task} may have happened` : `${task || name} needs you`;
 }
 
-/** Says of all these calls whether they happened: one call a task, each refusal counted and the first one shown. */
-function Marking({ constellation, tasks }: { constellation: string; tasks: readonly string[] }) {
+/** Says whether a task, or all calls of a group, happened: one answer, which the hub takes whole or not at all. */
+function Marking({ constellation, task, calls }: { constellation: string; task: string; calls: number }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
-  const [done, setDone] = useState<number | null>(null);
-  const many = tasks.length > 1;
+  const [busy, setBusy] = useState(false);
   const mark = async (state: "succeeded" | "failed") => {
-    const marked = new Set<string>();
-    let refused: unknown = null;
-    setDone(0);
-    for (const task of tasks) {
-      try {
-        await hub.taskControl(constellation, task, "mark", { state });
-        marked.add(task);
-      } catch (error) {
-        refused ??= error;
-      }
-      setDone(marked.size);
+    setBusy(true);
+    try {
+      await hub.taskControl(constellation, task, "mark", { state });
+      say(`Marked ${plural(calls, "call")}`);
+      markedHere(constellation, task);
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy(false);
     }
-    setDone(null);
-    if (refused !== null) report(refused);
-    say(`Marked ${marked.size} of ${plural(tasks.length, "call")}`);
-    markedHere(constellation, marked);
   };
   return (
     <span className="answers">
-      {done !== null && (
-        <span className="small dim" role="status">
-          {done} of {tasks.length} marked
-        </span>
-      )}
-      <Button asks disabled={done !== null} onClick={() => void mark("failed")}>
-        {many ? "None of them happened" : "It did not happen"}
+      <Button asks disabled={busy} onClick={() => void mark("failed")}>
+        {calls > 1 ? "None of them happened" : "It did not happen"}
       </Button>
-      <Button asks disabled={done !== null} onClick={() => void mark("succeeded")}>
-        {many ? `All ${tasks.length} happened` : "It happened"}
+      <Button asks disabled={busy} onClick={() => void mark("succeeded")}>
+        {calls > 1 ? `All ${calls} happened` : "It happened"}
       </Button>
     </span>
   );
