@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { goalSeen, isOfGoal } from "./goals.ts";
+import { allViews, counted } from "./selectors.ts";
 import { StreamModel } from "./stream.ts";
 import type { StreamEvent, TaskSpec } from "./types.ts";
 
@@ -59,4 +60,17 @@ test("only the calls and the answer of a goal are its own", () => {
   expect(isOfGoal(made, spec("why.1"))).toBe(true);
   expect(isOfGoal(made, spec("why"))).toBe(false);
   expect(goalSeen(made, "why.1")).toBeNull();
+});
+
+test("a goal without an answer counts as a task beside its steps", () => {
+  const made = model([{ kind: "step", note: "to see", tasks: ["why.1"], at_ms: 2 }]);
+  const fleet = new StreamModel("fleet");
+  fleet.readSnapshot({ entities: {}, seq: 0 });
+  const steps = allViews(made, fleet);
+  expect(counted(made, fleet, steps).map((view) => view.id)).toEqual([...steps.map((view) => view.id), "why"]);
+  made.readEvents([
+    { seq: 2, puts: { "spec/why.answer": { id: "why.answer", changed_in: 3, group: "why" } }, kind: "k", stream: "c1" },
+  ] as unknown as StreamEvent[]);
+  const whole = allViews(made, fleet);
+  expect(counted(made, fleet, whole)).toBe(whole);
 });

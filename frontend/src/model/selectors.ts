@@ -79,6 +79,17 @@ export function allViews(model: StreamModel, fleet: StreamModel): TaskView[] {
   return boardOf(model, fleet).all();
 }
 
+/** The tasks that progress is counted by: a goal without an answer is one more, however many of its steps are done. */
+export function counted(model: StreamModel, fleet: StreamModel, views: TaskView[]): TaskView[] {
+  const open: TaskView[] = [];
+  for (const [id, spec] of specs(model)) {
+    if (!spec.goal || model.one<TaskSpec>(`spec/${id}.answer`)) continue;
+    const view = taskView(model, fleet, id);
+    if (view) open.push(view);
+  }
+  return open.length > 0 ? [...views, ...open] : views;
+}
+
 /** How long a task has run, in milliseconds; null when it has not begun. */
 export function elapsedMs(view: TaskView, nowMs: number): number | null {
   const attempt = view.attempt;

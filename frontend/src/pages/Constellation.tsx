@@ -20,6 +20,7 @@ import { isPlanning } from "../model/planning.ts";
 import {
   allViews,
   answer,
+  counted,
   counts,
   head,
   inTrouble,
@@ -196,7 +197,8 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   if (!constellation) return <MissingConstellation id={id} />;
   const present = past ? allViews(model, fleet) : views;
   const shown = headShown(constellation, present, checkedWhole(present));
-  const done = present.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
+  const pieces = counted(model, fleet, present);
+  const done = pieces.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
   const took = (constellation.ended_ms || now) - constellation.created_ms;
   const final = over;
   const idle =
@@ -314,7 +316,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     <StatePill shown={shown}>
       {shown.word}
       {!final && !planned && present.length > 0
-        ? `${shown.tone === "blue" ? "" : ","} ${done} of ${present.length}`
+        ? `${shown.tone === "blue" ? "" : ","} ${done} of ${pieces.length}`
         : ""}
     </StatePill>
   );
@@ -385,7 +387,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         <AnswerBand
           of={constellation}
           answer={result}
-          sentence={sentenceNow(constellation, result, present)}
+          sentence={sentenceNow(constellation, result, pieces)}
           label={phone ? null : final ? "Answer" : "Answer so far"}
           fleet={fleet}
         >
@@ -394,7 +396,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         {!final && !planned && <WritingNow model={model} />}
         {views.length > 0 && !planned && (
           <Summary
-            counts={counts(views)}
+            counts={counts(past ? views : pieces)}
             views={views}
             fleet={fleet}
             onFilter={(text) => to({ set: { q: text, lens: "list" } })}

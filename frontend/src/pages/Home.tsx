@@ -12,7 +12,7 @@ import { useWaiting } from "../app/waiting.ts";
 import { useWork } from "../app/work.ts";
 import { createdMs, endedMs } from "../link/endpoints.ts";
 import { type DeviceView, deviceShown, devices } from "../model/fleet.ts";
-import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
+import { allViews, answer, counted, counts, head, inTrouble } from "../model/selectors.ts";
 import { changesSince, worthShowing } from "../model/since.ts";
 import { headShown, sentenceNow } from "../model/soFar.ts";
 import type { ConstellationRow } from "../model/types.ts";
@@ -260,7 +260,8 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
   const constellation = head(model);
   const state = constellation?.state ?? row.state;
   const shown = constellation ? headShown(constellation, views) : constellationShown(state);
-  const done = views.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
+  const pieces = counted(model, fleet, views);
+  const done = pieces.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
   const trouble = views.find((view) => inTrouble(view.shown));
   const attention = constellation?.attention?.[0];
   return (
@@ -269,7 +270,7 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
       <span className="row">
         <b className="strong cut">{row.name || row.request || row.id}</b>
         <span className="dim nowrap">
-          {views.length ? `${done} of ${views.length}, ` : ""}
+          {pieces.length ? `${done} of ${pieces.length}, ` : ""}
           {clock(now - createdMs(row))}
         </span>
       </span>
@@ -286,10 +287,10 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
       ) : (
         <span className="small dim nowrap">{shown.word}</span>
       )}
-      <span className="sub">{(constellation && sentenceNow(constellation, answer(model), views)) || row.request}</span>
-      {views.length > 0 && (
+      <span className="sub">{(constellation && sentenceNow(constellation, answer(model), pieces)) || row.request}</span>
+      {pieces.length > 0 && (
         <span className="wide">
-          <StateBar counts={counts(views)} />
+          <StateBar counts={counts(pieces)} />
         </span>
       )}
     </Link>

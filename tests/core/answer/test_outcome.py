@@ -46,6 +46,16 @@ def test_the_outcome_is_clean_partial_or_failed(partial: bool, optional: bool, g
     assert answer(driver).state == "final"
 
 
+def test_work_of_which_only_optional_tasks_were_tried_and_failed_has_no_result() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a", optional=True), task("b", optional=True), name="Try"))
+    for name in "ab":
+        fail(driver, name)
+    assert driver.run() == "succeeded"
+    said = answer(driver).sentence
+    assert said.startswith("Try ended without a result: all that was tried was optional; failed: a, b.")
+
+
 @pytest.mark.parametrize(
     ("failures", "partial", "state"),
     [(1, True, "succeeded"), (2, True, "partial"), (2, False, "failed")],

@@ -40,14 +40,18 @@ def title(view: View) -> Text:
 
 
 def progress(view: View) -> str:
-    """Return the numbers of finished, running and otherwise ended tasks, and of all; looks are counted apart."""
+    """Return the numbers of finished, running and otherwise ended tasks, and of all. Looks are counted apart.
+
+    A goal without an answer is one more task than its steps.
+    """
     specs = view.specs
     looks = [name for name in view.tasks if name in specs and specs[name].look]
     count = Counter(str(task.state) for name, task in view.tasks.items() if name not in looks)
     head = view.head
     if head is not None and not head.version and view.final:
         return f"no plan, {len(looks)} look{'s' if len(looks) != 1 else ''}"
-    parts = [f"{count['succeeded']} of {count.total()} tasks done", f"{count['leased'] + count['running']} running"]
+    goals = sum(1 for name, spec in specs.items() if spec.goal is not None and f"{name}.answer" not in view.tasks)
+    parts = [f"{count['succeeded']} of {count.total() + goals} tasks done", f"{count['leased'] + count['running']} running"]
     parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
     reviewing = sum(len(look.tasks) for job in view.each("job", Job).values() for look in job.looks)
     for number, where in ((len(looks) - reviewing, "before the plan"), (reviewing, "in reviews")):

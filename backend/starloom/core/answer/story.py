@@ -7,7 +7,7 @@ from starloom.core.people.controls import DEADLINE
 from starloom.core.placement import left_out
 from starloom.core.run.checks import judgement
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.names import called, is_of_goal
+from starloom.core.state.tasks.names import called, goals_without_answer, is_of_goal
 from starloom.core.state.tasks.supersession import successor
 from starloom_protocol.entities import TaskRecord
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
@@ -22,12 +22,14 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
         return _without_plan(constellation, fleet, state)
     planned = {task: record for task, record in constellation.tasks.items() if not constellation.specs[task].look}
     done = [task for task, record in planned.items() if record.state is _SUCCEEDED]
-    total = len(planned)
+    total = len(planned) + goals_without_answer(constellation)
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
-    if state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
-        opening = f"{constellation.head.name} could ask no device"
     failed, superseded = _apart(constellation, failed_first(constellation))
+    if state is ConstellationState.SUCCEEDED and not done and failed:
+        opening = f"{constellation.head.name} ended without a result: all that was tried was optional"
+    elif state is ConstellationState.SUCCEEDED and left_out.nobody_asked(constellation):
+        opening = f"{constellation.head.name} could ask no device"
     unseen = left_out.clause(constellation, fleet, now_ms)
     if state is ConstellationState.SUCCEEDED and failed:
         unseen += f"; failed: {_few(constellation, fleet, failed)}"
@@ -70,7 +72,7 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     """Return the progress of a live constellation, from maintained counts: the cost does not grow with the graph."""
     progress = constellation.progress
     devices = [device for device, count in progress.devices.items() if count]
-    total = len(constellation.tasks) - progress.looks
+    total = len(constellation.tasks) - progress.looks + goals_without_answer(constellation)
     where = _named(sorted(_name(fleet, device) for device in devices))
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))

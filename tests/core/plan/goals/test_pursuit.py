@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starloom.core.answer.story import so_far
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 from tests.core.plan.goals.pursued import VALUE, Pursued, call
@@ -26,6 +27,15 @@ def test_a_goal_grows_by_its_steps_and_its_answer_feeds_a_later_task() -> None:
     assert [turn[0] for turn in one.turns] == ["step", "step"]
     assert [version.author for version in one.made.versions.values()] == ["person:ann", "model", "model", "model"]
     one.folded_equals_state()
+
+
+def test_a_goal_without_an_answer_is_one_more_task_than_its_steps() -> None:
+    one = Pursued(USE)
+    one.step(call(number=1))
+    one.end_calls()
+    assert so_far(one.made, one.shard.fleet) == "Why: 1 of 3 tasks done so far on one."
+    one.control("cancel")
+    assert one.made.tables["answer"][""].sentence.startswith("Why was cancelled after 1 of 3 tasks on one.")
 
 
 def test_a_goal_waits_for_its_inputs() -> None:

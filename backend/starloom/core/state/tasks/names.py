@@ -26,3 +26,11 @@ def is_of_goal(constellation: Constellation, task: str) -> bool:
 def is_step(constellation: Constellation, task: str) -> bool:
     """Tell whether a task is a call of a goal, which found something out and is no result of the plan."""
     return is_of_goal(constellation, task) and task != goal_answer(constellation.specs[task].group or "")
+
+
+def goals_without_answer(constellation: Constellation) -> int:
+    """Return how many goals have no answer: each is one more piece of work than its steps."""
+    specs = constellation.specs
+    return sum(
+        1 for name in constellation.groups if specs[name].goal is not None and goal_answer(name) not in constellation.tasks
+    )
