@@ -94,7 +94,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
     async (action: Action) => {
       const why = action.why ?? away;
       if (why) say(why);
-      else if (action.danger) setQuestion({ action, names: [] });
+      else if (action.danger || action.asks) setQuestion({ action, names: [] });
       else await run(action);
     },
     [run, say, away],
@@ -116,7 +116,10 @@ export function DoingProvider({ children }: { children: ReactNode }) {
               </ul>
             </>
           ) : (
-            <p className="dim">Running work is stopped on its device; it counts as stopped when the device confirms.</p>
+            <p className="dim">
+              {question.action.asks ??
+                "Running work is stopped on its device; it counts as stopped when the device confirms."}
+            </p>
           )}
           <div className="row">
             <Button large onClick={() => setQuestion(null)}>

@@ -16,6 +16,8 @@ export interface Action {
   /** Why it is not possible now; null when it is. */
   why: string | null;
   danger?: boolean;
+  /** A question before it is done, for what cannot be taken back; a dangerous one has a usual question. */
+  asks?: string;
   /** The deed as the button of its dialog names it; without it the label does. */
   deed?: string;
   run: (confirm?: string[]) => Promise<unknown>;

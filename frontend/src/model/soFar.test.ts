@@ -46,6 +46,16 @@ describe("the sentence", () => {
 });
 
 describe("the pill", () => {
+  it("says that done work was taken back, in part or whole", () => {
+    const done = head({ state: "succeeded" });
+    const work = (id: string, spec: object) => ({ ...view(id, "succeeded"), spec: { id, ...spec } }) as TaskView;
+    const [copy, send] = [work("copy", { undo: { tool: "fs.trash" } }), work("send", { undo: { tool: "fs.trash" } })];
+    const back = work("undo-copy", { undoes: "copy" });
+    expect(headShown(done, [copy, send]).word).toBe("Done");
+    expect(headShown(done, [copy, send, back]).word).toBe("Partly taken back");
+    expect(headShown(done, [copy, back])).toMatchObject({ word: "Taken back", tone: "grey" });
+  });
+
   it("says that a person is needed where nothing else goes on", () => {
     const stuck = [view("a", "ready", { reason: "no_capable_device" })];
     expect(headShown(head({ attention: ["no_capable_device"] }), stuck).word).toBe("Needs you");

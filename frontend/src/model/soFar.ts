@@ -22,12 +22,23 @@ export function headShown(
 ): Shown {
   if (head.state === "cancelled" && !head.version && head.cancelled_by !== DEADLINE)
     return { ...constellationShown(head.state), word: "Withdrawn" };
+  if (head.state === "succeeded" && views.some(takenBack))
+    return { ...constellationShown("cancelled"), word: backWord(views) };
   if (head.state === "active" && !views.some((view) => view.shown.tone === "blue")) {
     if (head.attention?.length) return presentation("ready", "person");
     const stuck = views.find((view) => view.shown.stuck);
     if (stuck) return stuck.shown;
   }
   return constellationShown(head.state, checked);
+}
+
+/** Whether a task took back another's work. */
+const takenBack = (view: TaskView): boolean => Boolean(view.spec.undoes) && view.record?.state === "succeeded";
+
+function backWord(views: readonly TaskView[]): string {
+  const undone = new Set(views.filter(takenBack).map((view) => view.spec.undoes));
+  const stands = views.some((view) => view.spec.undo && view.record?.state === "succeeded" && !undone.has(view.id));
+  return stands ? "Partly taken back" : "Taken back";
 }
 
 /** The answer's sentence now. A final answer of a constellation that was opened again tells of its past. */

@@ -60,8 +60,18 @@ def test_finished_work_is_taken_back_in_reverse_order_on_its_own_device() -> Non
     assert (version.author, version.trigger, version.reason) == ("person:ann", "undo", "not wanted")
     told = found.tables["answer"][""]
     assert isinstance(told, AnswerRecord)
-    assert "Taken back afterwards: b, a." in told.sentence
+    assert told.sentence.startswith("test was done and then taken back: b, a.")
     driver.folded_equals_state()
+
+
+def test_work_that_is_taken_back_in_part_is_still_done() -> None:
+    driver = moved(*CHAIN)
+    undo(driver, "b")
+    driver.run()
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert told.sentence.startswith("test is done: ")
+    assert "Taken back afterwards: b." in told.sentence
 
 
 def test_work_that_changed_something_and_says_no_way_back_is_named() -> None:

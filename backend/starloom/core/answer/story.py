@@ -33,9 +33,13 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     unseen = left_out.clause(constellation, fleet, now_ms)
     if state is ConstellationState.SUCCEEDED and failed:
         unseen += f"; failed: {_few(constellation, fleet, failed)}"
+    back = _taken_back(constellation)
+    if state is ConstellationState.SUCCEEDED and back and not _stands(constellation):
+        opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, back)}"
+        back = []
     parts = [f"{opening.removesuffix('.')}{unseen}."]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
-    parts.extend(_taken_back(constellation, fleet))
+    parts.extend([f"Taken back afterwards: {_few(constellation, fleet, back)}."] if back else [])
     parts.extend(_checks(checked))
     parts.extend(_reused(constellation.progress.reused))
     verdict = judgement.current(constellation)
@@ -98,16 +102,25 @@ def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) ->
     return [*told, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else told
 
 
-def _taken_back(constellation: Constellation, fleet: Fleet) -> list[str]:
-    """Return a sentence on the work that was undone afterwards. Undoing that failed is among the failures."""
+def _taken_back(constellation: Constellation) -> list[str]:
+    """Return the tasks whose work was undone afterwards. Undoing that failed is among the failures."""
     if constellation.head.undone_from is None:
         return []
-    undone = [
+    return [
         spec.undoes
         for task, spec in constellation.specs.items()
         if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
     ]
-    return [f"Taken back afterwards: {_few(constellation, fleet, undone)}."] if undone else []
+
+
+def _stands(constellation: Constellation) -> bool:
+    """Tell whether work that its plan says how to undo is done and not undone."""
+    undone = set(_taken_back(constellation))
+    return any(
+        spec.undo is not None and task not in undone and constellation.tasks[task].state is _SUCCEEDED
+        for task, spec in constellation.specs.items()
+        if task in constellation.tasks
+    )
 
 
 def _reused(reused: int) -> list[str]:
