@@ -30,6 +30,8 @@ export interface MockOptions {
   empty?: boolean;
   /** The hub was started with `--lab`. */
   lab?: boolean;
+  /** The role of the person who looks; the owner without it. */
+  role?: "owner" | "operator" | "approver" | "viewer";
 }
 
 /** What a submit answers that was waited for: the test task of a new device, for one. */
@@ -61,8 +63,11 @@ export class MockHub {
   /** A task that may not be marked. */
   refused = "";
 
+  private readonly role: string;
+
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
+    this.role = options.role ?? "owner";
     this.shiftMs = options.shiftMs ?? 0;
     this.lab = options.lab ? new MockLab(this) : null;
     this.logs.set("fleet", options.empty ? [] : this.shift(fleetLog()));
@@ -282,7 +287,7 @@ export class MockHub {
 
   private session(): Answered {
     const principal = { id: "p1", name: "mara" };
-    return { body: { csrf: "csrf", lab: this.lab !== null, principal, role: "owner", token: "t1" }, status: 200 };
+    return { body: { csrf: "csrf", lab: this.lab !== null, principal, role: this.role, token: "t1" }, status: 200 };
   }
 
   private list(search: URLSearchParams): Answered {

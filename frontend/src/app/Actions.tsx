@@ -2,12 +2,12 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { Problem } from "../link/rest.ts";
-import { AWAY, AwayContext } from "../ui/away.ts";
+import { AWAY, AwayContext, RoleContext, useWhyNot, whyNotBy } from "../ui/away.ts";
 import type { IconName } from "../ui/Icon.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, ProblemNote } from "../ui/parts.tsx";
 import type { Action } from "./actions.ts";
-import { useLink } from "./context.ts";
+import { useLink, useWorkspace } from "./context.ts";
 import { asProblem } from "./resource.ts";
 
 const ICONS: Record<string, IconName> = {
@@ -83,6 +83,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
   );
   const link = useLink().state;
   const away = link === "offline" ? AWAY : null;
+  const role = useWorkspace().session?.role ?? "";
   // The message that the hub cannot be reached goes when the hub is back.
   useEffect(() => {
     if (link === "live") setProblem((held) => (held?.code === "hub_unreachable" ? null : held));
@@ -92,17 +93,19 @@ export function DoingProvider({ children }: { children: ReactNode }) {
   useEffect(() => setProblem(null), [page]);
   const perform = useCallback(
     async (action: Action) => {
-      const why = action.why ?? away;
+      const why = action.why ?? away ?? whyNotBy(role, true);
       if (why) say(why);
       else if (action.danger || action.asks) setQuestion({ action, names: [] });
       else await run(action);
     },
-    [run, say, away],
+    [run, say, away, role],
   );
 
   return (
     <DoingContext value={{ perform, report, say }}>
-      <AwayContext value={away}>{children}</AwayContext>
+      <AwayContext value={away}>
+        <RoleContext value={role}>{children}</RoleContext>
+      </AwayContext>
       {question && (
         <Modal label={question.action.label} className="asking" onClose={() => setQuestion(null)}>
           <h2 className="head">{question.action.label}?</h2>
@@ -155,8 +158,8 @@ export function DoingProvider({ children }: { children: ReactNode }) {
 }
 
 export function ActionButton({ action: offered, shortcut }: { action: Action; shortcut?: string }) {
-  const away = useContext(AwayContext);
-  const action = { ...offered, why: offered.why ?? away };
+  const whyNot = useWhyNot(true);
+  const action = { ...offered, why: offered.why ?? whyNot };
   const { perform } = useDoing();
   const [busy, setBusy] = useState(false);
   return (

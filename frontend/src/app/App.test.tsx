@@ -91,6 +91,15 @@ describe("Home", () => {
     expect(await faultsOfAxe()).toEqual([]);
   });
 
+  it("offers a viewer nothing that the hub would refuse", async () => {
+    open("/", { question: true, role: "viewer" });
+    const answer = await screen.findByRole("button", { name: "Copy" });
+    for (const button of [answer, screen.getByRole("button", { name: /^New request/ })]) {
+      expect(button.getAttribute("aria-disabled")).toBe("true");
+      expect(button.title).toMatch(/^You may look here/);
+    }
+  });
+
   it("offers a first request when nothing has run", async () => {
     open("/", { empty: true });
     expect(await screen.findByText("Nothing has run yet.")).toBeTruthy();

@@ -96,7 +96,7 @@ export function ActivityPage() {
         </section>
         {next && (
           <Button
-            asks
+            asks="anyone"
             onClick={async () => {
               const page = await history.activity(rest, { ...query, cursor: next });
               setMore((held) => ({ deeds: [...(held?.deeds ?? []), ...page.items], next: page.next }));

@@ -64,7 +64,7 @@ export function ConstellationsPage() {
         </section>
         {next && (
           <Button
-            asks
+            asks="anyone"
             onClick={async () => {
               const page = await hub.constellations({ q: words, state: state || undefined, cursor: next });
               setMore((held) => ({ rows: [...held.rows, ...page.items], next: page.next ?? null }));

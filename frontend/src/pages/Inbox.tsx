@@ -119,10 +119,10 @@ function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: 
         {picked.length} of {all} approvals chosen
       </span>
       <span className="answers">
-        <Button asks why={why} disabled={busy} onClick={() => void answer("deny")}>
+        <Button asks="approver" why={why} disabled={busy} onClick={() => void answer("deny")}>
           Deny chosen
         </Button>
-        <Button asks why={why} disabled={busy} onClick={() => void answer("allow")}>
+        <Button asks="approver" why={why} disabled={busy} onClick={() => void answer("allow")}>
           Approve chosen
         </Button>
       </span>

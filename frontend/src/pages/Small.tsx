@@ -134,7 +134,7 @@ export function SettingsPage() {
           <div className="setting">
             <span>This page is signed in.</span>
             <Button
-              asks
+              asks="anyone"
               onClick={async () => {
                 try {
                   await workspace.hub.signOut();

@@ -1,12 +1,8 @@
 import { fireEvent, render, screen } from "@testing-library/react";
 import { describe, expect, it, vi } from "vitest";
-import { PrioritySelect, whyNot } from "./PriorityChoice.tsx";
+import { PrioritySelect } from "./PriorityChoice.tsx";
 
 describe("the choice of a priority", () => {
-  it("is for people who may run work", () => {
-    expect(["owner", "operator"].map(whyNot)).toEqual([null, null]);
-    expect(["approver", "viewer"].map(whyNot)).toEqual(Array(2).fill("Your sign-in may look, and change nothing."));
-  });
   it("says why it cannot be used", () => {
     render(<PrioritySelect value="normal" why="Only looks." onChange={() => undefined} />);
     expect(screen.getByRole("combobox", { name: "Priority" })).toHaveProperty("disabled", true);

@@ -1,17 +1,16 @@
 /** Which of a person's own constellations gets a free slot first: a choice at a submission and while one runs. */
 
-import { useContext, useState } from "react";
+import { useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import type { Head, Priority } from "../model/types.ts";
 import { PRIORITY_WORDS } from "../model/types.ts";
-import { AwayContext } from "../ui/away.ts";
+import { useWhyNot } from "../ui/away.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Said } from "../ui/Said.tsx";
 
 const WORDS: Record<Priority, string> = { high: "High", low: "Low", normal: "Normal" };
-const MAY: ReadonlySet<string> = new Set(["owner", "operator"]);
 
 interface ChoiceProps {
   value: Priority | null;
@@ -43,17 +42,12 @@ export function PrioritySelect({ value, none, why, busy, onChange }: ChoiceProps
   );
 }
 
-/** Why a session of this role sets no priority; null where it may. */
-export const whyNot = (role: string | undefined): string | null =>
-  role === undefined || MAY.has(role) ? null : "Your sign-in may look, and change nothing.";
-
 /** Sets the priority of a constellation that has not ended, as an edit of its plan's policy. */
 export function PriorityOf({ constellation }: { constellation: Head }) {
-  const { hub, session } = useWorkspace();
+  const { hub } = useWorkspace();
   const { report, say } = useDoing();
-  const away = useContext(AwayContext);
   const [busy, setBusy] = useState(false);
-  const why = away ?? whyNot(session?.role);
+  const why = useWhyNot(true);
   const set = async (priority: Priority | null) => {
     if (!priority || busy) return;
     setBusy(true);

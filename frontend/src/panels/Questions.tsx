@@ -88,7 +88,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       <span className={`answers ${choices.length > CHOICES_BESIDE ? "below" : ""}`}>
         {choices.map((choice) => (
           <Button
-            asks
+            asks="approver"
             key={choice.value}
             kind={isPrimary(question, choice) ? "primary" : undefined}
             disabled={busy}

@@ -69,10 +69,10 @@ export function AskItem({ ask }: { ask: Ask }) {
       </b>
       {here ? (
         <span className="answers">
-          <Button asks disabled={busy} onClick={() => void answer(false)}>
+          <Button asks="approver" disabled={busy} onClick={() => void answer(false)}>
             Deny
           </Button>
-          <Button asks kind="primary" disabled={busy} onClick={() => void answer(true)}>
+          <Button asks="approver" kind="primary" disabled={busy} onClick={() => void answer(true)}>
             Allow once
           </Button>
         </span>

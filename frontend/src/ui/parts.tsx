@@ -1,17 +1,9 @@
 /** Small parts without data access: pills, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
-import {
-  type ButtonHTMLAttributes,
-  type KeyboardEvent,
-  type ReactNode,
-  useContext,
-  useId,
-  useRef,
-  useState,
-} from "react";
+import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
 import type { Problem } from "../link/rest.ts";
 import type { Shown } from "../model/presentation.ts";
 import type { Count } from "../model/selectors.ts";
-import { AwayContext } from "./away.ts";
+import { type Asks, useWhyNot } from "./away.ts";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
 import { Said } from "./Said.tsx";
@@ -65,13 +57,13 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   large?: boolean;
   /** A reason makes the button unusable but still reachable, so that the reason can be read. */
   why?: string | null;
-  /** It asks something of the hub, so that it cannot be used while the hub is away. */
-  asks?: boolean;
+  /** It asks something of the hub: not possible while the hub is away, or by somebody whose role may not. */
+  asks?: Asks;
 }
 
 export function Button({ icon, kind, large, why: own, asks, children, className = "", onClick, ...rest }: ButtonProps) {
-  const away = useContext(AwayContext);
-  const why = own || (asks ? away : null);
+  const whyNot = useWhyNot(asks ?? false);
+  const why = own || whyNot;
   const blocked = Boolean(why);
   return (
     <button
