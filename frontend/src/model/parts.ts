@@ -2,6 +2,7 @@
  * The parts of an answer as a page shows them: one for each thing given back, and one for all children of a group.
  * Pure; decides what kind a part is and which leads, never how it is drawn.
  */
+import { parseExact } from "./exact.ts";
 import { type FileRef, filesIn, mediaOf, shownAs } from "./files.ts";
 import { isRow, type Row, readTable } from "./table.ts";
 import type { Answer, AnswerItem, TaskSpec } from "./types.ts";
@@ -214,7 +215,7 @@ export const leading = (parts: readonly AnswerPart[]): AnswerPart | undefined =>
 /** A JSON text's value; a text that is none is itself the value. */
 export function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return text;
   }

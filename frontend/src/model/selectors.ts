@@ -2,7 +2,9 @@
  * What the page reads out of a constellation's stream. Pure functions of the stream and the fleet beside it; the tasks
  * themselves are worked out by its `Board`, so that unchanged tasks draw nothing.
  */
+
 import { boardOf, type TaskView } from "./board.ts";
+import { parseExact } from "./exact.ts";
 import { naturalKey } from "./natural.ts";
 import { GLYPH_ORDER, type Shown } from "./presentation.ts";
 import type { StreamModel } from "./stream.ts";
@@ -23,7 +25,7 @@ export function shortAnswer(found: Answer | undefined): string {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return null;
   }

@@ -1,5 +1,7 @@
 /** A value that a task gave: records as a table, fields with their units, plain text as text; deep ones as JSON. */
+
 import { useMemo } from "react";
+import { parseExact } from "../model/exact.ts";
 import { readable } from "../model/readable.ts";
 import { fieldText, isRow, type Row, readTable, titleOf } from "../model/table.ts";
 import { DataTable } from "./DataTable.tsx";
@@ -103,7 +105,7 @@ const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(va
 
 function read(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return text;
   }

@@ -2,9 +2,11 @@
  * A file of the hub's store as it can be looked at: text, tables and Markdown from their beginning, pictures, PDF and
  * HTML in a frame. The frame of an HTML file runs no script and reaches nothing; the hub serves it with the same rule.
  */
+
 import { lazy, Suspense, useMemo } from "react";
 import { useWorkspace } from "../../app/context.ts";
 import { useResource } from "../../app/resource.ts";
+import { parseExact } from "../../model/exact.ts";
 import { type FileRef, partAt, readCsv, shownAs } from "../../model/files.ts";
 import { readable } from "../../model/readable.ts";
 import { readTable } from "../../model/table.ts";
@@ -80,7 +82,7 @@ function TextPreview({ file }: { file: FileRef }) {
 
 /** What the plan names of a value that was too large to be brought; a text is shown from its beginning. */
 function ValuePart({ text, pointer, show }: { text: string; pointer: string; show: string }) {
-  const found = useMemo(() => partAt(JSON.parse(text), pointer), [text, pointer]);
+  const found = useMemo(() => partAt(parseExact(text), pointer), [text, pointer]);
   if (found === undefined) return <p className="dim">The value has no part {pointer}.</p>;
   if (typeof found !== "string") return <ValueView text={JSON.stringify(found)} table />;
   const media = show === "markdown" ? "text/markdown" : "text/plain";
