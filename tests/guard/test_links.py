@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from starloom_agent.toolkit.interface import way_out
 from starloom_agent.toolkit.results import Stored
 from tests.guard.links import CANARY, TEXT, Place
 from tests.waiting import PATIENCE_S
@@ -119,3 +120,9 @@ def test_a_link_inside_the_grant_may_be_read_through(place: Place) -> None:
     place.device.write("real/a.txt", "mine")
     (place.docs / "short").symlink_to("real")
     assert place.call("fs.read", path="short/a.txt")["text"] == "mine"
+
+
+@pytest.mark.parametrize("place", ["/etc", "/usr/lib", "/", "/home/ann/.ssh"])
+def test_a_refusal_has_no_line_that_opens_a_folder_of_the_system(place: str) -> None:
+    assert "starloom-agent grant" not in way_out("files:read", Path(place))
+    assert way_out("files:read", Path("/home/ann/notes")).endswith("starloom-agent grant files:read /home/ann/notes")

@@ -120,6 +120,22 @@ def refused_line(grant: str, path: Path) -> str:
     return f"starloom-agent grant {grant} {shlex.quote(str(path))}"
 
 
+SYSTEM_FOLDERS: Final = tuple(
+    Path(name) for name in ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr")
+)
+
+
+def way_out(grant: str, path: Path) -> str:
+    """Return how the owner allows a folder. A folder of the system, or a hidden one, gets no line ready to be pasted.
+
+    A program of somebody else chooses the path that is refused, and the refusal is shown to a person.
+    """
+    hidden = any(part.startswith(".") for part in path.parts)
+    if hidden or path == Path("/") or _inside(path, SYSTEM_FOLDERS):
+        return "Files of the system and hidden folders are seldom meant: their owner would have to grant them by hand."
+    return f"To allow it, type on the device: {refused_line(grant, path)}"
+
+
 WORKSPACE: Final = "workspace"
 """The name of the agent's own folder, which is the last of the roots."""
 
@@ -233,7 +249,7 @@ class ToolContext:
         raise ToolFailed(
             Code.POLICY_REFUSED,
             f"{text} is outside the folders of {grant}. This device allows {named}. "
-            f"To allow it, type on the device: {refused_line(grant, real if real.is_dir() else real.parent)}",
+            f"{way_out(grant, real if real.is_dir() else real.parent)}",
             effect=False,
         )
 

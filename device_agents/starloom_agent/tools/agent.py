@@ -18,7 +18,7 @@ from starloom_agent.acp.record import AcpRecord
 from starloom_agent.acp.session import COMMANDS, AcpSession, Bounds, Turn
 from starloom_agent.acp.wire import AcpFault, AcpWire
 from starloom_agent.sandbox import confinement
-from starloom_agent.toolkit.interface import Args, Folders, Tool, ToolContext, ToolFailed, refused_line
+from starloom_agent.toolkit.interface import Args, Folders, Tool, ToolContext, ToolFailed, way_out
 from starloom_agent.toolkit.results import Named, Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -184,8 +184,7 @@ def _place(context: ToolContext, told: ToldAgent, wanted: str) -> tuple[Path, To
         grant = "files:write" if Effect.WRITE in told.effects else "files:read"
         raise ToolFailed(
             Code.POLICY_REFUSED,
-            f"{folder} is outside the folders of {grant}, so {told.name} may not work there. "
-            f"To allow it, type on the device: {refused_line(grant, folder)}",
+            f"{folder} is outside the folders of {grant}, so {told.name} may not work there. {way_out(grant, folder)}",
             effect=False,
         )
     own = context.workdir / _OWN

@@ -18,7 +18,7 @@ import msgspec
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.files.filling import Outlook
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, placed, refused_line
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, placed, way_out
 from starloom_agent.toolkit.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -81,7 +81,7 @@ def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
     raise ToolFailed(
         Code.POLICY_REFUSED,
         f"{wanted} is none of the folders that this device allows, and no disk of theirs: {named}. "
-        f"To allow it, type on the device: {refused_line('files:read', wanted)}",
+        f"{way_out('files:read', wanted)}",
         effect=False,
     )
 
