@@ -21,11 +21,7 @@ export function useResource<T>(
   topics: readonly Topic[] = NEVER,
   pauseMs?: number,
 ): Resource<T> {
-  const [state, setState] = useState<{ value: T | null; problem: Problem | null; loading: boolean }>({
-    value: known<T>(key),
-    problem: null,
-    loading: key !== null,
-  });
+  const [state, setState] = useState<Read<T>>(() => unread<T>(key));
   const [turn, setTurn] = useState(0);
   const latest = useRef(read);
   latest.current = read;
@@ -35,17 +31,17 @@ export function useResource<T>(
   useEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
-    if (shownKey.current !== key) setState({ value: known<T>(key), problem: null, loading: true });
+    if (shownKey.current !== key) setState(unread<T>(key));
     shownKey.current = key;
     latest.current(abort.signal).then(
       (value) => {
         noteList(key, value);
-        setState({ value, problem: null, loading: false });
+        if (!abort.signal.aborted) setState({ of: key, value, problem: null, loading: false });
       },
       (error: unknown) => {
         if (abort.signal.aborted) return;
         const problem = asProblem(error);
-        setState((held) => ({ value: held.value, problem, loading: false }));
+        setState((held) => ({ of: key, value: held.of === key ? held.value : null, problem, loading: false }));
       },
     );
     return () => abort.abort();
@@ -58,8 +54,24 @@ export function useResource<T>(
     if (!named) return;
     return workspace?.changes.on(named.split(" ") as Topic[], reload, pauseMs);
   }, [workspace, named, reload, pauseMs]);
-  return { ...state, reload };
+  // What was read for another key is never shown for this one, not even until the effect has run.
+  const { value, problem, loading } = key === null || state.of === key ? state : unread<T>(key);
+  return { value, problem, loading, reload };
 }
+
+interface Read<T> {
+  of: string | null;
+  value: T | null;
+  problem: Problem | null;
+  loading: boolean;
+}
+
+const unread = <T>(key: string | null): Read<T> => ({
+  of: key,
+  value: known<T>(key),
+  problem: null,
+  loading: key !== null,
+});
 
 /** What a reload without the hub still knows of a list. */
 const known = <T>(key: string | null): T | null => (key === null ? null : (knownList(key) as T | null));

@@ -45,6 +45,7 @@ import { QuestionCard } from "../panels/Questions.tsx";
 import { Repeat } from "../panels/Repeat.tsx";
 import { StuckCard } from "../panels/StuckCard.tsx";
 import { Summary, shortWord } from "../panels/Summary.tsx";
+import { TapCard } from "../panels/TapCard.tsx";
 import { TaskList } from "../panels/TaskList.tsx";
 import { TaskMenu } from "../panels/TaskMenu.tsx";
 import { VersionChoice, Versions } from "../panels/Versions.tsx";
@@ -435,6 +436,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           {open.length === 0 && <StuckCard constellation={constellation} views={present} onSelect={select} />}
         </section>
       )}
+      {!final && !past && <TapCard views={present} fleet={fleet} nowMs={now} />}
       {beside && stage}
       <section className="canvas" aria-label={LENS[lens]}>
         <div className="tools">

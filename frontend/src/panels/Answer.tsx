@@ -31,7 +31,7 @@ const ICONS: Record<PartKind, IconName> = {
   picture: "image",
   table: "table",
   text: "recipe",
-  value: "proof",
+  value: "list",
 };
 
 export const answerPath = (constellation: string, part?: string): string =>
