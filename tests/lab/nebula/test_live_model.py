@@ -112,7 +112,8 @@ def test_the_report_of_a_live_model_has_its_use_and_stands_beside_the_paper() ->
     page = page_of(made.document())
     assert "The model: 2 calls, 1,500 tokens read" in page
     assert "<th class=n>dollars</th>" in page
-    assert "<td class=n>yes</td>" in page.partition("Tasks met (TSR)")[2].partition("</tr>")[0]
+    whole = page_of(report(*(ran(number, "succeeded", RIGHT) for number in range(1, 56))).document())
+    assert "<td class=n>yes</td>" in whole.partition("Tasks met (TSR)")[2].partition("</tr>")[0]
     assert "The model:" not in page_of(Report("id", GOLD, "P0", [1], made.runs, 1.0).document())
 
 

@@ -66,6 +66,8 @@ def test_each_run_that_was_not_met_says_why() -> None:
     assert "Missed: wrong" in reader.text
     assert "The task says: no tool of the phone lists what was sent" in reader.text
     assert "01-todays-errors" not in reader.text.partition("Runs that were not met")[2].partition("Tasks")[0]
+    none = read(ended(1, End.MET)).text.partition("Runs that were not met")[2].partition("Tasks")[0]
+    assert none.split() == ["None."]
 
 
 def test_text_of_answers_is_no_markup() -> None:
@@ -79,10 +81,15 @@ def test_the_papers_figures_stand_beside_those_without_faults_and_say_what_compa
     reader = read(ended(1, End.MET, profile="P0"), ended(18, End.HONEST))
     assert "83.3%  70.9%" not in reader.text
     assert "Tasks met (TSR) 70.9% 100.0% no" in reader.text
-    assert "Width 1.72 0.00 yes" in reader.text
+    assert "Width 1.72 0.00 no" in reader.text
+    assert "These figures rest on 1 of 55 tasks, which is too few to compare." in reader.text
     assert "The planner gold knows the answers" in reader.text
     assert "This run has no P0." in read(ended(1, End.MET)).text
-    assert "Tasks met (TSR) 70.9% 100.0% yes" in read(ended(1, End.MET, profile="P0"), planner="model").text
+    whole = [ended(number, End.MET, profile="P0") for number in range(1, 56)]
+    assert "Width 1.72 0.00 yes" in read(*whole).text
+    live = read(*whole, planner="model").text
+    assert "Tasks met (TSR) 70.9% 100.0% yes" in live
+    assert "too few to compare" not in live
 
 
 def test_the_gate_and_its_misses_stand_first() -> None:

@@ -51,7 +51,10 @@ def progress(view: View) -> str:
     if head is not None and not head.version and view.final:
         return f"no plan, {len(looks)} look{'s' if len(looks) != 1 else ''}"
     goals = sum(1 for name, spec in specs.items() if spec.goal is not None and f"{name}.answer" not in view.tasks)
-    parts = [f"{count['succeeded']} of {count.total() + goals} tasks done", f"{count['leased'] + count['running']} running"]
+    parts = [
+        f"{count['succeeded']} of {count.total() + goals} tasks done",
+        f"{count['leased'] + count['running']} running",
+    ]
     parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
     reviewing = sum(len(look.tasks) for job in view.each("job", Job).values() for look in job.looks)
     for number, where in ((len(looks) - reviewing, "before the plan"), (reviewing, "in reviews")):

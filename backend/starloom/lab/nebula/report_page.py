@@ -19,6 +19,8 @@ from starloom.lab.nebula.task import CATEGORIES
 Document = Mapping[str, Any]
 LIVE: Final = "model"
 """The planner whose SSR and TSR may stand beside those of the paper."""
+SUITE_TASKS: Final = 55
+"""The tasks of the paper's NebulaBench: figures of fewer do not stand beside its own."""
 FINE: Final = (End.MET, End.NOT_RUN)
 _ENDS: Final = ("honest", "fooled", "not met", "hung", "false done", "not run")
 """The ends that the table of faults has beside those that were met."""
@@ -42,6 +44,7 @@ article { border-top: 1px solid var(--line); padding: .6rem 0; } article p { mar
 def page_of(document: Document) -> str:
     """Return the page of a report, given as `report.json` has it."""
     title = f"Nebula suite, {document['id']}"
+    bad = [run for run in document["runs"] if run["end"] not in FINE]
     parts = [
         f"<h1>{escape(title)}</h1>",
         *_gate(document),
@@ -54,7 +57,7 @@ def page_of(document: Document) -> str:
         "<h2>Categories</h2>",
         _categories(document),
         "<h2>Runs that were not met</h2>",
-        *(_not_met(run, document["declared"]) for run in document["runs"] if run["end"] not in FINE),
+        *([_not_met(run, document["declared"]) for run in bad] or ["<p>None.</p>"]),
         "<h2>Tasks</h2>",
         _tasks(document),
     ]
@@ -97,17 +100,21 @@ def _beside_the_paper(document: Document) -> str:
     plain = next((row for row in document["profiles"] if row["profile"] == "P0" and not row["baseline"]), None)
     paper, mine = document["paper"], plain or {}
     live = document["planner"] == LIVE
+    tasks = len({run["task"] for run in document["runs"] if run["profile"] == "P0"})
+    whole = tasks >= SUITE_TASKS
     rows = [
-        ("Subtasks met (SSR)", _share(paper["ssr"]), _share(mine.get("ssr")), _yes(live)),
-        ("Tasks met (TSR)", _share(paper["tsr"]), _share(mine.get("tsr")), _yes(live)),
-        ("Width", f"{paper['width']:.2f}", _number(mine.get("width")), "yes"),
-        ("Less time than one at a time", _share(paper["gain"]), _share(mine.get("gain")), "yes"),
+        ("Subtasks met (SSR)", _share(paper["ssr"]), _share(mine.get("ssr")), _yes(live and whole)),
+        ("Tasks met (TSR)", _share(paper["tsr"]), _share(mine.get("tsr")), _yes(live and whole)),
+        ("Width", f"{paper['width']:.2f}", _number(mine.get("width")), _yes(whole)),
+        ("Less time than one at a time", _share(paper["gain"]), _share(mine.get("gain")), _yes(whole)),
     ]
     said = "SSR and TSR of the paper compare with those of a live model under P0 alone."
     if not live:
         said += f" The planner {document['planner']} knows the answers, so that its SSR and TSR are no accuracy."
     if plain is None:
         said += " This run has no P0."
+    elif not whole:
+        said += f" These figures rest on {tasks} of {SUITE_TASKS} tasks, which is too few to compare."
     return _table(["", "paper", "here, P0", "may be compared"], rows) + f"<p>{escape(said)}</p>"
 
 

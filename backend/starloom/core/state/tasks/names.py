@@ -32,5 +32,7 @@ def goals_without_answer(constellation: Constellation) -> int:
     """Return how many goals have no answer: each is one more piece of work than its steps."""
     specs = constellation.specs
     return sum(
-        1 for name in constellation.groups if specs[name].goal is not None and goal_answer(name) not in constellation.tasks
+        1
+        for name in constellation.groups
+        if specs[name].goal is not None and goal_answer(name) not in constellation.tasks
     )

@@ -17,6 +17,7 @@ from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
 from starloom.edge.web.response_types import JsonReply
+from starloom.program import NAME
 from starloom_protocol.api.lists import Items
 from starloom_protocol.api.people import (
     IssuedToken,
@@ -144,7 +145,8 @@ class Sessions:
             "expires_at": entity_json.iso(token.expires_ms),
             "now": entity_json.iso(self._hub.now_ms()),
             "lab": self._hub.settings.lab,
-            "program": self._hub.program,
+            # It has the paths of the hub's computer, which are no use to somebody who may only look.
+            "program": self._hub.program if caller.role in (Role.OWNER, Role.OPERATOR) else NAME,
         }
         if caller.means is Means.SESSION:
             cookie = request.cookies[cookie_name(self._hub.settings.port, request)]
