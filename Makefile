@@ -49,7 +49,6 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m tests.edge.contract
 	@$(PYTHON) scripts/environment.py --dev --page
 	@npm --prefix frontend run -s gen
-	@$(HERE) -m starloom_protocol.error_pages
 	@$(HERE) -m tests.arch.states
 	@$(HERE) -m starloom_agent.tool_pages --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
 	@$(HERE) -m tests.planner.prompts

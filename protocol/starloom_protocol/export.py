@@ -1,4 +1,4 @@
-"""The export of the protocol to other languages: JSON Schema and the page's TypeScript, from the types themselves.
+"""The export of the protocol, from the types themselves: JSON Schema, the page's TypeScript, `docs/errors.md`.
 
 `python -m starloom_protocol.export` writes the files of a checkout, `--check` exits 1 if one is stale. Generated
 files are never edited; a test fails when they are stale. Owns no shape of its own.
@@ -31,6 +31,7 @@ from starloom_protocol import (
     frames,
     goal_records,
     history_records,
+    lab_faults,
     lab_records,
     model_records,
     presentation,
@@ -47,12 +48,14 @@ from starloom_protocol import (
 )
 from starloom_protocol.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
 from starloom_protocol.version import AGENT_VERSIONS, FRAMES_SINCE, PROTOCOL_VERSIONS
+from starloom_protocol.vocabulary import CodeClass
 from starloom_protocol.words import WORDS
 
 TYPESCRIPT: Final = Path("frontend/src/generated/protocol.ts")
 TAB: Final = Path("device_agents/browser/src/generated")
 SCHEMA: Final = Path("protocol/schema/v1.json")
 SCENARIO: Final = Path("protocol/schema/scenario-v1.json")
+ERRORS: Final = Path("docs/errors.md")
 _COMMAND: Final = "python -m starloom_protocol.export"
 
 
@@ -60,6 +63,7 @@ def enums() -> list[type[StrEnum]]:
     """Return every enum of the vocabulary and the session, in the order they stand there."""
     named = [
         *vars(vocabulary).values(),
+        *vars(lab_faults).values(),
         *vars(presentation).values(),
         *vars(events).values(),
         *vars(run_report).values(),
@@ -328,6 +332,42 @@ def scenario_schema() -> dict[str, Any]:
     }
 
 
+# -- pages
+
+_CLASS_WORDS: Final = {
+    CodeClass.TRANSIENT: "It may pass: work that can be repeated is tried again automatically, with back-off.",
+    CodeClass.PERMANENT: "It does not pass: trying the same again would end the same.",
+    CodeClass.DEVICE: "It lies with the device: work that can be repeated is tried on another one.",
+}
+
+
+def error_page() -> str:
+    """Return `docs/errors.md`: a section for each code, in the order of the vocabulary."""
+    parts = [
+        "# Errors",
+        "",
+        "Every error of Starloom carries a stable code, a sentence, the place where it lies and the way out.",
+        "REST gives them as `application/problem+json` (`code`, `reason`, `hint`, `errors[]`); the command line",
+        "prints them, the page shows them, and a failed task keeps its code.",
+        "This page is generated from the vocabulary (`make gen`).",
+        "",
+    ]
+    for code in vocabulary.Code:
+        info = vocabulary.CODES[code]
+        parts += [
+            f"## `{code}`",
+            "",
+            f"**{info.title}.** {info.hint}",
+            "",
+            f"{_CLASS_WORDS[info.code_class]} HTTP status {info.status} where a request is refused with it.",
+            "",
+        ]
+    return "\n".join(parts)
+
+
+# -- files
+
+
 def generated() -> dict[Path, str]:
     """Return the text of every generated file by its place in the checkout."""
     text = typescript()
@@ -337,6 +377,7 @@ def generated() -> dict[Path, str]:
         TAB / "shapes.ts": frame_shapes.typescript(_COMMAND),
         SCHEMA: json.dumps(json_schema(), indent=1, sort_keys=True, ensure_ascii=True) + "\n",
         SCENARIO: json.dumps(scenario_schema(), indent=1, sort_keys=True, ensure_ascii=True) + "\n",
+        ERRORS: error_page(),
     }
 
 

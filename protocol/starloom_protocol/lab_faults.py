@@ -1,7 +1,4 @@
-"""The faults of the lab: targets, kinds, the pairs that fit, and the longest duration. Words only; breaks nothing.
-
-Part of the vocabulary: `vocabulary` re-exports it.
-"""
+"""The faults of the lab: targets, kinds, the pairs that fit, and the longest duration. Words only; breaks nothing."""
 
 from __future__ import annotations
 

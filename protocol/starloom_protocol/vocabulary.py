@@ -13,9 +13,6 @@ from starloom_protocol.codes import CODES as CODES
 from starloom_protocol.codes import Code as Code
 from starloom_protocol.codes import CodeClass as CodeClass
 from starloom_protocol.codes import CodeInfo as CodeInfo
-from starloom_protocol.lab_faults import FaultKind as FaultKind
-from starloom_protocol.lab_faults import FaultState as FaultState
-from starloom_protocol.lab_faults import FaultTarget as FaultTarget
 
 
 class TaskState(StrEnum):

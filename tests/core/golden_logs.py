@@ -35,8 +35,9 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.feed import FLEET, encode_event, state_hash
 from starloom_protocol.frames import BEGUN
+from starloom_protocol.lab_faults import FaultKind, FaultTarget
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code, DeviceLink, FaultKind, FaultTarget, Gate, Need, Op, Outcome, Profile
+from starloom_protocol.vocabulary import Code, DeviceLink, Gate, Need, Op, Outcome, Profile
 from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task, when
 
 FOLDER = Path(str(files("starloom_protocol"))) / "golden" / "v1" / "logs"

@@ -16,18 +16,6 @@ export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_
 export type CodeClass = "transient" | "permanent" | "device";
 export const CODE_CLASS_WORDS: readonly CodeClass[] = ["transient", "permanent", "device"];
 
-/** The kind of a fault: its effect on the target. */
-export type FaultKind = "kill" | "freeze" | "cut" | "delay" | "drop" | "duplicate" | "reorder" | "corrupt" | "clock_skew" | "disk_full";
-export const FAULT_KIND_WORDS: readonly FaultKind[] = ["kill", "freeze", "cut", "delay", "drop", "duplicate", "reorder", "corrupt", "clock_skew", "disk_full"];
-
-/** The life of a requested fault; the last two are final. */
-export type FaultState = "asked" | "active" | "over" | "failed";
-export const FAULT_STATE_WORDS: readonly FaultState[] = ["asked", "active", "over", "failed"];
-
-/** The target of a fault. */
-export type FaultTarget = "device" | "link" | "hub" | "worker" | "redis";
-export const FAULT_TARGET_WORDS: readonly FaultTarget[] = ["device", "link", "hub", "worker", "redis"];
-
 /** The life of a task within one round; the last four are final. */
 export type TaskState = "waiting" | "ready" | "leased" | "running" | "cancelling" | "unknown" | "succeeded" | "failed" | "cancelled" | "skipped";
 export const TASK_STATE_WORDS: readonly TaskState[] = ["waiting", "ready", "leased", "running", "cancelling", "unknown", "succeeded", "failed", "cancelled", "skipped"];
@@ -137,6 +125,18 @@ export const CATCH_UP_WORDS: readonly CatchUp[] = ["none", "last", "all"];
 /** The ends of a schedule's firings that notify a person; a change is an answer that differs from the last one. */
 export type NotifyWhen = "never" | "failure" | "change" | "always";
 export const NOTIFY_WHEN_WORDS: readonly NotifyWhen[] = ["never", "failure", "change", "always"];
+
+/** The target of a fault. */
+export type FaultTarget = "device" | "link" | "hub" | "worker" | "redis";
+export const FAULT_TARGET_WORDS: readonly FaultTarget[] = ["device", "link", "hub", "worker", "redis"];
+
+/** The kind of a fault: its effect on the target. */
+export type FaultKind = "kill" | "freeze" | "cut" | "delay" | "drop" | "duplicate" | "reorder" | "corrupt" | "clock_skew" | "disk_full";
+export const FAULT_KIND_WORDS: readonly FaultKind[] = ["kill", "freeze", "cut", "delay", "drop", "duplicate", "reorder", "corrupt", "clock_skew", "disk_full"];
+
+/** The life of a requested fault; the last two are final. */
+export type FaultState = "asked" | "active" | "over" | "failed";
+export const FAULT_STATE_WORDS: readonly FaultState[] = ["asked", "active", "over", "failed"];
 
 /** The hue group of a shown state; the page's palette and the CLI's colours map it. */
 export type Tone = "grey" | "indigo" | "violet" | "amber" | "blue" | "teal" | "vermilion";

@@ -20,10 +20,11 @@ from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
 from starloom_protocol.plan.flow import Flow
 from starloom_protocol.plan.found import Found, joined, kind_word
 from starloom_protocol.plan.graph import Graph
-from starloom_protocol.plan.lower import Known, Lowering, judge_of
+from starloom_protocol.plan.lower import Lowering, judge_of
 from starloom_protocol.plan.models import PLAN_FORMAT, PlanDoc, ResultDoc, RuleDoc
 from starloom_protocol.plan.operations import Operations, operations_text
 from starloom_protocol.plan.params import Params
+from starloom_protocol.plan.parts import Known
 from starloom_protocol.plan.reading import Reading
 from starloom_protocol.plan.records import record
 from starloom_protocol.plan.signatures import Signature

@@ -14,7 +14,7 @@ import msgspec
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, UpdateDependency, UpdateTask
 from starloom_protocol.entities import Check, Condition, Dependency, Input, ResultSpec, TaskSpec
 from starloom_protocol.plan.found import Found, joined
-from starloom_protocol.plan.goals import gives_shape
+from starloom_protocol.plan.gives import gives_shape
 from starloom_protocol.plan.schemas import NULL, OPEN, TEXT, Shape, either, escaped, listed, map_of, misfit, of_value
 from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.spec_records import Moment, Repeat, by_result, counts_as_one

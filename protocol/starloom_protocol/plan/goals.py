@@ -1,33 +1,28 @@
 """Goals: a task with `goal` becomes a group that grows by its steps; its envelope is checked here and approved whole.
 
-Owns the shapes of the fields that belong to a goal, their limits, and the types of `gives`. Judges no step: the core
-does, against the lowered envelope.
+Owns the shapes of the fields that belong to a goal, and their limits; the type of its result is in `gives`. Judges no
+step: the core does, against the lowered envelope.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from starloom_protocol.entities import Goal, TaskSpec
-from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.found import joined
+from starloom_protocol.plan.gives import gives_shape, type_text
 from starloom_protocol.plan.hub_calls import check_in_goal
-from starloom_protocol.plan.lower import FIRST_VERSION, Lowering
-from starloom_protocol.plan.models import NAME, Doc, Name, TaskDoc
-from starloom_protocol.plan.records import record
-from starloom_protocol.plan.schemas import Shape, misfit, of_value, shape_of
-from starloom_protocol.values import canonical, parse
+from starloom_protocol.plan.lower import Lowering
+from starloom_protocol.plan.models import Doc, Name, TaskDoc
+from starloom_protocol.plan.records import FIRST_VERSION, record
 from starloom_protocol.vocabulary import Code
 
 AIM_CHARS_MAX: Final = 2000
 STEPS_MAX: Final = 50
 """Each turn of a goal is kept with its job, so a longer one would make every event of it large."""
-_TYPES: Final = {"any": True, "boolean": "boolean", "integer": "integer", "number": "number", "text": "string"}
 _TAKEN: Final = frozenset({"budget", "device", "gives", "goal", "id", "inputs", "judge", "may", "optional", "until"})
-FIELDS_MAX: Final = 20
-DEPTH_MAX: Final = 4
 
 Host = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9_.:\[\]-]+$")]
 Path = Annotated[str, Field(min_length=1, max_length=1024)]
@@ -84,7 +79,7 @@ def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
         lowering.tool(tool, joined(place, "may", "tools", at))
         check_in_goal(lowering, tool, joined(place, "may", "tools", at))
     until = [lowering.check(item, joined(place, "until", at)) for at, item in enumerate(doc.until)]
-    gives = given(doc.gives if doc.gives is not None else {"answer": "text"}, found, joined(place, "gives"))
+    gives = type_text(doc.gives if doc.gives is not None else {"answer": "text"}, found, joined(place, "gives"))
     shape = gives_shape(gives)
     for at, check in enumerate(until):
         if shape.missing(check.output) is not None:
@@ -104,71 +99,3 @@ def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
         until=until,
         within_s=budget.within_s,
     )
-
-
-# -- the types of a result
-
-
-def given(raw: Any, found: Found, place: str) -> str:
-    """Return the canonical text of `gives`; faults are noted."""
-    if not isinstance(raw, dict) or not raw:
-        hint = "For example {cause: text, evidence: [text], confidence: number}."
-        found.add(Code.PLAN_INVALID, place, "`gives` is a map from fields to their types", hint)
-        return '{"answer":"text"}'
-    _typed(raw, found, place, DEPTH_MAX)
-    try:
-        return canonical(raw)
-    except ValueError as error:
-        found.add(Code.PLAN_INVALID, place, str(error))
-        return '{"answer":"text"}'
-
-
-def _typed(raw: Any, found: Found, place: str, depth: int) -> None:
-    if isinstance(raw, str) and raw in _TYPES:
-        return
-    if isinstance(raw, list) and len(raw) == 1 and depth:
-        _typed(raw[0], found, joined(place, 0), depth - 1)
-        return
-    if isinstance(raw, dict) and 0 < len(raw) <= FIELDS_MAX and depth:
-        for name, inner in raw.items():
-            if not isinstance(name, str) or not NAME.fullmatch(name):
-                found.add(Code.PLAN_INVALID, place, f"`{str(name)[:40]}` is no name of a field")
-            _typed(inner, found, joined(place, name), depth - 1)
-        return
-    hint = f"Use {', '.join(_TYPES)}, a list of one such as [text], or a map of at most {FIELDS_MAX} fields."
-    found.add(Code.PLAN_INVALID, place, "this is no type of a result", hint)
-
-
-def schema_of(gives: Any) -> Any:
-    """Return the JSON schema of a type of `gives`."""
-    if isinstance(gives, list):
-        return {"items": schema_of(gives[0]), "type": "array"}
-    if isinstance(gives, dict):
-        fields = {name: schema_of(inner) for name, inner in gives.items()}
-        return {"additionalProperties": False, "properties": fields, "required": sorted(fields), "type": "object"}
-    kind = _TYPES[gives]
-    return {"type": kind} if isinstance(kind, str) else {}
-
-
-@lru_cache(256)
-def gives_shape(gives: str) -> Shape:
-    """Return the shape of the result of a goal from the canonical text of its `gives`."""
-    try:
-        return shape_of(canonical(schema_of(parse(gives))))
-    except (KeyError, IndexError, TypeError):
-        # Only of a document with faults, which are noted already.
-        return shape_of("")
-
-
-def misfit_of(gives: str, value: Any) -> str:
-    """Return in words why a value is no result of a goal; empty if it is one."""
-    due, had = gives_shape(gives), of_value(value)
-    if had.may_be(due):
-        return ""
-    known = parse(gives)
-    if isinstance(value, dict) and (more := sorted(set(value) - set(known))):
-        return f"it has {', '.join(more)[:200]}, and the result of this goal has {', '.join(known)} alone"
-    steps, one, other = misfit(had, due)
-    where = "".join(f"/{step}" for step in steps)
-    lacks = one.lacking(other)
-    return f"`{where}` must be {other.words()}, not {one.words()}{': ' + lacks if lacks else ''}"

@@ -14,8 +14,7 @@ import msgspec
 
 from starloom_protocol.entities import Dependency, Input, TaskSpec, dependency_id
 from starloom_protocol.plan.found import Found, joined
-from starloom_protocol.plan.lower import FIRST_VERSION
-from starloom_protocol.plan.records import record
+from starloom_protocol.plan.records import FIRST_VERSION, record
 from starloom_protocol.spec_records import Moment, counts_as_one
 from starloom_protocol.vocabulary import Code, Gate
 

@@ -6,19 +6,17 @@ them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from starloom_protocol.plan.found import joined
 from starloom_protocol.plan.models import SECONDS_MAX, Doc, OpWord, Pointer, TaskDoc
+from starloom_protocol.plan.parts import Parts
 from starloom_protocol.plan.records import record
 from starloom_protocol.spec_records import StopWhen
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import REPEATABLE, Code
-
-if TYPE_CHECKING:
-    from starloom_protocol.plan.lower import Lowering
 
 LINES_MAX: Final = 1_000_000
 NAME_CHARS_MAX: Final = 64
@@ -40,13 +38,13 @@ class StopWhenDoc(Doc):
     after: AfterDoc | None = None
 
 
-def stop_when_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str) -> StopWhen | None:
+def stop_when_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> StopWhen | None:
     """Return the rule that ends a hopeless task; faults are noted."""
-    found = lowering.found
+    found = parts.found
     doc = found.validate(StopWhenDoc, raw, place)
     if doc is None:
         return None
-    _beside(lowering, task, doc, place)
+    _beside(parts, task, doc, place)
     name = doc.progress.removeprefix("/").replace("~1", "/").replace("~0", "~")
     if not name or "/" in doc.progress[1:] or len(name) > NAME_CHARS_MAX:
         reason = f"`progress` points at one field of a line, with a name of at most {NAME_CHARS_MAX} characters"
@@ -56,7 +54,7 @@ def stop_when_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: 
     condition = None
     if doc.op is not None:
         given = "value" in doc.model_fields_set
-        condition = lowering.condition(doc.progress, doc.op, doc.value, place, given=given)
+        condition = parts.condition(doc.progress, doc.op, doc.value, place, given=given)
     elif doc.worse_than_best_by is None:
         hint = "Write `op` and `value`, or `worse_than_best_by` in a group."
         found.add(Code.PLAN_INVALID, place, "`stop_when` does not say what is hopeless", hint)
@@ -72,8 +70,8 @@ def stop_when_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: 
     )
 
 
-def _beside(lowering: Lowering, task: TaskDoc, doc: StopWhenDoc, place: str) -> None:
-    found = lowering.found
+def _beside(parts: Parts, task: TaskDoc, doc: StopWhenDoc, place: str) -> None:
+    found = parts.found
     for name in _NOT_BESIDE:
         if getattr(task, name) is not None:
             reason = f"`stop_when` does not go with `{name}`"
@@ -82,7 +80,7 @@ def _beside(lowering: Lowering, task: TaskDoc, doc: StopWhenDoc, place: str) -> 
         reason = "`worse_than_best_by` compares the tasks of one list, and this task is alone"
         hint = "Add `for_each`, or write `op` and `value`."
         found.add(Code.PLAN_INVALID, joined(place, "worse_than_best_by"), reason, hint)
-    own = task.repeatability or (lowering.known.tools or {}).get(task.tool or "")
+    own = task.repeatability or (parts.known.tools or {}).get(task.tool or "")
     if own is not None and own not in REPEATABLE:
         reason = f"`{task.id}` is {own}, and work that may not be repeated is never cut"
         hint = "Say `repeatability: idempotent` if it may be stopped and done again."

@@ -1,21 +1,17 @@
-"""Lowering of checked shapes to the entities of the core: one task, dependency, rule or result at a time.
+"""Lowering of checked shapes to the entities of the core: one task, dependency or result at a time.
 
-Owns the meaning and the limits of a single part (values within limits, operators with their values, tools and devices
-that exist). Judges no relation between parts: `graph` does.
+Owns which fields a task of each kind may have, and their limits. Judges no relation between tasks: `graph` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from starloom_protocol.entities import (
-    Check,
     Choice,
-    Condition,
     Dependency,
     FileOut,
     ForEach,
@@ -24,22 +20,18 @@ from starloom_protocol.entities import (
     OnAbsence,
     ResultSpec,
     Retry,
-    Selector,
     TaskSpec,
     Timeouts,
     UndoCall,
     VerifyCall,
 )
-from starloom_protocol.plan.arguments import Arguments
-from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.found import joined
 from starloom_protocol.plan.hopeless import stop_when_of
 from starloom_protocol.plan.hub_calls import check_hub_call, check_on_device
 from starloom_protocol.plan.models import (
     NAME,
-    NO_VALUE_OPS,
     NODE_ID,
     TASK_ID,
-    CheckDoc,
     DependencyDoc,
     ForEachDoc,
     JudgeDoc,
@@ -52,24 +44,17 @@ from starloom_protocol.plan.models import (
 )
 from starloom_protocol.plan.moments import moment_of
 from starloom_protocol.plan.other_calls import other_calls
-from starloom_protocol.plan.records import record
+from starloom_protocol.plan.parts import Parts, secrets_of
+from starloom_protocol.plan.records import FIRST_VERSION, record
 from starloom_protocol.plan.repeats import repeated
 from starloom_protocol.plan.reuse import reuse_of
 from starloom_protocol.plan.shows import shows_of
-from starloom_protocol.plan.signatures import Signature
-from starloom_protocol.secret_records import SECRET_NAME
-from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
-from starloom_protocol.vocabulary import REPEATABLE, Code, Gate, Need, Op, Repeatability
+from starloom_protocol.vocabulary import REPEATABLE, Code, Gate, Need, Repeatability
 
-ARGUMENT_BYTES_MAX: Final = 64 * 1024
-FIRST_VERSION: Final = 1
-EXIT_CODE: Final = "/exit_code"
 OFF_AFTER_S: Final = 10
 _CALL: Final = TaskSpec(changed_in=FIRST_VERSION, id="", tool="")
 _SUCCESS: Final = Gate.SUCCESS
-_UNKNOWN: Final = Signature()
 _AS_THEY_ARE: Final = ("optional", "person", "repeatability", "tool")
-_ADD: Final = {"inputs": "Add it, or an input.", "outputs": "Add it, or an output.", None: "Add it."}
 DEFAULT_CHOICES: Final = [
     Choice(label="Done", value="done"),
     record(Choice, fails=True, label="Cannot", value="cannot"),
@@ -81,38 +66,8 @@ def judge_of(doc: JudgeDoc) -> Judge:
     return record(Judge, question=doc.question, unclear=doc.unclear)
 
 
-@dataclass(slots=True)
-class Known:
-    """The knowledge of the fleet with which a document is checked; None means: not known, so not checked.
-
-    `devices` holds names and, if there are any, ids (`d-...`). A tool missing from `signatures` is not checked.
-    """
-
-    devices: Sequence[str] | None = None
-    tools: Mapping[str, Repeatability] | None = None
-    signatures: Mapping[str, Signature] = field(default_factory=dict)
-    _devices: frozenset[str] = field(init=False)
-    _ids_known: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._devices = frozenset(self.devices or ())
-        self._ids_known = any(name.startswith("d-") for name in self._devices)
-
-    def lacks_device(self, name: str) -> bool:
-        return self.devices is not None and name not in self._devices
-
-    def lacks_id(self, identity: str) -> bool:
-        return self.devices is not None and self._ids_known and identity not in self._devices
-
-
-class Lowering:
-    """Lowers parts of one document; `in_rule` lets `{output: /pointer}` stand in values, `in_edit` admits no goal."""
-
-    def __init__(self, found: Found, known: Known, *, in_rule: bool = False, in_edit: bool = False) -> None:
-        self.found = found
-        self.known = known
-        self.in_rule = in_rule
-        self.in_edit = in_edit or in_rule
+class Lowering(Parts):
+    """Lowers the tasks, dependencies and results of one document."""
 
     # -- tasks
 
@@ -122,7 +77,7 @@ class Lowering:
         check_hub_call(self, doc, place)
         self.absence(doc, place)
         if doc.tool is not None:
-            self._takes(doc.tool, doc.args, "inputs", doc.inputs, place)
+            self.takes_call(doc.tool, doc.args, doc.inputs, place)
         fields = self.fields(doc, place)
         return record(TaskSpec, changed_in=FIRST_VERSION, id=doc.id, **fields)
 
@@ -144,8 +99,8 @@ class Lowering:
             yield spec
 
     def _callable(self, tool: str) -> bool:
-        tools, known = self.known.tools, self.known.signatures.get(tool, _UNKNOWN)
-        return NAME.fullmatch(tool) is not None and (tools is None or tool in tools) and not known.names.needed
+        tools = self.known.tools
+        return NAME.fullmatch(tool) is not None and (tools is None or tool in tools) and not self.takes(tool).needed
 
     def fields(self, doc: TaskDoc, place: str) -> dict[str, Any]:
         """Return the fields of the spec that the document gives, but its identity, by the name they have there.
@@ -233,7 +188,7 @@ class Lowering:
     def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
         self.tool(doc.tool, joined(place, "tool"))
         check_on_device(self, doc.tool, place)
-        self._takes(doc.tool, doc.args, "outputs", doc.outputs, place)
+        self.takes_call(doc.tool, doc.args, doc.outputs, place, source="outputs")
         for name in sorted(set(doc.args) & set(doc.outputs)):
             where = joined(place, "outputs", name)
             self.found.add(Code.PLAN_INVALID, where, f"`{name}` is an argument and an output", "Rename or remove one.")
@@ -244,7 +199,7 @@ class Lowering:
         where = joined(place, "tool")
         self.tool(doc.tool, where)
         check_on_device(self, doc.tool, place)
-        self._takes(doc.tool, doc.args, None, {}, place)
+        self.takes_call(doc.tool, doc.args, {}, place, source=None)
         if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
             reason = f"work that is {task.repeatability} is not verified"
             self.found.add(Code.PLAN_INVALID, place, reason, "Say `repeatability: verifiable`, or remove it.")
@@ -358,53 +313,6 @@ class Lowering:
                 f"`reassign` may run `{doc.id}` twice, and its work is {own}",
             )
 
-    def tool(self, name: str, place: str) -> None:
-        """Note a tool that no device offers, where the fleet is known."""
-        tools = self.known.tools
-        if tools is not None and name not in tools:
-            self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
-
-    def takes(self, tool: str) -> Arguments:
-        """Return the arguments that a tool takes, any if it is not known."""
-        return self.known.signatures.get(tool, _UNKNOWN).names
-
-    def takes_call(self, tool: str, args: Mapping[str, Any], inputs: Mapping[str, Any], place: str) -> None:
-        """Note the names of a call with the inputs of its task that its tool does not take, and those that it needs."""
-        self._takes(tool, args, "inputs", inputs, place)
-
-    def names_secret(self, args: dict[str, Any]) -> bool:
-        """Tell whether arguments ask for a secret."""
-        return bool(secrets_of(args))
-
-    def _takes(
-        self, tool: str, args: Mapping[str, Any], source: str | None, drawn: Mapping[str, Any], place: str
-    ) -> None:
-        """Note names that no device's version of the tool takes, and those that each of them needs.
-
-        `drawn` are arguments that come from elsewhere when it runs, in the field `source`.
-        """
-        takes = self.takes(tool)
-        given = {**args, **drawn}
-        for name in takes.unknown(given):
-            where = joined(place, source if source and name in drawn else "args", name)
-            hint = self.found.near(name, sorted(takes.names or ()))
-            self.found.add(Code.UNKNOWN_FIELD, where, f"`{tool}` takes no `{name}`", hint)
-        for name in takes.missing(given):
-            where, reason = joined(place, "args", name), f"`{tool}` needs `{name}`"
-            self.found.add(Code.PLAN_INVALID, where, reason, _ADD[source])
-
-    def check(self, doc: CheckDoc, place: str) -> Check:
-        """Return a check of a result."""
-        if "exit_code" in doc.model_fields_set:
-            if doc.model_fields_set != {"exit_code"} or doc.exit_code is None:
-                self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
-            return record(Check, op=Op.EQ, output=EXIT_CODE, value=canonical(doc.exit_code))
-        if doc.output is None or doc.op is None:
-            self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
-            return record(Check, op=Op.EXISTS, output="")
-        made = self.condition(doc.output, doc.op, doc.value, place, given="value" in doc.model_fields_set)
-        return record(Check, op=made.op, output=made.output, value=made.value)
-
     def _for_each(self, doc: ForEachDoc, place: str) -> ForEach:
         ways = [
             name
@@ -454,43 +362,6 @@ class Lowering:
 
     # -- parts
 
-    def selector(self, doc: SelectorDoc, place: str) -> Selector:
-        """Return a selector; a device that does not exist is a fault where the fleet is known."""
-        if doc.name is not None and self.known.lacks_device(doc.name):
-            names = [name for name in self.known.devices or () if not name.startswith("d-")]
-            hint = self.found.near(doc.name, names)
-            self.found.add(Code.UNKNOWN_DEVICE, joined(place, "name"), f"no device is named `{doc.name}`", hint)
-        if doc.id is not None and self.known.lacks_id(doc.id):
-            self.found.add(Code.UNKNOWN_DEVICE, joined(place, "id"), f"no device has the id `{doc.id}`")
-        for at, tool in enumerate(doc.tools):
-            self.tool(tool, joined(place, "tools", at))
-        return record(
-            Selector,
-            any=[self.selector(item, joined(place, "any", at)) for at, item in enumerate(doc.any)],
-            id=doc.id,
-            labels=sorted(set(doc.labels)),
-            name=doc.name,
-            os=doc.os,
-            tools=sorted(set(doc.tools)),
-        )
-
-    def condition(self, output: str, op: Op, value: Any, place: str, *, given: bool) -> Condition:
-        """Return a condition; `given` tells `value: null` from no value."""
-        where = joined(place, "value")
-        if op in NO_VALUE_OPS:
-            if given:
-                self.found.add(Code.PLAN_INVALID, where, f"`{op}` takes no value", "Remove it.")
-            return record(Condition, op=op, output=output)
-        if not given:
-            if op is not Op.EXISTS:
-                self.found.add(Code.PLAN_INVALID, where, f"`{op}` needs a value", "Add `value`.")
-            return record(Condition, op=op, output=output)
-        if op in (Op.IN, Op.NOT_IN) and not isinstance(value, list):
-            self.found.add(Code.PLAN_INVALID, where, f"`{op}` needs a list of values")
-        if op is Op.EXISTS and not isinstance(value, bool):
-            self.found.add(Code.PLAN_INVALID, where, "`exists` takes true or false")
-        return record(Condition, op=op, output=output, value=self.text(value, where))
-
     def dependency(self, doc: DependencyDoc, place: str) -> Dependency:
         """Return a control dependency."""
         condition = None
@@ -513,45 +384,6 @@ class Lowering:
 
     # -- values
 
-    def text(self, value: Any, place: str) -> str:
-        """Return the canonical text of a value, `null` and a fault where it has none."""
-        try:
-            return canonical(value)
-        except ValueError as error:
-            self.found.add(Code.PLAN_INVALID, place, str(error))
-            return "null"
-
-    def arguments(self, args: dict[str, Any], place: str, *, in_group: bool) -> str:
-        """Return the canonical text of a task's arguments, nodes left in it."""
-        if not args:
-            return "{}"
-        if depth_of(args) > VALUE_DEPTH_MAX:
-            self.found.add(Code.PLAN_INVALID, place, f"arguments nest deeper than {VALUE_DEPTH_MAX} levels")
-            return "{}"
-        for where, kind, value in nodes(args, place):
-            self._node(where, kind, value, in_group=in_group)
-        text = self.text(args, place)
-        if len(text.encode()) > ARGUMENT_BYTES_MAX:
-            reason = f"the arguments have {len(text.encode())} bytes; at most {ARGUMENT_BYTES_MAX} are taken"
-            self.found.add(Code.PLAN_TOO_BIG, place, reason, "Hand big values over as a file.")
-        return text
-
-    def _node(self, place: str, kind: str, value: Any, *, in_group: bool) -> None:
-        if kind == "secret":
-            if not isinstance(value, str) or not SECRET_NAME.fullmatch(value):
-                reason = "`secret` takes the name of a secret: letters, digits, `-`, `_` and `.`, at most 64"
-                self.found.add(Code.PLAN_INVALID, place, reason, "Set one: starloom secret set NAME")
-            return
-        if kind == "output" and not self.in_rule:
-            return
-        fault = pointer_fault(value) if isinstance(value, str) else "a pointer is a text"
-        if fault:
-            self.found.add(Code.PLAN_INVALID, place, fault)
-        elif kind == "each" and not in_group and not self.in_rule:
-            self.found.add(
-                Code.PLAN_INVALID, place, "`each` is the item of a group's child, and this is no group", "Add for_each."
-            )
-
 
 def plain_dependencies(raws: Sequence[Any], tasks: Collection[str]) -> Iterator[Dependency | None]:
     """Yield the dependency of each `{from: a, to: b}` as `DependencyDoc` would; None for any other form or a fault.
@@ -568,25 +400,3 @@ def plain_dependencies(raws: Sequence[Any], tasks: Collection[str]) -> Iterator[
             if told and (source in tasks or is_id(source)) and (target in tasks or is_id(target)):
                 gate = Dependency(changed_in=FIRST_VERSION, gate=_SUCCESS, source=source, target=target)
         yield gate
-
-
-def secrets_of(args: dict[str, Any]) -> list[str]:
-    """Return the names of the secrets that arguments ask for, each once, in order of the alphabet."""
-    if not args:
-        return []
-    return sorted({value for _, kind, value in nodes(args, "") if kind == "secret" and isinstance(value, str)})
-
-
-def nodes(value: Any, place: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield (place, kind, value) of each `{each}`, `{secret}` and `{output}` node inside a value."""
-    if isinstance(value, dict):
-        if len(value) == 1:
-            kind, inner = next(iter(value.items()))
-            if kind in ("each", "secret", "output"):
-                yield place, kind, inner
-                return
-        for key, item in value.items():
-            yield from nodes(item, joined(place, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from nodes(item, joined(place, index))

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import difflib
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 from zoneinfo import available_timezones
 
 from pydantic import Field
 
 from starloom_protocol.plan.found import joined
 from starloom_protocol.plan.models import SECONDS_MAX, Doc, NodeId, Pointer, TaskDoc
+from starloom_protocol.plan.parts import Parts
 from starloom_protocol.plan.records import record
 from starloom_protocol.spec_records import Moment
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wording import quoted
-
-if TYPE_CHECKING:
-    from starloom_protocol.plan.lower import Lowering
 
 WITHIN_S: Final = 7 * 24 * 3600
 PASTS: Final = ("go", "fail")
@@ -51,9 +49,9 @@ def zone_hint(name: str) -> str:
     return f"Did you mean {close[0]}?" if close else "Use a name such as Europe/Vienna, America/New_York or UTC."
 
 
-def moment_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str) -> Moment | None:
+def moment_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Moment | None:
     """Return the moment of a task with `not_before`; faults are noted."""
-    found = lowering.found
+    found = parts.found
     doc = found.validate(MomentDoc, raw, place)
     if doc is None:
         return None

@@ -6,17 +6,15 @@ The shapes are in `models`. Taking one is a decision of the core; the flow of va
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from starloom_protocol.plan.found import joined
 from starloom_protocol.plan.models import OtherCallDoc, TaskDoc, TaskPatchDoc
+from starloom_protocol.plan.parts import Parts, secrets_of
 from starloom_protocol.plan.records import record
 from starloom_protocol.spec_records import OtherCall
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
-
-if TYPE_CHECKING:
-    from starloom_protocol.plan.lower import Lowering
 
 NOT_BESIDE: Final = {
     "for_each": "a group has one call for each child",
@@ -29,9 +27,9 @@ NOT_BESIDE: Final = {
 """The fields that belong to one call, each with the reason why it does not go with several."""
 
 
-def other_calls(lowering: Lowering, task: TaskDoc, place: str) -> list[OtherCall]:
+def other_calls(parts: Parts, task: TaskDoc, place: str) -> list[OtherCall]:
     """Return the calls that are as good as that of a task; faults are noted."""
-    found = lowering.found
+    found = parts.found
     if task.tool is None and not isinstance(task, TaskPatchDoc) and task.any_of:
         found.add(Code.PLAN_INVALID, joined(place, "any_of"), "only a call of a tool has others", "Remove it.")
         return []
@@ -47,7 +45,7 @@ def other_calls(lowering: Lowering, task: TaskDoc, place: str) -> list[OtherCall
     calls = []
     for at, doc in enumerate(task.any_of):
         where = joined(place, "any_of", at)
-        call = _other_call(lowering, task, doc, where)
+        call = _other_call(parts, task, doc, where)
         key = (doc.tool, call.args, None if doc.device is None else doc.device.model_dump_json())
         if key in seen:
             found.add(Code.PLAN_INVALID, where, f"`{task.id}` has this call already", "Remove one of them.")
@@ -56,12 +54,12 @@ def other_calls(lowering: Lowering, task: TaskDoc, place: str) -> list[OtherCall
     return calls
 
 
-def _other_call(lowering: Lowering, task: TaskDoc, doc: OtherCallDoc, place: str) -> OtherCall:
-    lowering.tool(doc.tool, joined(place, "tool"))
-    lowering.takes_call(doc.tool, doc.args, task.inputs, place)
-    if lowering.names_secret(doc.args):
+def _other_call(parts: Parts, task: TaskDoc, doc: OtherCallDoc, place: str) -> OtherCall:
+    parts.tool(doc.tool, joined(place, "tool"))
+    parts.takes_call(doc.tool, doc.args, task.inputs, place)
+    if secrets_of(doc.args):
         reason = "a secret is given to the own call of a task alone"
-        lowering.found.add(Code.PLAN_INVALID, joined(place, "args"), reason, "Write it as a task of its own.")
-    args = lowering.arguments(doc.args, joined(place, "args"), in_group=False)
-    device = None if doc.device is None else lowering.selector(doc.device, joined(place, "device"))
+        parts.found.add(Code.PLAN_INVALID, joined(place, "args"), reason, "Write it as a task of its own.")
+    args = parts.arguments(doc.args, joined(place, "args"), in_group=False)
+    device = None if doc.device is None else parts.selector(doc.device, joined(place, "device"))
     return record(OtherCall, args=args, device=device, tool=doc.tool)

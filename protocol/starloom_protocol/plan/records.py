@@ -6,9 +6,12 @@ msgspec leaves a default out by identity, so an equal value that was parsed from
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
+
+FIRST_VERSION: Final = 1
+"""The version of a plan that no edit has changed."""
 
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 

@@ -6,20 +6,18 @@ knows how.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from starloom_protocol.plan.found import joined
 from starloom_protocol.plan.models import SECONDS_MAX, ConditionDoc, Doc, Name, Pointer, TaskDoc
+from starloom_protocol.plan.parts import Parts
 from starloom_protocol.plan.records import record
 from starloom_protocol.spec_records import Condition, ForEach, Repeat
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Op
 from starloom_protocol.wording import value_words
-
-if TYPE_CHECKING:
-    from starloom_protocol.plan.lower import Lowering
 
 TURNS_MAX: Final = 1000
 """Each turn is a task and a version of the plan, and both stay in the history."""
@@ -35,9 +33,9 @@ class RepeatDoc(Doc):
     carry: Annotated[dict[Name, Pointer], Field(max_length=20)] = Field(default_factory=dict)
 
 
-def repeated(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str) -> ForEach | None:
+def repeated(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> ForEach | None:
     """Return the group of turns of a task with `repeat`; faults are noted."""
-    found = lowering.found
+    found = parts.found
     for name in _NOT_BESIDE:
         if getattr(task, name) is not None:
             reason = f"`{name}` does not go with `repeat`"
@@ -48,14 +46,14 @@ def repeated(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str)
     doc = found.validate(RepeatDoc, raw, place)
     if doc is None:
         return None
-    _limits(lowering, doc, place)
-    _carried(lowering, task, doc, place)
+    _limits(parts, doc, place)
+    _carried(parts, task, doc, place)
     condition = None
     asked = doc.until or doc.during
     if asked is not None:
         where = joined(place, "until" if doc.until is not None else "while")
         given = "value" in asked.model_fields_set
-        condition = lowering.condition(asked.output, asked.op, asked.value, where, given=given)
+        condition = parts.condition(asked.output, asked.op, asked.value, where, given=given)
     turns = record(
         Repeat,
         carry=dict(sorted(doc.carry.items())),
@@ -68,8 +66,8 @@ def repeated(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str)
     return record(ForEach, repeat=turns)
 
 
-def _limits(lowering: Lowering, doc: RepeatDoc, place: str) -> None:
-    found = lowering.found
+def _limits(parts: Parts, doc: RepeatDoc, place: str) -> None:
+    found = parts.found
     if doc.until is not None and doc.during is not None:
         found.add(Code.PLAN_INVALID, place, "`repeat` takes `until` or `while`", "Keep one of them.")
     if doc.until is None and doc.during is None:
@@ -87,9 +85,9 @@ def _limits(lowering: Lowering, doc: RepeatDoc, place: str) -> None:
         found.add(Code.PLAN_TOO_BIG, place, reason, "Make a schedule of it, or lower `max`.")
 
 
-def _carried(lowering: Lowering, task: TaskDoc, doc: RepeatDoc, place: str) -> None:
-    found = lowering.found
-    takes = lowering.takes(task.tool or "")
+def _carried(parts: Parts, task: TaskDoc, doc: RepeatDoc, place: str) -> None:
+    found = parts.found
+    takes = parts.takes(task.tool or "")
     for name in takes.unknown(doc.carry):
         hint = found.near(name, sorted(takes.names or ()))
         found.add(Code.UNKNOWN_FIELD, joined(place, "carry", name), f"`{task.tool}` takes no `{name}`", hint)

@@ -5,18 +5,16 @@ Owns the form of `reuse`, its limits, and which work may have it. Whether there 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from starloom_protocol.plan.found import joined
 from starloom_protocol.plan.models import Doc, TaskDoc
+from starloom_protocol.plan.parts import Parts
 from starloom_protocol.plan.records import record
 from starloom_protocol.spec_records import Reuse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-
-if TYPE_CHECKING:
-    from starloom_protocol.plan.lower import Lowering
 
 FRESH_S: Final = 7 * 24 * 3600
 FRESH_S_MOST: Final = 30 * 24 * 3600
@@ -32,9 +30,9 @@ class ReuseDoc(Doc):
     key: Any = None
 
 
-def reuse_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str) -> Reuse | None:
+def reuse_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Reuse | None:
     """Return how a task takes over earlier results; faults are noted."""
-    found = lowering.found
+    found = parts.found
     doc = found.validate(ReuseDoc, raw, place)
     if doc is None or task.tool is None:
         return None
@@ -50,17 +48,17 @@ def reuse_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str)
     if doc.key is not None:
         where = joined(place, "key")
         listed = task.for_each is not None or (task.device is not None and task.device.source is not None)
-        key = lowering.arguments({"key": doc.key}, where, in_group=listed)
+        key = parts.arguments({"key": doc.key}, where, in_group=listed)
         if len(key.encode()) > KEY_BYTES_MAX:
             found.add(Code.PLAN_TOO_BIG, where, f"a key has at most {KEY_BYTES_MAX} bytes", "Name a hash instead.")
-    _may_be_reused(lowering, task, keyed=key is not None, place=place)
+    _may_be_reused(parts, task, keyed=key is not None, place=place)
     return record(Reuse, fresh_s=doc.fresh_s, key=key)
 
 
-def _may_be_reused(lowering: Lowering, task: TaskDoc, *, keyed: bool, place: str) -> None:
+def _may_be_reused(parts: Parts, task: TaskDoc, *, keyed: bool, place: str) -> None:
     """Note a fault if the work does more than read, or if its result may change while its key stays."""
-    found, tool = lowering.found, task.tool or ""
-    own = (lowering.known.tools or {}).get(tool, Repeatability.PURE)
+    found, tool = parts.found, task.tool or ""
+    own = (parts.known.tools or {}).get(tool, Repeatability.PURE)
     if tool in PROGRAMS:
         if task.repeatability is not Repeatability.PURE:
             reason = f"a program of `{tool}` may do anything"
@@ -71,7 +69,7 @@ def _may_be_reused(lowering: Lowering, task: TaskDoc, *, keyed: bool, place: str
         reason = f"`{tool}` does more than read, and work that is left out has no effect: it is {own}"
         found.add(Code.NOT_REPEATABLE, place, reason, "Reuse the tasks that compute, and let this one run.")
         return
-    effects = lowering.known.signatures[tool].effects if tool in lowering.known.signatures else frozenset()
+    effects = parts.known.signatures[tool].effects if tool in parts.known.signatures else frozenset()
     if Effect.REACH in effects:
         reason = f"`{tool}` asks another host, whose answer no key tells"
         found.add(Code.NOT_REPEATABLE, place, reason, "Remove `reuse`.")

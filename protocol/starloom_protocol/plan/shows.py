@@ -5,18 +5,16 @@ Owns its form. Its value is read by the core when the question is asked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from starloom_protocol.plan.found import joined
 from starloom_protocol.plan.models import Doc, NodeId, Pointer, TaskDoc
+from starloom_protocol.plan.parts import Parts
 from starloom_protocol.plan.records import record
 from starloom_protocol.spec_records import Shows
 from starloom_protocol.vocabulary import Code
-
-if TYPE_CHECKING:
-    from starloom_protocol.plan.lower import Lowering
 
 
 class ShowsDoc(Doc):
@@ -24,12 +22,12 @@ class ShowsDoc(Doc):
     output: Pointer = ""
 
 
-def shows_of(lowering: Lowering, task: TaskDoc, raw: dict[str, Any], place: str) -> Shows | None:
+def shows_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Shows | None:
     """Return the part of a result that a question shows; faults are noted."""
-    doc = lowering.found.validate(ShowsDoc, raw, place)
+    doc = parts.found.validate(ShowsDoc, raw, place)
     if doc is None:
         return None
     if doc.source == task.id:
         reason = f"`{task.id}` is the question itself"
-        lowering.found.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Name the task whose result is shown.")
+        parts.found.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Name the task whose result is shown.")
     return record(Shows, output=doc.output, source=doc.source)

@@ -13,9 +13,9 @@ import msgspec
 from starloom_protocol.entities import Input, TaskSpec
 from starloom_protocol.plan.flow import Flow
 from starloom_protocol.plan.found import joined
-from starloom_protocol.plan.lower import FIRST_VERSION, Lowering
+from starloom_protocol.plan.lower import Lowering
 from starloom_protocol.plan.models import TASK_ID, ForEachDoc, NeedDoc, SelectorDoc, TaskDoc, VoteDoc
-from starloom_protocol.plan.records import record
+from starloom_protocol.plan.records import FIRST_VERSION, record
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import REPEATABLE, Code, Need, Repeatability
 

@@ -12,8 +12,9 @@ from starloom.core.fleet import lab_faults
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, ArmTimer
 from starloom_protocol.feed import FLEET
+from starloom_protocol.lab_faults import FaultKind, FaultState, FaultTarget
 from starloom_protocol.lab_records import LabFault
-from starloom_protocol.vocabulary import Code, FaultKind, FaultState, FaultTarget
+from starloom_protocol.vocabulary import Code
 from tests.builders import plan, task
 from tests.core.watched import WatchedDriver
 

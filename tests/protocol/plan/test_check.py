@@ -17,8 +17,9 @@ from starloom_protocol.entities import Check, Fault, VerifyCall, dependency_id
 from starloom_protocol.plan import check_plan, plan_hash, read_document
 from starloom_protocol.plan.found import Found
 from starloom_protocol.plan.graph import Graph, Placed
-from starloom_protocol.plan.lower import Known, Lowering
+from starloom_protocol.plan.lower import Lowering
 from starloom_protocol.plan.models import TaskDoc
+from starloom_protocol.plan.parts import Known
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Op, Repeatability
 

@@ -8,7 +8,7 @@ import pytest
 
 from starloom_protocol.entities import Goal
 from starloom_protocol.plan import check_edit, check_plan
-from starloom_protocol.plan.goals import misfit_of
+from starloom_protocol.plan.gives import misfit_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
 GOAL: dict[str, Any] = {

@@ -6,12 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from starloom_protocol.lab_faults import FAULT_MAX_S
+from starloom_protocol.lab_faults import FAULT_MAX_S, FaultKind, FaultTarget
 from starloom_protocol.values import name_fault
 from starloom_protocol.vocabulary import (
     CatchUp,
-    FaultKind,
-    FaultTarget,
     NotifyWhen,
     Overlap,
     PrincipalKind,

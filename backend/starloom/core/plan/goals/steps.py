@@ -37,7 +37,7 @@ from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import AddTask
 from starloom_protocol.entities import Fault, Goal, GoalTurn, Job, TaskSpec
 from starloom_protocol.events import EventKind
-from starloom_protocol.plan.goals import misfit_of
+from starloom_protocol.plan.gives import misfit_of
 from starloom_protocol.values import MISSING, canonical, holds, parse, point, pointer_fault
 from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
 

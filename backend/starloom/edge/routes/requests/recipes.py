@@ -31,7 +31,7 @@ from starloom_protocol.api.lists import Items
 from starloom_protocol.api.recipes import RecipeLine, RecipeRow, RecipeVersionRow, RecipeWhole
 from starloom_protocol.entities import RecipeVersion
 from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
-from starloom_protocol.plan.lower import nodes
+from starloom_protocol.plan.parts import nodes
 from starloom_protocol.vocabulary import Approval, Code
 
 _R = V1 + "/recipes"

@@ -39,9 +39,9 @@ from starloom_protocol.api.lab import (
 from starloom_protocol.api.lists import Items
 from starloom_protocol.entities import Device
 from starloom_protocol.feed import FLEET
-from starloom_protocol.lab_faults import BY_S, FAULT_MAX_S, OPEN_FAULT_STATES
+from starloom_protocol.lab_faults import BY_S, FAULT_MAX_S, OPEN_FAULT_STATES, FaultKind, FaultTarget
 from starloom_protocol.lab_records import LabFault
-from starloom_protocol.vocabulary import Code, FaultKind, FaultTarget
+from starloom_protocol.vocabulary import Code
 
 WAIT_MAX_S = 30.0
 ABSENT_AFTER_S = 5.0
