@@ -105,6 +105,15 @@ def test_unmet_after_the_last_turn_fails_with_a_code() -> None:
     assert "2 turns" in explain(one.shard, "c1", "r").sentence
 
 
+def test_an_unmet_repeat_fails_although_its_turns_succeeded() -> None:
+    one = WatchedDriver("one")
+    one.submit(made(repeated(until(max=2))))
+    answer(one, {"done": False})
+    answer(one, {})
+    said = one.shard.constellations["c1"].tables["answer"][""].sentence
+    assert said.startswith("Repeat failed, although 2 of its 2 tasks succeeded on one.")
+
+
 def test_while_ends_the_turns_once_the_condition_no_longer_holds() -> None:
     one = WatchedDriver("one")
     one.submit(made(repeated({"max": 3, "while": {"output": "/more", "op": "eq", "value": True}})))

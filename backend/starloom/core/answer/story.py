@@ -141,6 +141,8 @@ def _opening(name: str, state: ConstellationState, done: int, total: int, where:
             return f"{name} is done: {count}{where}." if done else f"{name} is done; nothing had to be done."
         case ConstellationState.PARTIAL:
             return f"{name} is done in part: {tasks} succeeded{where}."
+        case ConstellationState.FAILED if done and done == total:
+            return f"{name} failed, although {tasks.replace(' of ', ' of its ')} succeeded{where}."
         case ConstellationState.FAILED:
             return f"{name} failed: {tasks} succeeded{where}."
         case ConstellationState.CANCELLED:
