@@ -27,10 +27,10 @@ if __name__ == "__main__":
 import uvloop
 from uvicorn import Config
 
-from starloom.access import sealing
 from starloom.access.limits import Limits
 from starloom.access.reach import Reach, reach_of
 from starloom.access.refusals import Refusals
+from starloom.access.sealing import load_or_make
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
 from starloom.access.view import AccessView
@@ -194,7 +194,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
     store = await open_store(redis_url, database_url, owner_ttl_ms=round(settings.owner_ttl_s * 1000), home=home)
     stack.push_async_callback(store.close)
     clock = HubClock()
-    sealer = sealing.load_or_make(settings.secrets_key_file or shared / "keys" / "secrets.key")
+    sealer = load_or_make(settings.secrets_key_file or shared / "keys" / "secrets.key")
     broker_url = settings.broker_url or broker_url_of(redis_url)
     jobs = CelerySender(lambda: make_celery(broker_url))
     stack.push_async_callback(asyncio.to_thread, jobs.close)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import starloom
 from starloom_protocol.api.recipes import RecipeHead
 from starloom_protocol.plan import ParamDoc, Recipe, built_in_results, read_recipe
 
@@ -37,7 +38,7 @@ def built_in_folder() -> Path:
     Raises:
         FileNotFoundError: if neither is there.
     """
-    package = Path(__file__).resolve().parents[1]
+    package = Path(starloom.__file__).resolve().parent
     for folder in (package.parents[1] / "recipes", package / "_recipes"):
         if any(folder.glob("*.yaml")):
             return folder

@@ -18,7 +18,7 @@ from starloom.planner.context_devices import Devices
 from starloom.planner.context_tools import Shelf
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
-from starloom.planner.tool_lines import quoted, within_a_line
+from starloom.planner.quoting import quoted, within_a_line
 from starloom_protocol.plan import Recipe
 from starloom_protocol.values import canonical
 

@@ -14,8 +14,8 @@ from itertools import groupby
 from typing import Final
 
 from starloom.planner.fleet import DeviceSeen, FleetView
+from starloom.planner.quoting import plain, quoted
 from starloom.planner.relevance import spoken
-from starloom.planner.tool_lines import plain, quoted
 
 NAME_CHARS: Final = 200
 LABELS_MOST: Final = 8

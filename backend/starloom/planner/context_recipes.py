@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from starloom.planner.matching import Candidate
+from starloom.planner.quoting import plain, within_a_line
 from starloom.planner.relevance import ranked
-from starloom.planner.tool_lines import plain, within_a_line
 from starloom_protocol.plan import ParamDoc, Recipe
 from starloom_protocol.values import canonical
 

@@ -14,8 +14,9 @@ from starloom.core.answer.why import TAB_OS
 from starloom.planner.context_devices import GRANT, Devices
 from starloom.planner.fleet import DeviceSeen, FleetView
 from starloom.planner.preview import plain_grant_line
+from starloom.planner.quoting import plain
 from starloom.planner.relevance import GUIDED, USUAL, ranked, spoken
-from starloom.planner.tool_lines import ABOUT_CHARS, description, gives, plain, searched, signature
+from starloom.planner.tool_lines import ABOUT_CHARS, description, gives, searched, signature
 from starloom_protocol.entities import ToolOffer
 from starloom_protocol.hub_tools import HUB_TOOLS
 

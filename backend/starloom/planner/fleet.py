@@ -1,9 +1,12 @@
-"""The devices as the planner sees them: a plain view of the fleet's entities. Decides nothing."""
+"""The devices as the planner sees them: a plain view of the fleet's entities, and the words by which people call them.
+
+Pure. It chooses no device for a task: placement does.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +18,27 @@ from starloom_protocol.plan import Signature, signatures_of
 from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability, most_careful
 
 _WORD = re.compile(r"[a-z0-9]+")
+# class word -> the labels and parts of names that mean it, and operating systems that are it
+DEVICE_CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "phone": (
+        frozenset({"phone", "mobile", "handy", "smartphone", "cellphone", "cell"}),
+        frozenset({"android", "ios"}),
+    ),
+    "tablet": (frozenset({"tablet", "ipad"}), frozenset()),
+    "server": (frozenset({"server"}), frozenset()),
+    "laptop": (frozenset({"laptop", "notebook"}), frozenset()),
+    "desktop": (frozenset({"desktop", "pc", "computer", "workstation", "desk"}), frozenset()),
+    "mac": (frozenset({"mac"}), frozenset({"macos", "darwin"})),
+    "windows": (frozenset({"windows"}), frozenset({"windows"})),
+    "linux": (frozenset({"linux"}), frozenset({"linux"})),
+}
+# class word -> words of devices that are of this class, though the class word does not mean just them: a nas is a
+# server, and `the nas` is no server that is not called so.
+_KINDS: dict[str, frozenset[str]] = {
+    "server": frozenset({"vps", "nas", "cloud"}),
+    "laptop": frozenset({"macbook", "thinkpad"}),
+    "mac": frozenset({"macbook", "imac"}),
+}
 
 
 def singular(word: str) -> str:
@@ -112,6 +136,28 @@ class FleetView:
     def _different(self) -> list[Mapping[str, ToolOffer]]:
         """The sets of tools that devices offer, each once."""
         return list({id(device.tools): device.tools for device in self.devices}.values())
+
+
+def of_class(kind: str, devices: Sequence[DeviceSeen], *, guess: bool = True) -> list[DeviceSeen]:
+    """Return the devices of a class. `guess` False: a bare word names a device, so nobody is taken for it."""
+    named = DEVICE_CLASSES.get(_class_of(kind), (frozenset({kind}), frozenset[str]()))
+    words, systems = named[0] | {kind} | _KINDS.get(_class_of(kind), frozenset()), named[1]
+    fitting = [device for device in devices if not words.isdisjoint(device.words) or device.os.casefold() in systems]
+    if not fitting and guess and _class_of(kind) in ("desktop", "laptop"):
+        # A computer that nobody labelled: the only real one that is not clearly something else.
+        fitting = [device for device in devices if not device.demo and not _is_other_class(device)]
+        fitting = fitting if len(fitting) == 1 else []
+    real = [device for device in fitting if not device.demo]
+    return real or fitting
+
+
+def _class_of(word: str) -> str:
+    return next((name for name, (words, _) in DEVICE_CLASSES.items() if word == name or word in words), word)
+
+
+def _is_other_class(device: DeviceSeen) -> bool:
+    others = DEVICE_CLASSES["phone"][0] | DEVICE_CLASSES["tablet"][0] | DEVICE_CLASSES["server"][0]
+    return not device.words.isdisjoint(others) or device.os.casefold() in DEVICE_CLASSES["phone"][1]
 
 
 def _seen(device: Device, offer: Offer | None, tools: dict[int, Mapping[str, ToolOffer]]) -> DeviceSeen:

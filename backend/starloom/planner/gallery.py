@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from starloom.planner.catalogue import param_title
-from starloom.planner.fleet import DeviceSeen, FleetView
-from starloom.planner.slots import of_class
+from starloom.planner.fleet import DeviceSeen, FleetView, of_class
 from starloom_protocol.api.recipes import (
     LackRow,
     RecipeCard,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from starloom.planner.tool_lines import plain
+from starloom.planner.quoting import plain
 from starloom_protocol.entities import TaskSpec, ToolOffer
 
 _GRANT: Final = "agent:"

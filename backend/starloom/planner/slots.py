@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Any
 
 from starloom.planner.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
-from starloom.planner.fleet import DeviceSeen, FleetView, singular
+from starloom.planner.fleet import DEVICE_CLASSES, DeviceSeen, FleetView, of_class, singular
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.wording import quoted
 
@@ -27,27 +27,6 @@ _DEVICES_NAMED_MOST = 8
 _NAME_PARTS = re.compile(r"[\s._-]+")
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
-# class word -> the labels and parts of names that mean it, and operating systems that are it
-_CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    "phone": (
-        frozenset({"phone", "mobile", "handy", "smartphone", "cellphone", "cell"}),
-        frozenset({"android", "ios"}),
-    ),
-    "tablet": (frozenset({"tablet", "ipad"}), frozenset()),
-    "server": (frozenset({"server"}), frozenset()),
-    "laptop": (frozenset({"laptop", "notebook"}), frozenset()),
-    "desktop": (frozenset({"desktop", "pc", "computer", "workstation", "desk"}), frozenset()),
-    "mac": (frozenset({"mac"}), frozenset({"macos", "darwin"})),
-    "windows": (frozenset({"windows"}), frozenset({"windows"})),
-    "linux": (frozenset({"linux"}), frozenset({"linux"})),
-}
-# class word -> words of devices that are of this class, though the class word does not mean just them: a nas is a
-# server, and `the nas` is no server that is not called so.
-_KINDS: dict[str, frozenset[str]] = {
-    "server": frozenset({"vps", "nas", "cloud"}),
-    "laptop": frozenset({"macbook", "thinkpad"}),
-    "mac": frozenset({"macbook", "imac"}),
-}
 _FOLDERS = ("folder", "directory")
 _PATH_WORDS_MOST = 5
 _FILE_WORDS_MOST = 6
@@ -247,28 +226,6 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSeen]) -> Taken:
     )
 
 
-def of_class(kind: str, devices: Sequence[DeviceSeen], *, guess: bool = True) -> list[DeviceSeen]:
-    """Return the devices of a class. `guess` False: a bare word names a device, so nobody is taken for it."""
-    named = _CLASSES.get(_class_of(kind), (frozenset({kind}), frozenset[str]()))
-    words, systems = named[0] | {kind} | _KINDS.get(_class_of(kind), frozenset()), named[1]
-    fitting = [device for device in devices if not words.isdisjoint(device.words) or device.os.casefold() in systems]
-    if not fitting and guess and _class_of(kind) in ("desktop", "laptop"):
-        # A computer that nobody labelled: the only real one that is not clearly something else.
-        fitting = [device for device in devices if not device.demo and not _is_other_class(device)]
-        fitting = fitting if len(fitting) == 1 else []
-    real = [device for device in fitting if not device.demo]
-    return real or fitting
-
-
-def _class_of(word: str) -> str:
-    return next((name for name, (words, _) in _CLASSES.items() if word == name or word in words), word)
-
-
-def _is_other_class(device: DeviceSeen) -> bool:
-    others = _CLASSES["phone"][0] | _CLASSES["tablet"][0] | _CLASSES["server"][0]
-    return not device.words.isdisjoint(others) or device.os.casefold() in _CLASSES["phone"][1]
-
-
 def _several(devices: Sequence[DeviceSeen]) -> Taken:
     chosen = [device for device in devices if not device.demo] or devices
     if not chosen:
@@ -364,7 +321,7 @@ def _take_service(text: str, fleet: FleetView) -> Taken:
     named = words[0]
     if len(words) > 1 or not _SERVICE.fullmatch(named) or names_nothing(words) or second_thought(words):
         return Taken(reason=f"{quoted(text)} does not look like a service such as nginx; quote it if it is one")
-    if singular(named.casefold()) in _PLACES or named.casefold() in _CLASSES or named.casefold() in fleet.by_name:
+    if singular(named.casefold()) in _PLACES or named.casefold() in DEVICE_CLASSES or named.casefold() in fleet.by_name:
         return Taken(reason=f"{named} is a device, not a service")
     return Taken(named)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from starloom.planner.quoting import plain, quoted
 from starloom_protocol.entities import ToolOffer
 from starloom_protocol.tool_results import returned_by
 from starloom_protocol.values import parse
@@ -24,24 +25,6 @@ _DEPTH_MAX: Final = 3
 _GIVES_DEPTH: Final = 2
 _FIELDS_MOST: Final = 16
 _TEXTS_KEPT: Final = 4096
-_BREAKING: Final = (0x60, *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-_ESCAPED: Final = {sign: f"\\u{sign:04x}" for sign in _BREAKING}
-
-
-def quoted(text: str, most: int = 120) -> str:
-    """Return a text from outside as one JSON string without backticks."""
-    cut = text if len(text) <= most else text[: most - 3] + "..."
-    return within_a_line(json.dumps(cut, ensure_ascii=False))
-
-
-def within_a_line(text: str) -> str:
-    """Return JSON with its signs that could end a fence or a line, or turn the direction of reading, as escapes."""
-    return text.translate(_ESCAPED)
-
-
-def plain(text: str, most: int = 120) -> str:
-    """Return a text from outside as one line of words, without quotes or backticks."""
-    return quoted(" ".join(text.replace("`", "'").split()), most)[1:-1].replace('\\"', "'")
 
 
 def signature(offer: ToolOffer) -> str:

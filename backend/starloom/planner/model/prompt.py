@@ -1,7 +1,7 @@
 """The prompt of a model, part by part: exactly these texts leave the machine, and Settings shows them.
 
-The parts are those of any context (`planner/context.py`); this adds only how a model on a wire answers. No ids, keys,
-addresses, folders, files or results are in a planning prompt.
+The parts are those of any context; this adds only how a model on a wire answers. No ids, keys, addresses, folders,
+files or results are in a planning prompt.
 """
 
 from __future__ import annotations

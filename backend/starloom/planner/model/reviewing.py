@@ -23,8 +23,9 @@ from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, reviewing_context
 from starloom.planner.model.reading import Asked, Changed, Declined, GaveUp, Looked, Unchanged, read_reply
 from starloom.planner.model.reviewed_plan import ReviewedPlan, plan_lines
+from starloom.planner.quoting import plain
 from starloom.planner.relevance import USUAL, ranked
-from starloom.planner.tool_lines import plain, searched, signature
+from starloom.planner.tool_lines import searched, signature
 from starloom_protocol.edits import EditOperation
 from starloom_protocol.entities import Fault, ToolOffer
 from starloom_protocol.plan import check_edit
