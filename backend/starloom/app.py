@@ -62,12 +62,11 @@ from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
 from starloom.ending import end_tasks
-from starloom.engine.finished import Keeping
 from starloom.engine.giving import Given
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.engine.remote import RemoteInbox
-from starloom.engine.settings import EngineSettings
+from starloom.engine.settings import EngineSettings, Keeping
 from starloom.engine.succession import Patience, Succession
 from starloom.jobs.broker import broker_url_of, make_celery
 from starloom.jobs.sending import CelerySender

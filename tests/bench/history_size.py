@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from starloom.engine.finished import Keeping
+from starloom.engine.settings import Keeping
 from starloom.store import history, pruning
 from starloom.store.database import Database, open_database
 from starloom.store.file_names import DATABASE_FILE

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.engine.finished import Keeping
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
-from starloom.engine.settings import EngineSettings
+from starloom.engine.settings import EngineSettings, Keeping
 from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom_protocol.entities import Enrollment, Offer
 from starloom_protocol.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame

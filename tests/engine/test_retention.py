@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from starloom.core.clock.retention import HistoryLimits
-from starloom.engine.finished import Keeping
 from starloom.engine.retention import Retention
+from starloom.engine.settings import Keeping
 from starloom.store.chain import Walk
 from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom.store.port import Refused

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.engine.finished import Keeping
+from starloom.engine.settings import Keeping
 from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom.store.port import Unavailable
 from starloom_protocol.feed import state_hash

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 from starloom.core.state import inputs as i
-from starloom.engine.finished import Keeping
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Inbox
+from starloom.engine.settings import Keeping
 from starloom.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 from starloom_protocol.entities import Enrollment, Offer, ToolOffer
 from starloom_protocol.frames import Alive, LedgerReport, Receipt, ResultFrame, Started

@@ -262,68 +262,22 @@ def _place(work: Work, *, silent: bool) -> bool:
 
 
 def _on_timer(work: Work, item: TimerFired) -> None:
-    if item.kind == expiry.TIDY:
-        expiry.on_timer(work)
-        return
-    if item.kind == waits.TIMER:
-        # Placement, which follows each input, judges the waiting tasks again.
-        work.ignore("a wait for a better device is judged again")
-        return
-    if item.kind in schedules.TIMERS:
-        schedules.on_timer(work, item)
-        return
-    if item.kind in review.TIMERS:
-        review.on_timer(work, item)
-        return
-    if item.kind in answer_words.TIMERS:
-        answer_words.on_timer(work, item)
-        return
-    if item.kind == judgement.TIMER:
-        judgement.on_timer(work, item)
-        return
-    if item.kind == conversation.OVER:
-        asking.on_timer(work, item)
-        return
-    if item.kind == inquiries.TIMER:
-        inquiries.on_timer(work, item)
-        return
-    if item.kind == moments.TIMER:
-        moments.on_timer(work, item)
-        return
-    if item.kind == returning.TIMER:
-        returning.on_timer(work, item)
-        return
-    if item.kind == draining.TIMER:
-        draining.on_timer(work, item)
-        return
-    if item.kind == health.TIMER:
-        health.on_timer(work, item)
-        return
-    if item.kind == lab_faults.TIMER:
-        lab_faults.on_timer(work, item)
-        return
-    if item.kind == hedge_opening.KIND:
-        hedge_opening.on_timer(work, item)
-        return
-    if item.kind == other_calls.TIMER:
-        other_calls.on_timer(work, item)
-        return
-    if item.kind in timeouts.KINDS:
-        timeouts.on_timer(work, item)
-        return
+    """Pass a timer on by its kind; those of attempts have no row."""
+    _TIMERS.get(item.kind, absence.on_timer)(work, item)
+
+
+def _on_unanswered(work: Work, item: TimerFired) -> None:
+    """Handle the end of the time for an answer: of a review, of a goal's question, or of an approval."""
     asked_in = work.shard.constellations.get(item.constellation)
-    if item.kind == approvals.TIMER and escalations.is_wish(asked_in, item.entity):
+    if escalations.is_wish(asked_in, item.entity):
         escalations.on_timer(work, item)
-        return
-    if item.kind == approvals.TIMER and asking.is_asked(asked_in, item.entity):
+    elif asking.is_asked(asked_in, item.entity):
         asking.on_unanswered(work, item)
-        return
-    if item.kind == approvals.TIMER:
+    else:
         approvals.on_timer(work, item)
-        return
-    if item.kind != "deadline":
-        absence.on_timer(work, item)
-        return
+
+
+def _on_deadline(work: Work, item: TimerFired) -> None:
     constellation = work.shard.constellations.get(item.constellation)
     if (
         constellation is not None
@@ -331,6 +285,29 @@ def _on_timer(work: Work, item: TimerFired) -> None:
         and not answer_words.at_deadline(work, constellation)
     ):
         controls.at_deadline(work, constellation)
+
+
+_TIMERS: dict[str, Callable[[Work, TimerFired], None]] = {
+    expiry.TIDY: lambda work, _: expiry.on_timer(work),
+    # Placement, which follows each input, judges the waiting tasks again.
+    waits.TIMER: lambda work, _: work.ignore("a wait for a better device is judged again"),
+    **dict.fromkeys(schedules.TIMERS, schedules.on_timer),
+    **dict.fromkeys(review.TIMERS, review.on_timer),
+    **dict.fromkeys(answer_words.TIMERS, answer_words.on_timer),
+    judgement.TIMER: judgement.on_timer,
+    conversation.OVER: asking.on_timer,
+    inquiries.TIMER: inquiries.on_timer,
+    moments.TIMER: moments.on_timer,
+    returning.TIMER: returning.on_timer,
+    draining.TIMER: draining.on_timer,
+    health.TIMER: health.on_timer,
+    lab_faults.TIMER: lab_faults.on_timer,
+    hedge_opening.KIND: hedge_opening.on_timer,
+    other_calls.TIMER: other_calls.on_timer,
+    **dict.fromkeys(timeouts.KINDS, timeouts.on_timer),
+    approvals.TIMER: _on_unanswered,
+    "deadline": _on_deadline,
+}
 
 
 def _on_edit(work: Work, item: i.EditProposed) -> None:

@@ -6,26 +6,12 @@ Owns no state of a constellation and writes nothing; the loop drops those that `
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from starloom.core.clock.eviction import may_retire
 from starloom.core.state.model import Shard
+from starloom.engine.settings import QUIET_LEAST_MS, Keeping
 
-QUIET_LEAST_MS = 5_000
 AT_ONCE_MOST = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """The time that a finished constellation is held after its last write, and the most of them that are held.
-
-    Above the caps the longest quiet leave first, but none before `QUIET_LEAST_MS`: clients that waited for its end read
-    it then.
-    """
-
-    quiet_ms: int = 600_000
-    constellations_most: int = 100
-    tasks_most: int = 20_000
 
 
 class Finished:

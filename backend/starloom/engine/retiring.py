@@ -15,10 +15,11 @@ from starloom.core.state.apply import load
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard
 from starloom.engine.acks import REPORTS, Acknowledgements
-from starloom.engine.finished import Finished, Keeping
+from starloom.engine.finished import Finished
 from starloom.engine.inbox import Entry
 from starloom.engine.ports import Clock, Reply
 from starloom.engine.recording import Recording
+from starloom.engine.settings import Keeping
 from starloom.store.port import CommitPort, Damaged, Refused, Unavailable
 from starloom_protocol.entities import Fault, Record, decode_entity
 from starloom_protocol.feed import ACCESS, FLEET

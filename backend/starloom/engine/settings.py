@@ -6,7 +6,21 @@ from dataclasses import dataclass, field
 
 from starloom.core.clock.retention import HistoryLimits
 from starloom.core.state.model import ShardSettings
-from starloom.engine.finished import Keeping
+
+QUIET_LEAST_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """The time that a finished constellation is held after its last write, and the most of them that are held.
+
+    Above the caps the longest quiet leave first, but none before `QUIET_LEAST_MS`: clients that waited for its end read
+    it then.
+    """
+
+    quiet_ms: int = 600_000
+    constellations_most: int = 100
+    tasks_most: int = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from redis.asyncio import Redis
 from starloom.store import history, keys
 from starloom.store.database import Database
 from starloom.store.link import place_of
-from starloom.store.port import Followed, Unavailable
+from starloom.store.port import Followed, LogEntry, Unavailable
 from starloom.store.reads import PAGE_COMMITS, reaching
-from starloom.store.scripts import LogEntry, decode_entry
+from starloom.store.scripts import decode_entry
 
 REPLY_WITHIN_S: Final = 5.0
 

@@ -30,8 +30,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from starloom.store.chain import BEGINNING, digest_of, link_of
-from starloom.store.port import Commit, StreamRow
-from starloom.store.scripts import LogEntry
+from starloom.store.port import Commit, LogEntry, StreamRow
 from starloom.store.spans import decode_numbered, spans_of
 from starloom.store.tables import (
     META_ID,

@@ -39,6 +39,20 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     told: Sequence[Event] = ()
 
 
+class LogEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A commit in the log: without its entities, which are the fold of its events."""
+
+    at_ms: int
+    events: list[bytes]
+    heads: list[tuple[str, int]]
+    incarnation: int
+    outbox: list[bytes]
+    pos: int
+    sent_pos: int
+    term: int
+    inputs: list[bytes] = []
+
+
 class Refused(Exception):
     """The commit was not applied: another owner has the shard, Redis was replaced, or the position is taken.
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from starloom.store import keys
-from starloom.store.port import Commit, Refused
+from starloom.store.port import Commit, LogEntry, Refused
 
 Arg = bytes | str | int
 
@@ -229,20 +229,6 @@ return ended
 )
 
 ENGINE_SCRIPTS: Final = (COMMIT, TAKE, RENEW, OPEN, LOAD, CLEAR, RELOG, SETTLE, RETIRE, RECALL)
-
-
-class LogEntry(msgspec.Struct, frozen=True, array_like=True):
-    """A commit in the log: without its entities, which are the fold of its events."""
-
-    at_ms: int
-    events: list[bytes]
-    heads: list[tuple[str, int]]
-    incarnation: int
-    outbox: list[bytes]
-    pos: int
-    sent_pos: int
-    term: int
-    inputs: list[bytes] = []
 
 
 _pack = msgspec.msgpack.Encoder().encode

@@ -13,8 +13,9 @@ from typing import Final
 
 from starloom.core.answer import goal_story
 from starloom.core.people import controls, escalations
-from starloom.core.placement import absent_devices, disk_room
+from starloom.core.placement import absent_devices
 from starloom.core.placement.battery import spared_words
+from starloom.core.placement.disk_room import full_disk_words, has_full_disk
 from starloom.core.placement.off_devices import is_off
 from starloom.core.placement.pace.index import PaceIndex, index_of
 from starloom.core.placement.pace.slow import slow_at, slow_words
@@ -297,9 +298,9 @@ def _on_device(spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Dev
         )
     if record.absent_since_ms:
         return f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
-    if device is not None and disk_room.is_full(device):
+    if device is not None and has_full_disk(device):
         return (
-            f"{task} is on {where}, which {disk_room.words(device)}: nothing begins there and no result leaves "
+            f"{task} is on {where}, which {full_disk_words(device)}: nothing begins there and no result leaves "
             "until there is room. Free some space there; it then goes on without a restart."
         )
     if record.reason is Reason.MOVING:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from starloom.core.fleet import draining, owner_questions
 from starloom.core.fleet.profiles import held_to
-from starloom.core.placement import device_conditions, disk_room, returning, waiting
+from starloom.core.placement import device_conditions, returning, waiting
+from starloom.core.placement.disk_room import without_session_facts
 from starloom.core.placement.pace import learning
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
@@ -212,7 +213,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     device = work.shard.fleet.devices[device.id]
     new_ledger = device.ledger is not None and device.ledger != item.ledger
     online = replace(
-        disk_room.untold(device),
+        without_session_facts(device),
         expected_until_ms=0,
         link=DeviceLink.ONLINE,
         link_since_ms=work.at_ms,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement import disk_room
+from starloom.core.placement.disk_room import full_disk_words, has_full_disk
 from starloom.core.state.inputs import ConditionReceived
 from starloom.core.state.work import Put, Work
 from starloom_protocol.entities import Attempt, Device, TaskRecord
@@ -32,10 +32,10 @@ def on_condition(work: Work, item: ConditionReceived) -> None:
         woke(work, device)
         changed = replace(changed, link=link, link_since_ms=work.at_ms)
     kind = EventKind.DEVICE_CONDITION
-    full = disk_room.is_full(changed)
-    if full != disk_room.is_full(device):
+    full = has_full_disk(changed)
+    if full != has_full_disk(device):
         kind = EventKind.DEVICE_FULL if full else EventKind.DEVICE_HAS_ROOM
-    note = disk_room.words(changed) if kind is EventKind.DEVICE_FULL else ""
+    note = full_disk_words(changed) if kind is EventKind.DEVICE_FULL else ""
     work.emit(fleet, kind, device.id, [("device", device.id, changed)], note=note)
 
 

@@ -11,18 +11,18 @@ from starloom_protocol.vocabulary import DeviceFact
 _OF_A_SESSION = frozenset({DeviceFact.DISK, DeviceFact.DISK_FOLDER, DeviceFact.OWNER_PRESENT})
 
 
-def is_full(device: Device) -> bool:
+def has_full_disk(device: Device) -> bool:
     """Tell whether a device's last report about its disk says that it is full."""
     return device.condition.get(DeviceFact.DISK) == DISK_FULL
 
 
-def words(device: Device) -> str:
+def full_disk_words(device: Device) -> str:
     """Return the words that follow the name of such a device: `has a full disk (FOLDER)`."""
     folder = device.condition.get(DeviceFact.DISK_FOLDER)
     return "has a full disk" + (f" ({folder})" if folder else "")
 
 
-def untold(device: Device) -> Device:
+def without_session_facts(device: Device) -> Device:
     """Return a device at a new session, without the reports on disk and owner of an earlier process of its agent."""
     if not _OF_A_SESSION & device.condition.keys():
         return device

@@ -14,8 +14,8 @@ from zlib import crc32
 
 import msgspec
 
-from starloom.core.placement import disk_room
 from starloom.core.placement.battery import spared, spared_words
+from starloom.core.placement.disk_room import full_disk_words, has_full_disk
 from starloom.core.placement.health import is_fault
 from starloom.core.placement.pace.finish import (
     DOUBT_LEAST,
@@ -122,8 +122,8 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     if device.draining:
         why = f": {device.drain_reason}" if device.drain_reason else ""
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is being drained{why}")
-    if disk_room.is_full(device):
-        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"{disk_room.words(device)}: free some space there")
+    if has_full_disk(device):
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"{full_disk_words(device)}: free some space there")
     if device.quarantined and not (device.probing and offer.repeatability in REPEATABLE):
         why = f": {device.aside}" if device.aside else " after faults"
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is set aside{why}")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-from starlette.requests import Request
+from fastapi import Request
 
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
