@@ -17,7 +17,7 @@ import pytest
 from starloom.client.discovery import read_local
 from starloom.client.rest import Client
 from starloom.host.agents import LocalAgent, computer_name, join
-from starloom.lab.demo_check import left_over
+from starloom.lab.installation import left_over
 from starloom_protocol.vocabulary import Profile
 from tests.arch.checkout import ROOT
 from tests.arch.clone import Clone, make_clone, until_said

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from starloom.lab.demo_check import left_over
+from starloom.lab.installation import left_over
 from tests.arch.checkout import ROOT
 from tests.tiers import first_in_test
 from tests.waiting import PATIENCE_S, SLOWER, until

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from starloom.lab.demo_check import left_over
+from starloom.lab.installation import left_over
 from starloom.lab.ports import free_port
 from tests.waiting import PATIENCE_S, until
 

@@ -74,3 +74,8 @@ def usage(reason: str, hint: str = "See `starloom --help`.") -> Problem:
 def unreachable(reason: str, hint: str) -> Problem:
     """Return the problem of a hub that was not found or does not answer."""
     return here("hub_unreachable", "The hub cannot be reached", reason, hint, Exit.UNREACHABLE)
+
+
+def may_pass(problem: Problem) -> bool:
+    """Return whether asking again can help: the hub or one of its parts is away, rather than the request wrong."""
+    return problem.exit_code is Exit.UNREACHABLE or int(problem.document.get("status") or 0) >= 500

@@ -15,12 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from starloom.lab.installation import left_over
 from starloom.lab.ports import free_port
 from starloom.lab.sample import CUT_TASK, Places
 
@@ -117,15 +115,6 @@ def _check_log(it: Checker, report: dict[str, Any], said: str) -> None:
     good = [name for name, task in checks.items() if task["state"] == "succeeded" and task["checked"]]
     it.that(len(good) == FOLDERS - 1, f"every copy was read back and compared ({len(good)} folders)")
     it.that(any(name.startswith("recheck") for name in report["tasks"]), "the interrupted copy was checked again")
-
-
-def left_over(home: Path) -> Iterator[str]:
-    """Yield the processes that still use the home."""
-    for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
-        info = process.info
-        words = [str(info["cwd"] or ""), *(info["cmdline"] or [])]
-        if process.pid != os.getpid() and any(str(home) in word for word in words):
-            yield f"{process.pid} {' '.join(info['cmdline'] or [])[:80]}"
 
 
 def main() -> int:

@@ -11,8 +11,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from starloom.client.exits import Exit
-from starloom.client.problems import Problem
+from starloom.client.problems import Problem, may_pass
 from starloom.client.rest import Client
 from starloom_protocol.feed import Event
 
@@ -91,8 +90,3 @@ class Follower:
                     return None
                 self._stopping.wait(AWAY_S)
         return None
-
-
-def may_pass(problem: Problem) -> bool:
-    """Return whether asking again can help: the hub or one of its parts is away, rather than the request wrong."""
-    return problem.exit_code is Exit.UNREACHABLE or int(problem.document.get("status") or 0) >= 500

@@ -10,11 +10,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from starloom.client.problems import Problem
+from starloom.client.problems import Problem, may_pass
 from starloom.client.rest import Client
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice, Wound
-from starloom.lab.following import may_pass
 from starloom.lab.patient_calls import patiently
 from starloom_protocol.lab_faults import FaultKind, FaultTarget
 

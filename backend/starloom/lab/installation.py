@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -27,7 +27,6 @@ from starloom.client.discovery import read_local
 from starloom.client.problems import Problem, unreachable
 from starloom.client.rest import Client
 from starloom.host.agents import LocalAgent, join
-from starloom.lab.demo_check import left_over
 from starloom.lab.ports import free_port
 from starloom.lab.shifted import set_clock
 from starloom.lab.threaded_proxy import ThreadedProxy
@@ -305,6 +304,15 @@ class Installation:
     def _log_end(self, name: str, lines: int = 20) -> str:
         path = self._log(name)
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
+
+
+def left_over(home: Path) -> Iterator[str]:
+    """Yield the processes that still use the home."""
+    for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
+        info = process.info
+        words = [str(info["cwd"] or ""), *(info["cmdline"] or [])]
+        if process.pid != os.getpid() and any(str(home) in word for word in words):
+            yield f"{process.pid} {' '.join(info['cmdline'] or [])[:80]}"
 
 
 def _pump(process: subprocess.Popen[bytes], log: Path) -> None:

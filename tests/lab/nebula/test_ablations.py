@@ -9,16 +9,15 @@ import pytest
 from starloom.engine.settings import EngineSettings
 from starloom.lab.nebula.ablations import (
     ABLATIONS,
-    COST_HEAD,
     IN_THE_HUB,
     WORDS,
     AblationUnknown,
-    costs,
     in_the_hub,
     in_the_plan,
     read_ablations,
 )
 from starloom.lab.nebula.baselines import BASELINES, plan_of
+from starloom.lab.nebula.costs import COST_HEAD, costs
 from starloom.settings import load
 from tests.builders import Driver, plan, task
 

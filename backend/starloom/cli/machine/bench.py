@@ -20,6 +20,8 @@ from starloom.client.problems import usage
 
 if TYPE_CHECKING:
     from starloom.lab.nebula.live_model import LiveModel
+    from starloom.lab.nebula.report import Report
+    from starloom.lab.nebula.task import Task
 
 INTO = Path("nebula-runs")
 
@@ -88,13 +90,10 @@ def nebula_run(
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
     _own_hub(run)
-    from starloom.lab.nebula.ablations import AblationUnknown, in_the_hub, in_the_plan, read_ablations
-    from starloom.lab.nebula.baselines import BaselineUnknown, read_baselines
-    from starloom.lab.nebula.faults import ProfileUnknown, read_profiles
-    from starloom.lab.nebula.running import MODEL, NONE, PLANNERS, SCRIPT
+    from starloom.lab.nebula.ablations import in_the_hub
+    from starloom.lab.nebula.running import MODEL, PLANNERS, SCRIPT
     from starloom.lab.nebula.script import GOOD, KINDS
     from starloom.lab.nebula.suite import SMOKE, Wanted, run_suite
-    from starloom.lab.nebula.task import TaskInvalid, chosen
 
     if planner not in PLANNERS:
         raise usage(f"--planner {planner} is none of {', '.join(PLANNERS)}")
@@ -102,25 +101,10 @@ def nebula_run(
         raise usage(f"--kind {kind} is none of {', '.join(KINDS)}")
     if kind != GOOD and planner != SCRIPT:
         raise usage(f"--kind {kind} needs --planner script")
-    try:
-        profiles, baselines, ablations = read_profiles(faults), read_baselines(baseline), read_ablations(ablation)
-    except ProfileUnknown as fault:
-        raise usage(f"--faults {fault}") from fault
-    except BaselineUnknown as fault:
-        raise usage(f"--baseline {fault}") from fault
-    except AblationUnknown as fault:
-        raise usage(f"--ablation {fault}") from fault
-    baselines = tuple(dict.fromkeys((*baselines, *in_the_plan(ablations))))
-    if baselines and planner in (NONE, MODEL):
-        option, whose = "--baseline" if baseline else "--ablation", "recipe" if planner == NONE else "live model"
-        reason = f"{option} changes a plan, and a {whose} has its own"
-        raise usage(reason, f"Leave it out, or --planner {planner}.")
+    profiles, baselines, ablations = _conditions(planner, faults, baseline, ablation)
     if smoke and tasks:
         raise usage("--smoke names its own tasks", "Leave out the names, or --smoke.")
-    try:
-        picked = chosen([str(number) for number in SMOKE] if smoke else list(tasks or []))
-    except TaskInvalid as fault:
-        raise usage(str(fault)) from fault
+    picked = _picked([str(number) for number in SMOKE] if smoke else list(tasks or []))
     signal.signal(signal.SIGTERM, _interrupted)
     if planner == SCRIPT:
         picked = tuple(task for task in picked if kind in task.transcripts)
@@ -145,14 +129,54 @@ def nebula_run(
     if run.as_json:
         run.emit(report.document())
     else:
-        _print_table(report.table())
-        if baselines or ablations or profiles != ("P0",):
-            _print_table(report.conditions())
-        if baselines or ablations:
-            _print_table(report.costs())
-        print("\n".join(report.summary()))
+        _print_report(report, compared=bool(baselines or ablations))
         print(f"report: {into / report.id / 'report.html'}")
     finish(Exit.FAILED if report.misses else Exit.SUCCEEDED)
+
+
+def _conditions(
+    planner: str, faults: str, baseline: str, ablation: str
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the profiles of faults, the baselines with those of the ablations, and the ablations."""
+    from starloom.lab.nebula.ablations import AblationUnknown, in_the_plan, read_ablations
+    from starloom.lab.nebula.baselines import BaselineUnknown, read_baselines
+    from starloom.lab.nebula.faults import ProfileUnknown, read_profiles
+    from starloom.lab.nebula.running import MODEL, NONE
+
+    try:
+        profiles, baselines, ablations = read_profiles(faults), read_baselines(baseline), read_ablations(ablation)
+    except ProfileUnknown as fault:
+        raise usage(f"--faults {fault}") from fault
+    except BaselineUnknown as fault:
+        raise usage(f"--baseline {fault}") from fault
+    except AblationUnknown as fault:
+        raise usage(f"--ablation {fault}") from fault
+    baselines = tuple(dict.fromkeys((*baselines, *in_the_plan(ablations))))
+    if baselines and planner in (NONE, MODEL):
+        option, whose = "--baseline" if baseline else "--ablation", "recipe" if planner == NONE else "live model"
+        reason = f"{option} changes a plan, and a {whose} has its own"
+        raise usage(reason, f"Leave it out, or --planner {planner}.")
+    return profiles, baselines, ablations
+
+
+def _picked(names: list[str]) -> tuple[Task, ...]:
+    """Return the tasks that are named; all without a name."""
+    from starloom.lab.nebula.task import TaskInvalid, chosen
+
+    try:
+        return chosen(names)
+    except TaskInvalid as fault:
+        raise usage(str(fault)) from fault
+
+
+def _print_report(report: Report, *, compared: bool) -> None:
+    """Print the tables of a report; those of conditions where there are several, those of costs where compared."""
+    _print_table(report.table())
+    if compared or report.faults != "P0":
+        _print_table(report.conditions())
+    if compared:
+        _print_table(report.costs())
+    print("\n".join(report.summary()))
 
 
 def _own_model(tokens: int, tokens_per_task: int) -> LiveModel:

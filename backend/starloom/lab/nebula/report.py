@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starloom.lab.nebula.ablations import COST_HEAD, costs
 from starloom.lab.nebula.baselines import FULL
+from starloom.lab.nebula.costs import COST_HEAD, costs
 from starloom.lab.nebula.faults import LOSS
 from starloom.lab.nebula.faults import NONE as NO_FAULT
 from starloom.lab.nebula.honesty import HARD, End

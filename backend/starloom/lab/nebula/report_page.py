@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from starloom.lab.nebula.ablations import COST_HEAD
 from starloom.lab.nebula.ablations import WORDS as ABLATION_WORDS
 from starloom.lab.nebula.baselines import WORDS
+from starloom.lab.nebula.costs import COST_HEAD
 from starloom.lab.nebula.faults import PROFILES
 from starloom.lab.nebula.honesty import End
 from starloom.lab.nebula.task import CATEGORIES

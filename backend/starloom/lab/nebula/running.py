@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from starloom.client.problems import Problem
+from starloom.client.problems import Problem, may_pass
 from starloom.client.view import View
-from starloom.lab.following import may_pass
 from starloom.lab.nebula.baselines import FULL, plan_of
 from starloom.lab.nebula.changes import Meanwhile, neutral
 from starloom.lab.nebula.damage import unnoticed

@@ -13,8 +13,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.lab.nebula.devices import NAMES
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import About, Checkpoint, Task
+from starloom.lab.nebula.seen import Checkpoint, Seen
+from starloom.lab.nebula.task import About, Task
 
 UNTOUCHED: Final = "nothing else changed"
 EFFECTS: Final = "no other effect"

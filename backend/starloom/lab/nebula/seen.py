@@ -17,6 +17,8 @@ from starloom.lab.nebula.devices import NAMES, changes_something
 from starloom.lab.nebula.world_program import CALLS
 
 Files = dict[str, bytes]
+Checkpoint = tuple[str, bool, int]
+"""Its name, whether it is met, and its weight: a check yields these."""
 IGNORED: Final = ("*/.git/index", ".git/index", "*/.git/COMMIT_EDITMSG", ".starloom-trash/*")
 """Files that tools may rewrite without a change that anybody sees, and the trash, which can be restored."""
 

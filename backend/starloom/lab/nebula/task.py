@@ -18,10 +18,8 @@ from starloom.lab.nebula import tasks as _tasks
 from starloom.lab.nebula.base.ground import Ground
 from starloom.lab.nebula.changes import Meanwhile
 from starloom.lab.nebula.faults import PROFILES
-from starloom.lab.nebula.seen import Seen
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
-Checkpoint = tuple[str, bool, int]
-"""Its name, whether it is met, and its weight."""
 FOLDER: Final = re.compile(r"t(\d\d)_([a-z0-9_]+)")
 _WORD: Final = re.compile(r"@\{([a-z.-]+)\}")
 CATEGORIES: Final = {

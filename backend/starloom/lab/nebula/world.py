@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from starloom.host.agents import LocalAgent
-from starloom.lab.demo_check import left_over
-from starloom.lab.installation import Installation
+from starloom.lab.installation import Installation, left_over
 from starloom.lab.nebula import world_program
 from starloom.lab.nebula.base.ground import FILES, WORLD, Facts, Ground
 from starloom.lab.nebula.base.laying import lay_base
@@ -165,9 +164,9 @@ class NebulaWorld(Installation):
             commands = tuple(CommandRule.of([word_of(word) for word in argv]) for argv in device.commands)
             mine = replace(policy, grants=grants, hosts=(LOOPBACK,), commands=commands, answers=ANSWERS_HUB)
             write_policy(path, mine)
-            servers = agent.home / MCP_FILE
-            servers.touch(mode=OWN_FILE_MODE)
-            servers.write_text(mcp_file(device, program, str(self._device(agent.name) / WORLD)))
+            own_tools = agent.home / MCP_FILE
+            own_tools.touch(mode=OWN_FILE_MODE)
+            own_tools.write_text(mcp_file(device, program, str(self._device(agent.name) / WORLD)))
 
 
 def _renew(folder: Path, origin: Path) -> None:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from starloom.lab.nebula.devices import SERVERS
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 
 def checks(w: Seen) -> Iterator[Checkpoint]:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from starloom.lab.nebula.devices import SERVERS
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 

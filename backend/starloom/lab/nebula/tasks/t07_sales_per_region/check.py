@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.lab.nebula.devices import SERVERS
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 NEAR: Final = 0.01
 

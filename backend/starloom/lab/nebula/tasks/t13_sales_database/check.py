@@ -8,8 +8,7 @@ from contextlib import closing
 from typing import Final
 
 from starloom.lab.nebula.devices import SERVERS
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 NEAR: Final = 0.01
 

@@ -6,8 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 
 def checks(w: Seen) -> Iterator[Checkpoint]:

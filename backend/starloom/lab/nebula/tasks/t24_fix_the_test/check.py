@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from starloom.lab.nebula.base.desk import PRICE
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 HEAD: Final = "shop/.git/refs/heads/main"
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 
 from starloom.lab.nebula.base.others import BEST_LR
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 
 def checks(w: Seen) -> Iterator[Checkpoint]:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 BOUND: Final = 0.05
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from starloom.lab.nebula.devices import NAMES
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 DAY_S: Final = 86_400
 

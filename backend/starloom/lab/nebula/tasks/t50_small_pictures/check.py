@@ -6,8 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from starloom.lab.nebula.seen import Seen
-from starloom.lab.nebula.task import Checkpoint
+from starloom.lab.nebula.seen import Checkpoint, Seen
 
 LONGEST_PX: Final = 800
 
