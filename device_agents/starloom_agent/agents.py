@@ -26,7 +26,7 @@ from starloom_agent.policy import Policy, exposed_by
 from starloom_agent.toolkit.http_streams import AddressFault, address_fault
 from starloom_agent.toolkit.interface import NO_PERMITS, Tool, ToolContext
 from starloom_agent.toolkit.result_schemas import result_schema
-from starloom_agent.tools import remote_agent
+from starloom_agent.tools import agent, remote_agent
 from starloom_agent.tools.agent import ToldAgent, WorkDone, ground_of, tool_of, why_not
 from starloom_agent.tools.remote_agent import RemoteDone, RemoteWork, ToldRemote
 from starloom_protocol.scrubbing import Scrubber
@@ -34,7 +34,6 @@ from starloom_protocol.vocabulary import Effect
 from starloom_protocol.wording import quoted
 
 FILE: Final = "agents.toml"
-MODULE: Final = "agent"
 AGENTS_MOST: Final = 16
 _BYTES_MOST: Final = 256 * 1024
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
@@ -127,7 +126,7 @@ def find_agents(home: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
 
 def module_of(tool: Tool) -> str:
     """Return the module that makes a tool of this file in its process."""
-    return remote_agent.MODULE if tool.args is RemoteWork else MODULE
+    return remote_agent.MODULE if tool.args is RemoteWork else agent.MODULE
 
 
 def _tool_of(told: Told) -> Tool:

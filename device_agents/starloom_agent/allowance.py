@@ -12,12 +12,12 @@ from typing import Any
 from starloom_agent.asks import Asks
 from starloom_agent.home import AgentHome
 from starloom_agent.offers import make_offer
-from starloom_agent.outcomes import scrub
 from starloom_agent.policy import ANSWERS_HUB, Decision, Policy, PolicyFault, action_of, ask_id, cage_for, decide
 from starloom_agent.policy_file import read_policy
 from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool
 from starloom_protocol.frames import AsksFrame, OfferFrame, OwnerAnswer
+from starloom_protocol.scrubbing import Scrubber
 
 _TOLD_CHARS_MOST = 4000
 
@@ -110,7 +110,7 @@ class Allowance:
         if not decision.asks:
             return decision
         action = action_of(tool, args)
-        return self._asks.settle(decision, ask_id(action, task), action, task, scrub(action.args, hide))
+        return self._asks.settle(decision, ask_id(action, task), action, task, Scrubber(hide).text(action.args))
 
     def withdraw(self, identity: str) -> None:
         """Drop a question of a call that has ended."""

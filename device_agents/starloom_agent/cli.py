@@ -49,6 +49,7 @@ from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.starting import begun_with_room
 from starloom_agent.status_file import ONLINE, read_status
+from starloom_agent.tools.mcp import MODULE as MCP_MODULE
 from starloom_protocol.vocabulary import Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
             tools=(*registry.all_tools(), *of_servers, *of_agents),
             modules={
                 **registry.module_of(),
-                **{tool.name: mcp.MODULE for tool in of_servers},
+                **{tool.name: MCP_MODULE for tool in of_servers},
                 **{tool.name: agents.module_of(tool) for tool in of_agents},
             },
             settings=Settings(

@@ -23,14 +23,13 @@ from starloom_agent.mcp_sessions.keeping import Keep
 from starloom_agent.toolkit.http_streams import address_fault
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import result_schema
-from starloom_agent.tools.mcp import McpAnswer, Told, talking, tool_of
+from starloom_agent.tools.mcp import MODULE, McpAnswer, Told, talking, tool_of
 from starloom_protocol.tool_results import SCHEMA_CHARS_MAX
 from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
 from starloom_protocol.wording import quoted
 
 FILE: Final = "mcp.toml"
-MODULE: Final = "mcp"
 LIST_WITHIN_S: Final = 45.0
 _SERVERS_MOST: Final = 16
 _SCHEMA_BYTES_MOST: Final = 32 * 1024
@@ -234,7 +233,7 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
             schema=text,
             effects=effects,
             repeatability=repeatability,
-            grant=f"{MODULE}:{server_name}",
+            grant=f"mcp:{server_name}",
             headers=server.headers,
             keep_s=server.keep_s,
             server=server_name,

@@ -1,7 +1,7 @@
-"""The tools of this agent: every file of the package `tools`. Decides nothing about whether they may run.
+"""The tools of this agent: every file of the package `tools` and of its rooms.
 
-A tool is added by adding its file. A tool process must not import this module: it gets the name of its tool's module
-(`module_of`).
+A tool is added by adding its file. Decides nothing about whether a tool may run. A tool process must not import this
+module: it gets the name of its tool's module (`module_of`).
 """
 
 from __future__ import annotations
@@ -9,17 +9,28 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 
 from starloom_agent import tools
 from starloom_agent.toolkit.interface import Tool
 
-_FOLDER = str(Path(str(tools.__file__)).parent)
-MODULES: tuple[str, ...] = tuple(
-    sorted(found.name for found in pkgutil.iter_modules([_FOLDER]) if not found.name.startswith("_"))
-)
-"""The modules that hold tools, by name: files of the package's own folder, wherever else its path leads."""
+_FOLDER = Path(str(tools.__file__)).parent
+
+
+def _found(folder: Path, room: str = "") -> Iterator[str]:
+    for found in pkgutil.iter_modules([str(folder)]):
+        if found.ispkg:
+            yield from _found(folder / found.name, f"{room}{found.name}.")
+        elif not found.name.startswith("_"):
+            yield f"{room}{found.name}"
+
+
+MODULES: tuple[str, ...] = tuple(sorted(_found(_FOLDER), key=lambda name: (name.rpartition(".")[2], name)))
+"""The modules that hold tools, in the order of their own names, each with its room: files of the package's own folder,
+wherever else its path leads.
+"""
 
 
 def tools_of(module: str) -> tuple[Tool, ...]:

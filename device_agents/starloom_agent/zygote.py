@@ -149,7 +149,7 @@ def _rehearse() -> None:
         connection_file="",
         effectless=True,
         fence="0.0",
-        module="data",
+        module=registry.module_of()["data.sort"],
         start_to_close_s=1.0,
         tool="data.sort",
         workdir="",

@@ -18,12 +18,13 @@ from statistics import median
 from starloom_agent.mcp import FILE, find_tools
 from starloom_agent.mcp_sessions.kept import KeptSessions
 from starloom_agent.toolkit.interface import Folders, Tool, ToolContext
+from tests.arch.checkout import ROOT
 from tests.device_agents.tools.test_mcp import OFFICIAL
 
 ROUNDS = 3
 STARTED_CALLS = 8
 KEPT_CALLS = 400
-COUNTER = Path(__file__).parents[1] / "device_agents" / "tools" / "mcp_counter.py"
+COUNTER = ROOT / "tests/device_agents/tools/mcp_counter.py"
 
 
 class _Nothing:

@@ -23,9 +23,10 @@ from starloom_agent.runtime import Agent, Settings
 from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.frames import AsksFrame, Dispatch, LogChunk
 from starloom_protocol.vocabulary import Profile
+from tests.arch.checkout import ROOT
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch
 
-AGENT = Path(__file__).parent / "tools" / "acp_agent.py"
+AGENT = ROOT / "tests/device_agents/tools/acp_agent.py"
 NAME = "agent.fake"
 
 
@@ -105,7 +106,7 @@ async def other_agents(place: Path, mode: str, more: str = "", **allow: Any) -> 
         identity=load_or_make(home.key),
         ledger=ledger,
         tools=(*registry.all_tools(), *tools),
-        modules={**registry.module_of(), **{tool.name: agents.MODULE for tool in tools}},
+        modules={**registry.module_of(), **{tool.name: agents.module_of(tool) for tool in tools}},
         settings=Settings(),
         say=made.said.append,
         jitter=lambda: 0.0,

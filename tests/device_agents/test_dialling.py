@@ -25,9 +25,10 @@ from starloom_agent.connection import Address, Connection, ConnectionEnded
 from starloom_agent.dialling import BadRoute, Route, pin_of
 from starloom_agent.identity import load_or_make
 from starloom_agent.joining import JoinRefused, request
+from tests.arch.checkout import ROOT
 from tests.waiting import PATIENCE_S
 
-JOIN_PY = Path(__file__).parents[2] / "device_agents" / "join.py"
+JOIN_PY = ROOT / "device_agents" / "join.py"
 OTHER = "sha256//" + "A" * 43 + "="
 
 

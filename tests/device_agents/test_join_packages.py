@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
+from tests.arch.checkout import ROOT
 from tests.waiting import SLOWER
 
-ROOT = Path(__file__).parents[2]
 JOIN_PY = ROOT / "device_agents" / "join.py"
 PINS = ROOT / "device_agents" / "requirements.lock"
 BOUND_S = 120 * SLOWER

@@ -18,11 +18,12 @@ from starloom_agent.home import AgentHome
 from starloom_agent.identity import Identity, load_or_make
 from starloom_agent.joining import Asked, JoinRefused, hub_address, join, words_of
 from starloom_protocol.vocabulary import Profile
+from tests.arch.checkout import ROOT
 from tests.waiting import PATIENCE_S
 
 HUB_KEY = "aHVi" * 10 + "aGU="
 ASKED = Asked(code="ABCD-EFGH", name="laptop", os="linux", profile=Profile.OBSERVE)
-JOIN_PY = Path(__file__).parents[2] / "device_agents" / "join.py"
+JOIN_PY = ROOT / "device_agents" / "join.py"
 
 
 class Hub:

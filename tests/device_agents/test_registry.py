@@ -16,10 +16,10 @@ from starloom_agent.tool_pages import table
 from starloom_agent.toolkit.interface import Args, Tool
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
+from tests.arch.checkout import ROOT
 from tests.waiting import PATIENCE_S
 
 TOOLS = registry.all_tools()
-ROOT = Path(__file__).resolve().parents[2]
 GRANTS = {"files:read", "files:write", "python:run", "shell:run", "net:reach", "desktop:use", None}
 GRANTS |= {"git:run", "service:restart", "process:kill", "container:read", "adb:use"}
 GRANTS |= {"clipboard:use", "screen:view", "desktop:control", "shell:script"}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import starloom_agent
 from starloom_agent.acp.wire import AcpFault
 from starloom_agent.sandbox import cage
 from starloom_agent.toolkit.running.programs import quiet_environment
@@ -60,7 +61,7 @@ class Ground:
         whole = [program, *words[1:]]
         if not self.confined:
             return whole
-        code = str(Path(__file__).resolve().parents[2])
+        code = str(Path(starloom_agent.__file__).resolve().parents[1])
         beside = [program, str(Path(program).resolve().parent), *cage.interpreter(), _PROCESSES, *self.read]
         folders = json.dumps({"read": beside, "write": [str(self.own), *self.write]})
         return [sys.executable, "-I", "-S", "-c", _RUN, code, folders, *whole]

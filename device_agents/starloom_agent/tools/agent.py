@@ -22,6 +22,8 @@ from starloom_agent.toolkit.interface import Args, Folders, Tool, ToolContext, T
 from starloom_agent.toolkit.results import Named, Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
+MODULE: Final = __name__.partition(".tools.")[2]
+"""The name by which the process of a call finds this module among the tools."""
 _OWN: Final = "own"
 _TRANSCRIPT: Final = "transcript.jsonl"
 _MEDIA: Final = "application/x-ndjson"

@@ -26,6 +26,8 @@ from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
+MODULE: Final = __name__.partition(".tools.")[2]
+"""The name by which the process of a call finds this module among the tools."""
 _TEXT_CHARS_MOST: Final = 512 * 1024
 _FILES_MOST: Final = 20
 _CALL_S: Final = 600.0

@@ -23,7 +23,8 @@ from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
-MODULE: Final = "remote_agent"
+MODULE: Final = __name__.partition(".tools.")[2]
+"""The name by which the process of a call finds this module among the tools."""
 
 
 class ToldRemote(msgspec.Struct, frozen=True, kw_only=True):
