@@ -1,4 +1,7 @@
-"""Writes `docs/errors.md`: a section for each code of the vocabulary. `--check` exits 1 when the page is stale."""
+"""Writes `docs/errors.md`: a row for each code of the vocabulary, which says only what differs from most codes.
+
+`--check` exits 1 when the page is stale.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +10,38 @@ from pathlib import Path
 
 from starloom_protocol.vocabulary import CODES, Code, CodeClass
 
+USUAL_STATUS = 422
 _CLASS_WORDS = {
-    CodeClass.TRANSIENT: "It may pass: work that can be repeated is tried again automatically, with back-off.",
-    CodeClass.PERMANENT: "It does not pass: trying the same again would end the same.",
-    CodeClass.DEVICE: "It lies with the device: work that can be repeated is tried on another one.",
+    CodeClass.TRANSIENT: "may pass",
+    CodeClass.PERMANENT: "",
+    CodeClass.DEVICE: "the device",
 }
+_HEAD = """# Errors
+
+Every error carries a stable code, a sentence, the place where it lies and the way out. REST gives them as
+`application/problem+json` (`code`, `reason`, `hint`, `errors[]`); the command line prints them, the page shows them,
+and a failed task keeps its code. This page is generated from the vocabulary (`make gen`).
+
+A code does not pass, so that the same try would end the same, and has HTTP status 422 where a request is refused with
+it, unless its row says otherwise. *May pass*: work that can be repeated is tried again with back-off. *The device*: such
+work is tried on another one.
+
+| code | meaning | way out | differs |
+|---|---|---|---|
+"""
 
 
 def page() -> str:
     """Return the whole page, codes in the order of the vocabulary."""
-    parts = [
-        "# Errors",
-        "",
-        "Every error of Starloom carries a stable code, a sentence, the place where it lies and the way out.",
-        "REST gives them as `application/problem+json` (`code`, `reason`, `hint`, `errors[]`); the command line",
-        "prints them, the page shows them, and a failed task keeps its code.",
-        "This page is generated from the vocabulary (`make gen`).",
-        "",
-    ]
-    for code in Code:
-        info = CODES[code]
-        parts += [
-            f"## `{code}`",
-            "",
-            f"**{info.title}.** {info.hint}",
-            "",
-            f"{_CLASS_WORDS[info.code_class]} HTTP status {info.status} where a request is refused with it.",
-            "",
-        ]
-    return "\n".join(parts)
+    return _HEAD + "".join(_row(code) for code in Code)
+
+
+def _row(code: Code) -> str:
+    info = CODES[code]
+    status = "" if info.status == USUAL_STATUS else str(info.status)
+    differs = ", ".join(word for word in (_CLASS_WORDS[info.code_class], status) if word)
+    cells = (f"`{code}`", info.title, info.hint.replace("|", "\\|"), differs)
+    return "| " + " | ".join(cells) + " |\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -129,6 +129,7 @@ def page_rows(setting: Setting, measured: Measured, figures: dict[str, float]) -
         told = ", ".join(f"{side} {measured.real.ms(side, tool):.2f}" for side in measured.real.seconds)
         found.append(Row(f"W5 `{tool}`, ms a call", told, "", "", COMMAND, where))
     memory = f"hub {measured.hub_rss_bytes / 2**20:.0f} MiB after all runs, agent {figures['agent_rss_mb']:g} MiB"
+    memory += f", one more idle agent {figures['kib_per_idle_agent']:g} KiB of the hub"
     found.append(Row("memory", memory, "", "", COMMAND, where))
     return found
 
