@@ -22,9 +22,9 @@ Every error carries a stable code, a sentence, the place where it lies and the w
 `application/problem+json` (`code`, `reason`, `hint`, `errors[]`); the command line prints them, the page shows them,
 and a failed task keeps its code. This page is generated from the vocabulary (`make gen`).
 
-A code does not pass, so that the same try would end the same, and has HTTP status 422 where a request is refused with
-it, unless its row says otherwise. *May pass*: work that can be repeated is tried again with back-off. *The device*: such
-work is tried on another one.
+Unless its row says otherwise, the same try would end the same, and the HTTP status is 422 where a request is refused
+with the code. *May pass*: work that can be repeated is tried again with back-off. *The device*: such work is tried on
+another one.
 
 | code | meaning | way out | differs |
 |---|---|---|---|
