@@ -21,6 +21,7 @@ ACCENT = json.loads((ROOT / "tests/arch/accents.json").read_text(encoding="utf-8
 _NAMED = re.compile(r"decisions/([\w.-]*\w)")
 _BY_NUMBER = re.compile(r"\b[Dd]ecisions? \[?\d{1,4}\b|\bdecisions/\d{4}")
 _ROW = re.compile(r"^\| \[[\w-]+\]\(([\w-]+\.md)\) \| (.+) \|$", re.MULTILINE)
+_MODULE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|ts|json))`")
 _SHOWN = re.compile(r"`(?:tests/|frontend/src/|make |starloom |python )")
 
 
@@ -51,6 +52,13 @@ def test_each_promise_of_a_note_names_its_proof(path: Path) -> None:
     rows = [line for line in shown.splitlines() if line.startswith("| ")][1:]
     assert rows
     assert [row for row in rows if not _SHOWN.search(row)] == []
+
+
+def test_every_module_that_a_note_names_exists() -> None:
+    there = [f"/{named(path)}" for path in files(".py", ".ts", ".json")]
+    told = {(path.name, module) for path in notes() for module in _MODULE.findall(path.read_text(encoding="utf-8"))}
+    assert len(told) >= len(notes())
+    assert [one for one in sorted(told) if not any(place.endswith(f"/{one[1]}") for place in there)] == []
 
 
 def test_the_index_names_each_note_once_in_a_sentence() -> None:
