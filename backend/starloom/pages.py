@@ -1,7 +1,7 @@
 """Moves this process's heap, and only the heap, into pages of two megabytes where Linux allows a process to ask for it.
 
 The loop of a hub walks over some hundred megabytes of small objects: with pages of 4 KiB it waits for the address of
-each, in a virtual machine twice (decision 0044). An optimisation only: a failure is ignored.
+each, in a virtual machine twice (docs/decisions/commits-and-speed.md). An optimisation only: a failure is ignored.
 """
 
 from __future__ import annotations

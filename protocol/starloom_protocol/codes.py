@@ -18,7 +18,7 @@ class CodeClass(StrEnum):
 
 
 class Code(StrEnum):
-    """Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`."""
+    """Stable error codes; each has a row in `CODES` and in `docs/errors.md`."""
 
     # plans and requests
     PLAN_INVALID = "plan_invalid"

@@ -334,35 +334,38 @@ def scenario_schema() -> dict[str, Any]:
 
 # -- pages
 
+USUAL_STATUS: Final = 422
 _CLASS_WORDS: Final = {
-    CodeClass.TRANSIENT: "It may pass: work that can be repeated is tried again automatically, with back-off.",
-    CodeClass.PERMANENT: "It does not pass: trying the same again would end the same.",
-    CodeClass.DEVICE: "It lies with the device: work that can be repeated is tried on another one.",
+    CodeClass.TRANSIENT: "may pass",
+    CodeClass.PERMANENT: "",
+    CodeClass.DEVICE: "the device",
 }
+_ERRORS_HEAD: Final = """# Errors
+
+Every error carries a stable code, a sentence, the place where it lies and the way out. REST gives them as
+`application/problem+json` (`code`, `reason`, `hint`, `errors[]`); the command line prints them, the page shows them,
+and a failed task keeps its code. This page is generated from the vocabulary (`make gen`).
+
+Unless its row says otherwise, the same try would end the same, and the HTTP status is 422 where a request is refused
+with the code. *May pass*: work that can be repeated is tried again with back-off. *The device*: such work is tried on
+another one.
+
+| code | meaning | way out | differs |
+|---|---|---|---|
+"""
 
 
 def error_page() -> str:
-    """Return `docs/errors.md`: a section for each code, in the order of the vocabulary."""
-    parts = [
-        "# Errors",
-        "",
-        "Every error of Starloom carries a stable code, a sentence, the place where it lies and the way out.",
-        "REST gives them as `application/problem+json` (`code`, `reason`, `hint`, `errors[]`); the command line",
-        "prints them, the page shows them, and a failed task keeps its code.",
-        "This page is generated from the vocabulary (`make gen`).",
-        "",
-    ]
-    for code in vocabulary.Code:
-        info = vocabulary.CODES[code]
-        parts += [
-            f"## `{code}`",
-            "",
-            f"**{info.title}.** {info.hint}",
-            "",
-            f"{_CLASS_WORDS[info.code_class]} HTTP status {info.status} where a request is refused with it.",
-            "",
-        ]
-    return "\n".join(parts)
+    """Return `docs/errors.md`: a row for each code in the order of the vocabulary, saying only what differs from most."""
+    return _ERRORS_HEAD + "".join(_error_row(code) for code in vocabulary.Code)
+
+
+def _error_row(code: vocabulary.Code) -> str:
+    info = vocabulary.CODES[code]
+    status = "" if info.status == USUAL_STATUS else str(info.status)
+    differs = ", ".join(word for word in (_CLASS_WORDS[info.code_class], status) if word)
+    cells = (f"`{code}`", info.title, info.hint.replace("|", "\\|"), differs)
+    return "| " + " | ".join(cells) + " |\n"
 
 
 # -- files

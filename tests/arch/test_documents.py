@@ -33,6 +33,9 @@ SKIPS = {
     "needs-a-plan-and-runs-before-it": "tests/planner/test_forecast.py and tests/cli ask what if",
     "needs-another-machine": "there is no second machine with a login here",
 }
+README_WIDTH = 100
+README_WORDS_LEAST, README_WORDS_MOST = 500, 1_000
+"""Tables, links and commands included; a person reads some 400 words a minute and passes over the commands."""
 LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid"}
 BIN = Path(sys.executable).parent
 
@@ -107,6 +110,13 @@ def test_every_link_leads_somewhere() -> None:
         if not ((ROOT / document).parent / target).exists() and target not in pictures_made_by_e2e | benchmarks
     ]
     assert broken == []
+
+
+def test_the_readme_is_read_in_two_minutes() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    wide = [line for line in text.splitlines() if len(line) > README_WIDTH and not line.startswith(("|", "!["))]
+    assert wide == []
+    assert README_WORDS_LEAST <= len(text.split()) <= README_WORDS_MOST
 
 
 def known_commands() -> set[tuple[str, ...]]:

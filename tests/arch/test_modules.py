@@ -12,7 +12,8 @@ import pytest
 from tests.arch.checkout import ROOT, files, modules, named
 
 LINES_MOST = 800
-"""A module has one subject; a split that only a smaller limit asks for makes it harder to follow (decision 0008)."""
+"""A module has one subject; a split that only a smaller limit asks for makes it harder to follow
+(docs/decisions/house.md)."""
 
 FORBIDDEN_NAMES = re.compile(r"(^|_)(manager|helper|helpers|utils|util|base|common|misc)(_|$)")
 SLEEPS = re.compile(r"\btime\.sleep\(\s*[^)]|asyncio\.sleep\(\s*(?!0\s*\))")

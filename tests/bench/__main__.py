@@ -1,7 +1,7 @@
 """`make bench`: Starloom, its socket stack alone, and Dask, beside each other in one bounded run on this machine.
 
-Prints a report, writes it to `--write`, and ends with one line of JSON. Exit code 1 only if something did not work: a
-figure that misses its goal is told, never asserted.
+Prints a report, keeps its figures in the table of `--write`, and ends with one line of JSON. Exit code 1 only if
+something did not work: a figure that misses its goal is told, never asserted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.bench.graphs import Graph, chain, fan, layers
 from tests.bench.hub_client import BenchFailed, HubClient
 from tests.bench.peer import Peer
 from tests.bench.profiled_hub import OUT
-from tests.bench.report import Setting, markdown
+from tests.bench.report import Setting, markdown, page, page_rows
 from tests.bench.stack import Stack
 from tests.bench.tool_work import CALLS
 from tests.bench.workloads import TooLate, run
@@ -34,7 +34,6 @@ AGENTS = 8
 WHOLE_S = 3000.0
 TRIES = 4
 SMOKE_DIVIDES = 25
-APART = "\n## Measured apart\n"  # what stands in the report from here on comes from other programs and stays
 
 
 def say(text: str) -> None:
@@ -153,7 +152,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--patience-s", type=float, default=120, help="how long to wait in all for a quiet machine (default 120)"
     )
-    parser.add_argument("--write", type=Path, help="keep the report in this file")
+    parser.add_argument("--write", type=Path, help="keep the figures in the table of this file")
     parser.add_argument(
         "--smoke", action="store_true", help=f"graphs of 1/{SMOKE_DIVIDES}, once: shows that it works, measures nothing"
     )
@@ -202,8 +201,7 @@ async def _main(options: argparse.Namespace) -> int:
     line = json.dumps(found)
     if options.write is not None:
         before = options.write.read_text() if options.write.is_file() else ""
-        apart = APART + before.partition(APART)[2] if APART in before else ""
-        options.write.write_text(f"{text}\n## The line of JSON\n\n```json\n{line}\n```\n{apart}")
+        options.write.write_text(page(before, setting.machine, page_rows(setting, bench.measured, found)))
     print(line)
     return 0
 

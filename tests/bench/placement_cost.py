@@ -25,7 +25,7 @@ from starloom_protocol.vocabulary import Approval, Outcome
 from tests.builders import Driver, plan, task
 
 GROWTH_MOST = 1.5
-"""Learning has its events, which placement without paces has not; docs/benchmarks.md has both beside the first form."""
+"""Learning has its events, which placement without paces has not; docs/benchmarks.md has both."""
 
 
 class _Hub:

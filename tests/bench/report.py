@@ -1,4 +1,4 @@
-"""The readable report, in Markdown; the same text is printed and kept in `docs/benchmarks.md`. Pure."""
+"""The readable report, which is printed, and the rows that `docs/benchmarks.md` keeps of it. Pure."""
 
 from __future__ import annotations
 
@@ -74,6 +74,72 @@ def markdown(setting: Setting, measured: Measured, figures: dict[str, float], pr
         "## What limits it\n\n" + _profile(profile, profiled),
     ]
     return "\n".join(parts)
+
+
+PAGE_HEAD = """# Benchmarks
+
+One table: a figure, its bound, the command that measures it, and where it was measured last. `make bench` writes its
+own rows and prints the whole report with its yardsticks and a profile; the other rows are written by hand after their
+command, on a machine like it unless they say more. Ratios count: figures differ more between machines than between
+versions. Bold figures miss their bound. No test asserts one. Machine of `make bench`: {machine}.
+
+W1: 1,000 independent tasks. W2: a chain of 200. W3: 20 layers of 50, each task after two. W4: W3 with an edit by REST
+every 50 completions. W5: calls of real tools, each in a process and a cage of its own. *never*: work that must not be
+repeated, so SQL and the ledger are waited for. Time is from the client's submit to the end on its live socket; CPU is
+that of the hub process alone. *Echo* is 500 bytes over the hub's socket stack. Each figure of `make bench` is the
+median of the better half of its runs.
+
+"""
+PAGE_COLUMNS = ("figure", "measured", "must", "aim", "command", "measured on")
+COMMAND = "make bench"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the page."""
+
+    figure: str
+    measured: str
+    must: str
+    aim: str
+    command: str
+    where: str
+
+    def line(self) -> str:
+        shown = (self.figure, self.measured, self.must, self.aim, f"`{self.command}`", self.where)
+        return "| " + " | ".join(shown) + " |"
+
+
+def page_rows(setting: Setting, measured: Measured, figures: dict[str, float]) -> list[Row]:
+    """Return the rows of `make bench`: figures with a bound, then each workload, real tools and memory."""
+    where = f"{setting.when}, load {setting.load.split()[0]}"
+    found = []
+    for goal in GOALS:
+        value, sign = figures[goal.key], ">=" if goal.least else "<="
+        told = f"**{value:g}**" if goal.verdict(value) == "MISSED" else f"{value:g}"
+        found.append(Row(goal.text, told, f"{sign} {goal.must:g}", f"{sign} {goal.aim:g}", COMMAND, where))
+    for name, runs in measured.runs.items():
+        speed = of_runs(runs, lambda run: run.tasks_s, high=True)
+        hub_us = of_runs(runs, lambda run: run.hub_us)
+        peer = measured.dask.get(name)
+        beside = f"; Dask {best_half(peer, high=True):,.0f}/s" if peer else ""
+        told = f"{speed:,.0f} tasks/s, hub {hub_us:.0f} us of CPU a task{beside}"
+        found.append(Row(f"{name}, {runs[0].tasks:,} tasks", told, "", "", COMMAND, where))
+    for tool in measured.real.seconds.get("Starloom", {}):
+        told = ", ".join(f"{side} {measured.real.ms(side, tool):.2f}" for side in measured.real.seconds)
+        found.append(Row(f"W5 `{tool}`, ms a call", told, "", "", COMMAND, where))
+    memory = f"hub {measured.hub_rss_bytes / 2**20:.0f} MiB after all runs, agent {figures['agent_rss_mb']:g} MiB"
+    memory += f", one more idle agent {figures['kib_per_idle_agent']:g} KiB of the hub"
+    found.append(Row("memory", memory, "", "", COMMAND, where))
+    return found
+
+
+def page(before: str, machine: str, rows: list[Row]) -> str:
+    """Return the page with new rows of `make bench`, and the rows of all other commands as they were."""
+    table = [line for line in before.splitlines() if line.startswith("| ")][1:]
+    others = [line for line in table if f"`{COMMAND}`" not in line]
+    head = ["| " + " | ".join(PAGE_COLUMNS) + " |", "|---|---:|---:|---:|---|---|"]
+    return PAGE_HEAD.format(machine=machine) + "\n".join([*head, *(row.line() for row in rows), *others]) + "\n"
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

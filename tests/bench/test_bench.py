@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 from starloom.lab.ports import free_port
 from starloom_protocol.plan import check_plan
 from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
+from tests.arch.checkout import ROOT
 from tests.bench import echo, machine
 from tests.bench.echo import EchoFigures
 from tests.bench.figures import GOALS, Measured, figures
@@ -23,7 +26,7 @@ from tests.bench.graphs import Graph, chain, fan, layers, plan
 from tests.bench.hub_client import Conflict, Seen
 from tests.bench.machine import on_cpus
 from tests.bench.real_figures import RealTools
-from tests.bench.report import workloads_table
+from tests.bench.report import PAGE_COLUMNS, Row, page, workloads_table
 from tests.bench.tool_work import ARGUMENTS, furnish, work
 from tests.bench.tool_work import plan as plan_of_calls
 from tests.bench.workloads import Editor, Run, TooLate, hop_p50_ms
@@ -239,3 +242,29 @@ def test_the_work_of_real_tools_is_done_by_workers_too(tool: str, tmp_path: Path
     furnish(tmp_path / "folder")
     assert work(tool, str(tmp_path / "folder")) > 2
     assert check_plan(plan_of_calls(tool, 3)).faults == []
+
+
+def test_the_page_keeps_the_rows_of_other_commands_and_replaces_its_own() -> None:
+    old = Row("W1, times Dask", "3", ">= 4", ">= 8", "make bench", "then")
+    other = Row("restart", "2.61 s", "< 5 s", "", "python -m tests.bench.restart", "then")
+    before = page("", "a machine", [old, other])
+    after = page(before, "another machine", [replace(old, measured="4.83", where="now")])
+    assert before.count("\n| ") == after.count("\n| ") == 3
+    assert "Machine of `make bench`: another machine." in after
+    assert old.line() not in after
+    assert other.line() in after
+
+
+def test_the_kept_page_is_one_table_with_a_command_in_each_row() -> None:
+    text = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert text.endswith("\n".join(lines) + "\n"), "the table is one, and the last"
+    assert [line for line in lines if line.count(" | ") != len(PAGE_COLUMNS) - 1 and line != lines[1]] == []
+    commands = [line.split(" | ")[4] for line in lines[2:]]
+    assert [
+        command for command in commands if not re.fullmatch(r"`(make|python|pytest|starloom) [^`]+`", command)
+    ] == []
+    modules = {word for command in commands for word in re.findall(r"-m (tests[\w.]+)", command)}
+    places = [ROOT / name.replace(".", "/") for name in modules]
+    assert [str(place) for place in places if not (place.is_dir() or place.with_suffix(".py").exists())] == []
+    assert len(commands) > len(GOALS)

@@ -87,7 +87,7 @@ THREATS = (
         "state altered in SQL or Redis",
         "a chain of hashes, commits by term and position",
         ("tests/store/test_audit.py::test_what_was_changed_is_found_and_named",),
-        part="the log is chained; values in Redis are not sealed one by one: who may write there is trusted (0028)",
+        part="the log is chained; values in Redis are not sealed one by one: who may write there is trusted",
     ),
     Threat(
         "T2",

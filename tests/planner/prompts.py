@@ -201,7 +201,7 @@ def away(view: FleetView) -> FleetView:
 
 
 def table() -> list[str]:
-    """Return the rows of the table in `docs/benchmarks.md`."""
+    """Return the figures of each prompt; `docs/benchmarks.md` has their range."""
     rows = []
     for name, case in CASES.items():
         text, found = text_of(case), made(case)

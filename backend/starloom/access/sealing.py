@@ -2,7 +2,7 @@
 
 AES-256-GCM; the secret's name, its version and the id of the ciphertext are bound to it, so a ciphertext that was
 moved to another name or put back for an older version does not open. A file may hold several keys: the first seals,
-all open, so a key can be changed without setting every secret again (decision 0024).
+all open, so a key can be changed without setting every secret again (docs/decisions/history-and-secrets.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Garbage collection: finds and deletes the artifacts that nothing names any longer, and old logs of attempts.
 
 The names come from `Named`; any 64 hexadecimal digits there count, so a hash in a plan's arguments or inside a value
-keeps its file. When in doubt the file stays. Decision 0020 says why no named artifact can be deleted.
+keeps its file. When in doubt the file stays. Why no named artifact can be deleted:
+docs/decisions/history-and-secrets.md.
 """
 
 from __future__ import annotations

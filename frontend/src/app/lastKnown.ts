@@ -1,7 +1,8 @@
 /**
- * What a tab last knew, so that a reload shows it while the hub is away (decision 0070). It lies in the session storage
- * of this one tab, is written when the tab leaves the page, and is gone with the session: when the person signs out, in
- * whichever tab, when the session or a day is over, and when the tab is closed. The secret of the session is never in it.
+ * What a tab last knew, so that a reload shows it while the hub is away (docs/decisions/page.md). It lies in the session
+ * storage of this one tab, is written when the tab leaves the page, and is gone with the session: when the person signs
+ * out, in whichever tab, when the session or a day is over, and when the tab is closed. The secret of the session is
+ * never in it.
  */
 import type { Entity, SessionRow, StreamEvent } from "../model/types.ts";
 

@@ -2,7 +2,8 @@
  * The running agent of this tab: feeds events to the core and carries out its actions with ledger, tools and link.
  *
  * What happens in one turn is put down by one flush of the ledger, and only then do calls begin and reports leave. A
- * lost connection changes nothing of the work; nor does a reload, for calls that wait for a person (decision 0016).
+ * lost connection changes nothing of the work; nor does a reload, for calls that wait for a person
+ * (docs/decisions/device-channel.md).
  */
 import type { Alive, Dispatch, LeaseRef, LedgerEntry, ReportFrame, Welcome } from "../generated/protocol.ts";
 import type { Ledger } from "../ledger/ledger.ts";
