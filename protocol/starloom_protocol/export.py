@@ -356,7 +356,7 @@ another one.
 
 
 def error_page() -> str:
-    """Return `docs/errors.md`: a row for each code in the order of the vocabulary, saying only what differs from most."""
+    """Return `docs/errors.md`: a row for each code in the vocabulary's order, with what differs from most."""
     return _ERRORS_HEAD + "".join(_error_row(code) for code in vocabulary.Code)
 
 
