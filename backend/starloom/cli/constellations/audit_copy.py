@@ -6,17 +6,20 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starloom.store.anchors import Anchor, Leftover, Pruning
 from starloom.store.chain import Break, Chained, Kept, Walk, digest_with
 from starloom.store.spans import spans_of
 from starloom_protocol.feed import decode_event
 
+if TYPE_CHECKING:
+    from starloom_protocol.api.activity import ChainCheck
+
 COMMITS_AT_ONCE = 500
 
 
-def verify(file: Path, anchors: Sequence[str]) -> dict[str, Any]:
+def verify(file: Path, anchors: Sequence[str]) -> ChainCheck:
     """Return the same result for the copy as the hub's own verification; `anchors` are written POS:LINK.
 
     Raises:

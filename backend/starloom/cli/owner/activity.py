@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.client.routes import get_audit
 from starloom.terminal.escaping import escaped
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
 from starloom_protocol.events import Category
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.activity import ActivityRow
 
 PAGE = 200
 LAST = 40
@@ -55,12 +59,12 @@ def activity(
         say(f"The newest {last} are shown; more: starloom activity --last {min(LAST_MOST, last * 5)}")
 
 
-def _rows(run: Invocation, wanted: dict[str, Any], after: datetime | None, last: int) -> Iterator[dict[str, Any]]:
+def _rows(run: Invocation, wanted: dict[str, Any], after: datetime | None, last: int) -> Iterator[ActivityRow]:
     """Yield at most `last` rows that are younger than `after`, page by page."""
     left, cursor = last, None
     while left:
         page = {**wanted, "limit": min(PAGE, left), **({"cursor": cursor} if cursor else {})}
-        found = run.client.get("/audit", **page)
+        found = run.client.get(get_audit(), **page)
         for row in found["items"]:
             if after is not None and row["at"] and datetime.fromisoformat(row["at"]) < after:
                 return
