@@ -109,7 +109,7 @@ class Client:
         `within_s` is how much longer than usual the hub may take. A path instead of a call, here and below, is for
         programs that have no type for the answer.
         """
-        asked: Get[Any] = Get(call, params) if isinstance(call, str) else call
+        asked: Get[Any] = Get(call, params) if isinstance(call, str) else replace(call, query={**call.query, **params})
         given = asked.given | ({"wait_s": wait_s} if wait_s else {})
         timeout = ANSWER_S + wait_s + within_s
         return self._json(
