@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import importlib
-import json
 import keyword
 import pkgutil
 import re
@@ -21,7 +20,7 @@ from typing import Any, is_typeddict
 
 from starloom_protocol import api
 from tests.arch.checkout import ROOT
-from tests.edge.contract import CONTRACT
+from tests.edge.contract import contract
 
 API = "/api/v1"
 ROUTES = ROOT / "backend/starloom/client/routes.py"
@@ -226,13 +225,13 @@ def imports(functions: str, modules: dict[str, str]) -> str:
 
 def texts() -> dict[Path, str]:
     """Return the text of each generated module."""
-    contract = Contract(json.loads(CONTRACT.read_text(encoding="utf-8")))
-    records = contract.records()
-    functions = "\n\n".join([PART, *(route(contract, *found) for found in contract.operations())])
-    shapes = "\n\n".join(contract.shape(name) for name in records)
+    read = Contract(contract())
+    records = read.records()
+    functions = "\n\n".join([PART, *(route(read, *found) for found in read.operations())])
+    shapes = "\n\n".join(read.shape(name) for name in records)
     here = {name + JSON: "starloom.client.answers" for name in records}
-    head = ROUTES_HEAD + imports(functions, contract.declared | here)
-    below = imports(shapes, contract.declared)
+    head = ROUTES_HEAD + imports(functions, read.declared | here)
+    below = imports(shapes, read.declared)
     return {
         ROUTES: _formatted(ROUTES, f"{head}\n\n{functions}"),
         ANSWERS: _formatted(ANSWERS, f"{ANSWERS_HEAD}{below.replace('    ', '')}\n\n{shapes}"),

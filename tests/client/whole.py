@@ -10,16 +10,13 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from tests.edge.contract import CONTRACT
+from tests.edge.contract import contract
 
 REFERENCE = "#/components/schemas/"
 EMPTY: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
 
 
-@lru_cache(maxsize=1)
-def _contract() -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(CONTRACT.read_text(encoding="utf-8"))
-    return read
+_contract = lru_cache(maxsize=1)(contract)
 
 
 def whole(verb: str, path: str, document: Any) -> Any:

@@ -1,8 +1,8 @@
 """A call of the REST API as a value: verb, path, query, and the type of its answer. Sends nothing.
 
-`routes` makes them, one function a route. An answer is JSON, and its type says which names it has, so that the type
-checker finds a wrong one; a word of an enum is text there. A field that this program does not know stays in the
-answer; a field that the hub did not send is told where it is read.
+`routes` makes them, one function a route. An answer is JSON, and its type names its fields, so that the type checker
+finds a wrong one; a word of an enum is text there. A field that this program does not know stays in the answer. The
+read of a field that the hub did not send is a problem in words.
 """
 
 from __future__ import annotations

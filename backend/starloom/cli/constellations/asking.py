@@ -26,7 +26,11 @@ from starloom.terminal.values import duration_s, parameters
 from starloom_protocol.vocabulary import Priority, Sharing
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from starloom.client.view import View
     from starloom_protocol.api.constellations import WhyAll, WhyRow
+    from starloom_protocol.feed import Event
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
 ParamOption = Annotated[
@@ -279,7 +283,7 @@ def result(
     finish(Exit.ATTENTION if code is None else code)
 
 
-def _empty_view(identity: str) -> Any:
+def _empty_view(identity: str) -> View:
     from starloom.client.view import View
 
     return View(identity)
@@ -341,7 +345,7 @@ def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Call
     return ask
 
 
-def _tell_attention(view: Any) -> None:
+def _tell_attention(view: View) -> None:
     say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
     for name, question in view.open_questions.items():
         say(f"  {question.text}  (starloom approve {view.constellation}:{name}, or deny)", sys.stderr)
@@ -359,13 +363,13 @@ def _tell_attention(view: Any) -> None:
         say("  paused  (starloom resume)", sys.stderr)
 
 
-def _event_json(event: Any) -> str:
+def _event_json(event: Event) -> str:
     from starloom_protocol.feed import encode_event
 
     return encode_event(event).decode()
 
 
-def _print(renderable: Any) -> None:
+def _print(renderable: RenderableType) -> None:
     from starloom.terminal.style import console
 
     console().print(renderable)

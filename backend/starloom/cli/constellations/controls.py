@@ -350,7 +350,7 @@ def _send(run: Invocation, chosen: str, tasks: list[str], action: str, body: dic
             raise to_confirm(problem, f"starloom {action} {shlex.quote(task)} {chosen}") from problem
         if not run.as_json:
             state = f"; {chosen} is {made[-1]['state']}" if made[-1].get("state") else ""
-            print(_DONE[action].format(task=task, state=body.get("state")) + state)
+            print(_DONE[action].format(task=task, **body) + state)
     if run.as_json:
         run.emit(made[0] if len(made) == 1 else made)
 
