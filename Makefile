@@ -47,6 +47,7 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_agent.tool_pages --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tool_results.json
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m tests.edge.contract
+	@$(HERE) -m tests.client.generated
 	@$(PYTHON) scripts/environment.py --dev --page
 	@npm --prefix frontend run -s gen
 	@$(HERE) -m tests.arch.states

@@ -23,10 +23,17 @@ from typing import Any
 import grimp
 
 from tests.arch.checkout import ROOT, files, named
+from tests.client.generated import ROUTES
+from tests.edge.contract import contract
 
 PRODUCT = ("backend/starloom", "device_agents/starloom_agent", "protocol/starloom_protocol")
 PACKAGES = ("starloom", "starloom_agent", "starloom_protocol")
 PAGE = "frontend/src"
+CLIENTS = ("backend/starloom/cli", "backend/starloom/client", "backend/starloom/host", "backend/starloom/lab")
+"""The folders whose modules read answers of a hub."""
+READ_BY_TYPE = ("backend/starloom/cli/", "backend/starloom/host/")
+ANYTHING = ("Any", "dict[str, Any]", "Mapping[str, Any]", "dict[str, object]", "Mapping[str, object]")
+API = "/api/v1"
 LONGEST_FUNCTION = 60
 SHORTEST_MODULE = 60
 PROGRAMS = ("__main__.py", "env.py")
@@ -217,6 +224,63 @@ def untyped_routes(app: Any) -> list[str]:
     return found
 
 
+def untyped_answers() -> list[str]:
+    """Return the places of the client's programs that ask by a path in quotes, or read an answer without a type.
+
+    A path in quotes gets an answer of any shape. A parameter that is a mapping of anything and is read by a name in
+    quotes takes such an answer on, also one that had a type; commands and the host have none.
+    """
+    collections = {path.removeprefix(API).split("/")[1] for path in contract()["paths"] if path.startswith(f"{API}/")}
+    found = []
+    for path in (one for folder in CLIENTS for one in files(".py", under=folder)):
+        if path == ROUTES:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        places = [*paths_in_quotes(tree, collections)]
+        if named(path).startswith(READ_BY_TYPE):
+            places += names_of_anything(tree)
+        found += [f"{named(path)}:{line} {said}" for line, said in places]
+    return found
+
+
+def paths_in_quotes(tree: ast.AST, collections: set[str]) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each path of a collection; one whose answer is bytes is no answer with fields."""
+    inner = {id(part) for one in ast.walk(tree) if isinstance(one, ast.JoinedStr) for part in one.values}
+    inner |= {id(part) for one in _calls(tree, "stream") for part in ast.walk(one)}
+    for node in ast.walk(tree):
+        first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
+        if id(node) not in inner and isinstance(first, ast.Constant) and isinstance(first.value, str):
+            before, slash, rest = first.value.partition("/")
+            if slash and not before and rest.partition("/")[0].partition("?")[0] in collections:
+                yield first.lineno, first.value
+
+
+def names_of_anything(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each name in quotes that a function reads from a parameter of any shape."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            loose = {one.arg for one in node.args.args if one.annotation and ast.unparse(one.annotation) in ANYTHING}
+            yield from _names_read(node, loose)
+
+
+def _calls(tree: ast.AST, method: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
+            yield node
+
+
+def _names_read(function: ast.AST, loose: set[str]) -> Iterator[tuple[int, str]]:
+    read = [(one.value, one.slice) for one in ast.walk(function) if isinstance(one, ast.Subscript)]
+    read += [
+        (one.func.value, one.args[0])
+        for one in _calls(function, "get")
+        if one.args and isinstance(one.func, ast.Attribute)
+    ]
+    for source, name in read:
+        if isinstance(source, ast.Name) and source.id in loose and isinstance(name, ast.Constant):
+            yield source.lineno, f"{source.id}[{name.value!r}]"
+
+
 def bare_kinds() -> list[str]:
     """Return the places where an event is made with a kind in quotes instead of a member."""
     found = []
@@ -313,6 +377,7 @@ def figures(found: dict[str, list[str]]) -> dict[str, int]:
     rooms = {one.name: one for one in packages()}
     core = rooms["starloom.core"]
     found["trace_files"], found["untyped_routes"] = asyncio.run(traced())
+    found["untyped_answers"] = untyped_answers()
     found["private_uses"], found["bare_kinds"], found["polls"] = private_uses(), bare_kinds(), polls()
     found["accent_words"], found["modules_under_60"] = accents(), short_modules()
     found["functions_over_60"] = [f"{n} {at}" for n, at in sorted(functions(product())) if n > LONGEST_FUNCTION]

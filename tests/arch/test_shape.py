@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from tests.arch.shape import CHILDREN_MOST, FLOORS_MOST, Rooms, accents, packages, private_uses
+from tests.arch.shape import (
+    CHILDREN_MOST,
+    FLOORS_MOST,
+    Rooms,
+    accents,
+    names_of_anything,
+    packages,
+    paths_in_quotes,
+    private_uses,
+    untyped_answers,
+)
 
 CORE_ARROWS_MOST = 40
+UNTYPED_IN_THE_LAB_MOST = 18
 ROOMS = {one.name: one for one in packages()}
 BOUNDED = ("starloom.core", "starloom.edge", "starloom.cli", "starloom.host", "starloom.client", "starloom.terminal")
 BOUNDED_ROOMS = [one for name, one in ROOMS.items() if f"{name}.".startswith(tuple(f"{each}." for each in BOUNDED))]
@@ -32,6 +45,25 @@ def test_the_rooms_of_the_core_have_few_arrows() -> None:
 
 def test_docstrings_and_comments_are_plain_english() -> None:
     assert accents() == []
+
+
+def test_answers_are_read_by_their_type() -> None:
+    """The benchmark of the lab asks through doubles that know paths alone; no other program may."""
+    found = untyped_answers()
+    assert [place for place in found if not place.startswith("backend/starloom/lab/")] == []
+    assert len(found) <= UNTYPED_IN_THE_LAB_MOST
+
+
+def test_a_command_that_reads_an_untyped_answer_is_counted() -> None:
+    command = """
+def show(run, found: dict[str, Any], kept: DeviceRow) -> None:
+    run.client.get(f"/devices/{found['id']}")
+    print(found.get("name"), kept["name"], f"{run.url}/devices/{kept['id']}")
+    run.client.stream("/audit/export")
+"""
+    tree = ast.parse(command)
+    assert list(paths_in_quotes(tree, {"devices", "audit"})) == [(3, "/devices/")]
+    assert sorted(names_of_anything(tree)) == [(3, "found['id']"), (4, "found['name']")]
 
 
 def test_no_library_is_entered_by_a_private_door() -> None:

@@ -16,6 +16,7 @@ from starloom.cli.commands import build
 from starloom.terminal.typed import typed
 from starloom_protocol.run_report import RunReport
 from tests.cli.text.test_report_text import FULL
+from tests.client.whole import whole
 
 Answer = tuple[int, Any]
 
@@ -41,6 +42,8 @@ class StubHub:
                 stub.urls.append(self.path)
                 missing = (404, {"title": "It does not exist", "code": "not_found", "hint": "Look again."})
                 status, document = stub.answers.get((self.command, path), missing)
+                if status < 300:
+                    document = whole(self.command, path, document)
                 raw = json.dumps(document).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(raw)))

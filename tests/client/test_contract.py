@@ -1,13 +1,13 @@
 """The calls of the command line, the host and the lab are calls of the contract: each path, its verb and its query.
 
-Read from the sources: a call is a method of the client with a path in quotes. A part of a path that is filled in
-stands for one parameter, or for each of the words that the contract has there. The fields of answers are not judged.
+Read from the sources: a call is a method of the client with the function of a route, or with a path in quotes. A part
+of a path that is filled in stands for one parameter, or for each of the words that the contract has there. The fields
+of answers are the type checker's: see `tests/arch/shape.py`, untyped answers.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from tests.arch.checkout import ROOT, files, named
-from tests.edge.contract import CONTRACT
+from tests.client.generated import Contract, name_of, texts
+from tests.edge.contract import contract as contract_of_file
 
 VERBS = {"get": "get", "pages": "get", "stream": "get", "post": "post", "create": "post", "put": "put"}
 VERBS |= {"patch": "patch", "delete": "delete"}
@@ -25,6 +26,7 @@ OF_THE_CLIENT = {"wait_s", "within_s", "most", "params", "key", "body"}
 """Arguments of the client's methods that name no parameter of the route; `wait_s` is one where the route has it."""
 FOLDERS = ("backend/starloom/cli", "backend/starloom/client", "backend/starloom/host", "backend/starloom/lab")
 FEWEST = 90
+ROUTES = {name_of(verb, path): (verb, path) for verb, path, _ in Contract(contract_of_file()).operations()}
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,13 @@ def text_of(node: ast.expr) -> str:
     return ""
 
 
+def route_of(made: ast.Call) -> tuple[str, str, tuple[str, ...]]:
+    """Return verb, path and query of the call that a function of a route makes; no path for any other function."""
+    verb, path = ROUTES.get(ast.unparse(made.func), ("", ""))
+    query = tuple(one.arg.removesuffix("_") for one in made.keywords if one.arg)
+    return verb, re.sub(r"{\w+}", "{}", path), query
+
+
 def calls_in(source: str, where: str) -> Iterator[Call]:
     for node in ast.walk(ast.parse(source)):
         if (
@@ -53,6 +62,11 @@ def calls_in(source: str, where: str) -> Iterator[Call]:
             and node.args
         ):
             path = text_of(node.args[0]).partition("?")[0]
+            if isinstance(node.args[0], ast.Call):
+                verb, path, query = route_of(node.args[0])
+                if path:
+                    yield Call(f"{where}:{node.lineno}", verb, path, query)
+                continue
             if path.startswith("/"):
                 query = tuple(one.arg for one in node.keywords if one.arg and one.arg not in OF_THE_CLIENT)
                 yield Call(f"{where}:{node.lineno}", VERBS[node.func.attr], path, query)
@@ -89,8 +103,7 @@ def faults(contract: dict[str, Any], calls: list[Call]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def contract() -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(CONTRACT.read_text(encoding="utf-8"))
-    return read
+    return contract_of_file()
 
 
 def test_every_call_is_one_of_the_contract(contract: dict[str, Any]) -> None:
@@ -105,13 +118,26 @@ client.get("/devices", nothing=1)
 client.delete(f"/devices/{name}")
 client.post(f"/constellations/{name}/why")
 client.get(f"/constellations/{name}/why", task_id=task)
+client.get(get_constellation_why(name, task_id=task))
+client.get(get_constellation_why(name, task=task))
 """
     said = faults(contract, list(calls_in(source, "here")))
     assert said == [
         "here:2: /devices takes no nothing",
         "here:3: there is no DELETE /devices/{}",
         "here:4: there is no POST /constellations/{}/why",
+        "here:7: /constellations/{}/why takes no task",
     ]
+
+
+def test_the_routes_of_the_client_are_those_of_the_contract() -> None:
+    for path, text in texts().items():
+        assert path.read_text(encoding="utf-8") == text, f"{named(path)} is stale; run `make gen`"
+
+
+def test_each_route_has_a_name_of_its_own() -> None:
+    names = [name_of(verb, path) for verb, path, _ in Contract(contract_of_file()).operations()]
+    assert len(names) == len(set(names))
 
 
 def test_the_search_reads_this_checkout() -> None:

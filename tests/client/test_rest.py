@@ -12,6 +12,7 @@ from starloom.client.discovery import HubAddress
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
+from starloom.client.routes import get_constellations
 
 PROBLEM = {
     "title": "The plan has faults",
@@ -128,9 +129,12 @@ def test_pages_are_followed_up_to_the_limit() -> None:
         start = int(request.url.params.get("cursor", "0"))
         size = int(request.url.params["limit"])
         following = str(start + size) if start + size < 250 else None
-        return httpx.Response(200, json={"items": [{"id": n} for n in range(start, start + size)], "next": following})
+        return httpx.Response(
+            200, json={"items": [{"id": str(n)} for n in range(start, start + size)], "next": following}
+        )
 
-    assert [item["id"] for item in client(handle).pages("/constellations", most=150)] == list(range(150))
+    found = client(handle).pages(get_constellations(), most=150)
+    assert [item["id"] for item in found] == [str(n) for n in range(150)]
 
 
 def test_a_download_is_checked_and_whole(tmp_path: Path) -> None:

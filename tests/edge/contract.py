@@ -18,6 +18,12 @@ from tests.edge.world import a_world
 CONTRACT = ROOT / "protocol/schema/openapi.json"
 
 
+def contract() -> dict[str, Any]:
+    """Return the document as the file has it."""
+    read: dict[str, Any] = json.loads(CONTRACT.read_text(encoding="utf-8"))
+    return read
+
+
 def text_of(app: Any) -> str:
     """Return the document of an application as the file has it."""
     return json.dumps(app.openapi(), indent=1, sort_keys=True, ensure_ascii=True) + "\n"

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from starloom.client.calls import Get
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
@@ -19,8 +20,8 @@ class Hub:
     def __init__(self, *items: dict[str, Any]) -> None:
         self.items = list(items)
 
-    def get(self, path: str) -> Any:
-        assert path == "/devices"
+    def get(self, call: Get[Any]) -> Any:
+        assert call.path == "/devices"
         return {"items": self.items}
 
 

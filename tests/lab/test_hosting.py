@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from starloom.client.calls import Post
 from starloom.client.problems import Problem, problem_of, unreachable
 from starloom.client.rest import Client
 from starloom.lab.breaking import Impossible
@@ -39,7 +40,8 @@ class Hub:
             self.orders[str(item["order"])] = item
             self._changed.notify_all()
 
-    def post(self, path: str, body: Any, *, params: Any = None) -> Any:
+    def post(self, call: Post[Any], body: Any, *, wait_s: float = 0) -> Any:
+        path = call.path
         with self._changed:
             if self.away:
                 self.away -= 1

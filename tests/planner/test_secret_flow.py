@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.cli.text.preview_text import preview_text
-from starloom.client.exits import Exit, exit_of_preview
+from starloom.cli.text.preview_text import plan_text
+from starloom.client.exits import Exit, exit_of_plan
 from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.service import Planning
@@ -47,7 +47,7 @@ def lines(found: PlanPreview) -> str:
 
     console = Console(width=200)
     with console.capture() as said:
-        console.print(preview_text({**found}))
+        console.print(plan_text(found))
     return said.get()
 
 
@@ -58,7 +58,7 @@ def test_a_device_that_may_not_receive_a_secret_is_a_fault_and_not_among_those_g
     line = "starloom secret set key --for-device server --for-device phone"
     assert found["faults"] == [{"task": "on-phone", "reason": reason, "way_out": line}]
     assert reason in found["warnings"]
-    assert exit_of_preview({**found}) is Exit.USAGE
+    assert exit_of_plan(found) is Exit.USAGE
     said = lines(found)
     assert said.count(reason) == 1
     assert typed(f"  The way out: {line}") in said
@@ -89,13 +89,13 @@ def test_an_argument_or_a_variable_that_takes_no_secret_is_a_fault() -> None:
             "Call it WEATHER_TOKEN or WEATHER_KEY (docs/secrets.md).",
         ),
     ]
-    assert exit_of_preview({**found}) is Exit.USAGE
+    assert exit_of_plan(found) is Exit.USAGE
 
 
 def test_a_plan_without_faults_of_secrets_begins_as_before() -> None:
     found = previewed(view(), run("server"))
     assert found["faults"] == []
-    assert exit_of_preview({**found, "asks_approval": False}) is Exit.SUCCEEDED
+    assert exit_of_plan({**found, "asks_approval": False}) is Exit.SUCCEEDED
 
 
 @pytest.mark.parametrize("text", ["{{ secrets.key }}", "Bearer ${{secrets.key}}", "{{secret.key}}"])

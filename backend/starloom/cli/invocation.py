@@ -19,6 +19,7 @@ from starloom.cli.text.candidates import candidate_lines
 from starloom.client.discovery import find
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
+from starloom.client.routes import get_constellations
 from starloom.terminal.typed import say
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Invocation:
         """
         if given:
             return given
-        items = self.client.get("/constellations", limit=1)["items"]
+        items = self.client.get(get_constellations(limit=1))["items"]
         if not items:
             raise usage("there is no constellation yet", 'Ask for one: starloom submit "how are my machines"')
         return str(items[0]["id"])

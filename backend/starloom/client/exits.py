@@ -5,11 +5,13 @@ A watch that is cut never ends in `SUCCEEDED`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from starloom_protocol.vocabulary import Code, ConstellationState
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.previews import PlanPreview, RequestPreview
 
 
 class Exit(IntEnum):
@@ -51,7 +53,7 @@ def exit_of_refusal(status: int, code: str) -> Exit:
     return Exit.FAILED
 
 
-def exit_of_preview(found: Mapping[str, Any], *, approved: str = "") -> Exit:
+def exit_of_preview(found: RequestPreview, *, approved: str = "") -> Exit:
     """Return the exit code that submitting a preview would begin with; `approved` is the hash given with it.
 
     Words that no recipe fits and no model may plan are a mistake in the call, and so is a plan with a fault. A plan
@@ -59,8 +61,14 @@ def exit_of_preview(found: Mapping[str, Any], *, approved: str = "") -> Exit:
     """
     if found.get("faults"):
         return Exit.USAGE
-    understood = found.get("understood") or {}
-    if not found.get("tasks") and understood.get("outcome") != "exact" and not understood.get("by_model"):
+    understood = found.get("understood")
+    taken = understood is not None and (understood["outcome"] == "exact" or understood.get("by_model", False))
+    if not found["tasks"] and not taken:
         return Exit.USAGE
-    waits = bool(found.get("asks_approval")) and approved != found.get("plan_hash")
+    waits = bool(found.get("asks_approval")) and approved != found["plan_hash"]
     return Exit.ATTENTION if waits else Exit.SUCCEEDED
+
+
+def exit_of_plan(found: PlanPreview, *, approved: str = "") -> Exit:
+    """Return the exit code that submitting a plan without words would begin with; its preview has no match of words."""
+    return exit_of_preview(cast("RequestPreview", found), approved=approved)

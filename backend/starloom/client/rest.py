@@ -11,18 +11,27 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import httpx
 import msgspec
 
+from starloom.client.calls import Call, Delete, Get, Patch, Post, Put, Said, lacks
 from starloom.client.discovery import HubAddress
 from starloom.client.exits import Exit
 from starloom.client.own_socket import OwnSocket
 from starloom.client.problems import Problem, problem_of, unreachable, usage
+from starloom.client.routes import get_devices
 from starloom_protocol.feed import Event, decode_event
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.fleet import DeviceRow
+    from starloom_protocol.api.lists import Items
+
+A = TypeVar("A")
 
 API = "/api/v1"
 CONNECT_S = 5.0
@@ -88,21 +97,30 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def get(self, path: str, *, wait_s: float = 0, within_s: float = 0, **params: Any) -> Any:
-        """Return the JSON of a GET under `/api/v1`; parameters that are None are left out.
+    @overload
+    def get(self, call: Get[A], *, wait_s: float = 0, within_s: float = 0) -> A: ...
 
-        `within_s` is how much longer than usual the hub may take.
+    @overload
+    def get(self, call: str, *, wait_s: float = 0, within_s: float = 0, **params: Any) -> Any: ...
+
+    def get(self, call: Get[Any] | str, *, wait_s: float = 0, within_s: float = 0, **params: Any) -> Any:
+        """Return the answer of a read.
+
+        `within_s` is how much longer than usual the hub may take. A path instead of a call, here and below, is for
+        programs that have no type for the answer.
         """
-        given = {name: value for name, value in params.items() if value is not None}
-        if wait_s:
-            given["wait_s"] = wait_s
+        asked: Get[Any] = Get(call, params) if isinstance(call, str) else replace(call, query={**call.query, **params})
+        given = asked.given | ({"wait_s": wait_s} if wait_s else {})
         timeout = ANSWER_S + wait_s + within_s
-        return self._json(self._patiently(lambda: self._send("GET", API + path, params=given, timeout=timeout)))
+        return self._json(
+            self._patiently(lambda: self._send("GET", API + asked.path, params=given, timeout=timeout)), asked.path
+        )
 
     def names(self) -> dict[str, str]:
         """Return the names of devices by id; none where the fleet may not be read or cannot be now."""
+        asked = get_devices(all_=True)
         try:
-            found = self._json(self._send("GET", API + "/devices", params={"all": "true"}))
+            found: Items[DeviceRow] = self._json(self._send("GET", API + asked.path, params=asked.given), asked.path)
         except Problem:
             return {}
         return {item["id"]: item["name"] for item in found["items"]}
@@ -127,30 +145,71 @@ class Client:
                 self._say("the hub is back")
             return response
 
-    def post(self, path: str, body: Any = None, *, params: dict[str, Any] | None = None) -> Any:
-        """POST once: a control or a question, which is not repeated automatically."""
-        return self._json(self._send("POST", API + path, params=params or {}, json_body=body))
+    @overload
+    def post(self, call: Post[A], body: Any = None, *, wait_s: float = 0) -> A: ...
 
-    def create(self, path: str, body: Any, *, params: dict[str, Any] | None = None, key: str | None = None) -> Any:
-        """POST with an Idempotency-Key (`key`, or a new one), again while the hub is away or overloaded."""
+    @overload
+    def post(self, call: str, body: Any = None, *, wait_s: float = 0) -> Any: ...
+
+    def post(self, call: Post[Any] | str, body: Any = None, *, wait_s: float = 0) -> Any:
+        """POST once: a control or a question, which is not repeated automatically."""
+        return self._once("POST", call, body, wait_s=wait_s)
+
+    @overload
+    def create(self, call: Post[A], body: Any, *, wait_s: float = 0, key: str | None = None) -> A: ...
+
+    @overload
+    def create(self, call: str, body: Any, *, wait_s: float = 0, key: str | None = None) -> Any: ...
+
+    def create(self, call: Post[Any] | str, body: Any, *, wait_s: float = 0, key: str | None = None) -> Any:
+        """POST with an Idempotency-Key (`key`, or a new one), again while the hub is away or overloaded.
+
+        With `wait_s` the hub waits so long for an end before it answers.
+        """
         key = key or uuid.uuid4().hex
         for attempt in range(1, CREATE_TRIES + 1):
             try:
-                return self._json(self._send("POST", API + path, params=params or {}, json_body=body, key=key))
+                return self._once("POST", call, body, wait_s=wait_s, key=key)
             except Problem as problem:
                 if attempt == CREATE_TRIES or problem.code not in ("hub_unreachable", "overloaded"):
                     raise
                 self._sleep(0.5 * attempt)
         raise AssertionError("the loop returns or raises")
 
-    def patch(self, path: str, body: Any) -> Any:
-        return self._json(self._send("PATCH", API + path, json_body=body))
+    @overload
+    def patch(self, call: Patch[A], body: Any) -> A: ...
 
-    def put(self, path: str, body: Any) -> Any:
-        return self._json(self._send("PUT", API + path, json_body=body))
+    @overload
+    def patch(self, call: str, body: Any) -> Any: ...
 
-    def delete(self, path: str) -> Any:
-        return self._json(self._send("DELETE", API + path))
+    def patch(self, call: Patch[Any] | str, body: Any) -> Any:
+        """Change some fields."""
+        return self._once("PATCH", call, body)
+
+    @overload
+    def put(self, call: Put[A], body: Any) -> A: ...
+
+    @overload
+    def put(self, call: str, body: Any) -> Any: ...
+
+    def put(self, call: Put[Any] | str, body: Any) -> Any:
+        """Replace it."""
+        return self._once("PUT", call, body)
+
+    @overload
+    def delete(self, call: Delete[A]) -> A: ...
+
+    @overload
+    def delete(self, call: str) -> Any: ...
+
+    def delete(self, call: Delete[Any] | str) -> Any:
+        """Remove it."""
+        return self._once("DELETE", call, None)
+
+    def _once(self, method: str, call: Call[Any] | str, body: Any, *, wait_s: float = 0, key: str | None = None) -> Any:
+        path = call if isinstance(call, str) else call.path
+        params = {"wait_s": wait_s} if wait_s else {}
+        return self._json(self._send(method, API + path, params=params, json_body=body, key=key), path)
 
     def outside(self, path: str) -> tuple[int, Any]:
         """GET a path outside `/api/v1` (`/readyz`); any status is an answer."""
@@ -178,12 +237,13 @@ class Client:
         response = self._send("GET", path, params=params, timeout=ANSWER_S + wait_s)
         return [decode_event(raw) for raw in _event_page.decode(response.content).items]
 
-    def pages(self, path: str, *, most: int, **params: Any) -> Iterator[dict[str, Any]]:
+    def pages(self, call: Get[Items[A]], *, most: int) -> Iterator[A]:
         """Yield the items of a list over its pages, at most `most`."""
         cursor: str | None = None
         left = most
         while left > 0:
-            page = self.get(path, cursor=cursor, limit=min(left, 100), **params)
+            more = {"cursor": cursor, "limit": min(left, 100)}
+            page = self.get(replace(call, query={**call.query, **more}))
             yield from page["items"][:left]
             left -= len(page["items"])
             cursor = page.get("next")
@@ -309,11 +369,12 @@ class Client:
             "Start the hub with `starloom up`, or name another with --hub.",
         )
 
-    def _json(self, response: httpx.Response) -> Any:
+    def _json(self, response: httpx.Response, path: str) -> Any:
         if not response.content:
             return {}
+        tell = lacks(self.address.url, f"{response.request.method} {path}")
         try:
-            return response.json()
+            return response.json(object_hook=lambda fields: Said(fields, tell))
         except ValueError as error:
             raise unreachable(
                 f"{self.address.url} answered something that is not JSON", "Is this the address of a Starloom hub?"

@@ -15,13 +15,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here
 from starloom.client.rest import Client
+from starloom.client.routes import get_devices, get_enrollment, post_enrollments
 from starloom.host.processes import Program
 from starloom_protocol.vocabulary import Profile
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.fleet import DeviceRow
 
 JOIN_S = 180.0
 MARKER = "joined-by-up"
@@ -69,7 +73,7 @@ def own_device(client: Client, agent: LocalAgent) -> OwnDevice | None:
     if not marker.exists():
         return None
     kept = marker.read_text().strip()
-    items = [item for item in client.get("/devices")["items"] if not item.get("revoked")]
+    items = [item for item in client.get(get_devices())["items"] if not item["revoked"]]
     # Homes of the first versions remember the name that they joined with.
     found = next((item for key in ("id", "name") for item in items if item[key] == kept), None)
     if found is None:
@@ -105,22 +109,14 @@ async def join(client: Client, agent: LocalAgent) -> OwnDevice:
     shutil.rmtree(agent.home, ignore_errors=True)
     for folder in agent.folders:
         folder.mkdir(parents=True, exist_ok=True)
-    made = await asyncio.to_thread(
-        client.create,
-        "/enrollments",
-        {
-            "label": agent.name,
-            "name": agent.name,
-            "preapproved": True,
-            "demo": agent.demo,
-        },
-    )
+    body = {"label": agent.name, "name": agent.name, "preapproved": True, "demo": agent.demo}
+    made = await asyncio.to_thread(lambda: client.create(post_enrollments(), body))
     try:
         async with asyncio.timeout(JOIN_S):
-            await asyncio.to_thread(_enter, agent, str(made["code"]))
+            await asyncio.to_thread(_enter, agent, made["code"])
     except TimeoutError as error:
         raise _refused(agent, f"it did not finish within {JOIN_S:g} s") from error
-    joined = await asyncio.to_thread(client.get, f"/enrollments/{made['id']}")
+    joined = await asyncio.to_thread(lambda: client.get(get_enrollment(made["id"])))
     (agent.home / MARKER).write_text(str(joined["device"]))
     return OwnDevice(str(joined["device"]), str(joined["name"]))
 
@@ -154,7 +150,7 @@ async def until_online(client: Client, names: Sequence[str], *, within_s: float 
     """
     deadline = asyncio.get_running_loop().time() + within_s
     while True:
-        items = (await asyncio.to_thread(client.get, "/devices"))["items"]
+        items = (await asyncio.to_thread(lambda: client.get(get_devices())))["items"]
         there = [item for item in items if item["link"] == "online" and item["tools"]]
         missing = set(names) - {item[key] for item in there for key in ("id", "name")}
         if not missing:
@@ -166,10 +162,10 @@ async def until_online(client: Client, names: Sequence[str], *, within_s: float 
         await asyncio.sleep(0.05)
 
 
-def _absence(name: str, item: dict[str, Any] | None) -> str:
+def _absence(name: str, item: DeviceRow | None) -> str:
     if item is None:
         return f"{name} is not in the fleet"
-    if item.get("revoked"):
+    if item["revoked"]:
         return f"{item['name']} was revoked"
     return f"{item['name']} has told no tools yet" if item["link"] == "online" else f"{item['name']} is {item['link']}"
 

@@ -16,12 +16,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from starloom.client.discovery import HubAddress, Surroundings, find, homes, hub_option, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, unreachable, usage
 from starloom.client.rest import Client
+from starloom.client.routes import get_lan, post_sign_in_links
 from starloom.host import ports
 from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.host.processes import Child, Program, log_tail
@@ -36,6 +37,9 @@ from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
 from starloom.terminal.typed import in_this_folder, say
 from starloom_protocol.vocabulary import CODES, Profile
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.service import LanRow
 
 STOP_S = 8.0
 
@@ -217,8 +221,8 @@ class Service:
             if self._wishes.agent:
                 async with self._step("this computer's agent"):
                     desktop = await self._start_agent(client, address)
-            link = (await asyncio.to_thread(client.create, "/sign-in-links", {}))["url"]
-            lan = await asyncio.to_thread(client.get, "/lan")
+            link = (await asyncio.to_thread(lambda: client.create(post_sign_in_links(), {})))["url"]
+            lan = await asyncio.to_thread(lambda: client.get(get_lan()))
         finally:
             client.close()
         if sample is not None:
@@ -363,7 +367,7 @@ def _code_of(demo: Child) -> int:
     return code if code is not None and code >= 0 else int(Exit.FAILED)
 
 
-def _reached(lan: dict[str, Any], hub: str, *, wanted: bool) -> list[str]:
+def _reached(lan: LanRow, hub: str, *, wanted: bool) -> list[str]:
     """Return the sentence about the local network's listener."""
     if lan["open"]:
         return [
@@ -375,7 +379,7 @@ def _reached(lan: dict[str, Any], hub: str, *, wanted: bool) -> list[str]:
     return [f"It could not be opened in the local network: {lan['fault']}", ""] if wanted or lan["fault"] else []
 
 
-def _welcome(settings: Settings, link: str, lan: dict[str, Any]) -> str:
+def _welcome(settings: Settings, link: str, lan: LanRow) -> str:
     hub = hub_option(settings.home)
     return "\n".join(
         (

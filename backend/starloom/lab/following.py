@@ -13,6 +13,7 @@ from typing import Any
 
 from starloom.client.problems import Problem, may_pass
 from starloom.client.rest import Client
+from starloom.client.routes import post_constellations, post_lab_notes
 from starloom_protocol.feed import Event
 
 WAIT_S = 0.5
@@ -55,7 +56,7 @@ class Follower:
 
     def _run(self) -> None:
         key = uuid.uuid4().hex
-        made: Any = self._again(lambda: self._client.create("/constellations", self._body, key=key))
+        made: Any = self._again(lambda: self._client.create(post_constellations(), self._body, key=key))
         if made is None:
             return
         constellation = str(made["id"])
@@ -76,7 +77,7 @@ class Follower:
             except queue.Empty:
                 return
             body = {"constellation": constellation, "note": note}
-            self._again(lambda: self._client.post("/lab/notes", body))  # noqa: B023
+            self._again(lambda: self._client.post(post_lab_notes(), body))  # noqa: B023
             self._untold -= 1
 
     def _again(self, ask: Callable[[], Any]) -> Any:

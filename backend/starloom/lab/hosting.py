@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starloom.client.problems import Problem, may_pass
 from starloom.client.rest import Client
+from starloom.client.routes import post_lab_fault_report, post_lab_orders
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice, Wound
 from starloom.lab.patient_calls import patiently
 from starloom_protocol.lab_faults import FaultKind, FaultTarget
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.lab import OrderRow, Orders
 
 WAIT_S: Final = 10.0
 AWAY_S: Final = 0.5
@@ -38,6 +42,9 @@ class Host:
         self._heal: dict[str, asyncio.Event] = {}
         self._over: dict[str, asyncio.Event] = {}
 
+    def _asked(self, body: dict[str, Any]) -> Orders:
+        return self._orders.post(post_lab_orders(), body, wait_s=WAIT_S)
+
     async def run(self) -> None:
         """Take orders until cancelled; a hub that is away is asked again."""
         try:
@@ -45,7 +52,7 @@ class Host:
                 try:
                     held = {identity: device.can for identity, device in self._devices.items()}
                     body = {"devices": held, "seen": list(self._seen)[-SEEN_MOST:]}
-                    got = await patiently(self._orders.post, "/lab/orders", body, params={"wait_s": WAIT_S})
+                    got = await patiently(self._asked, body)
                 except Problem:
                     await asyncio.sleep(AWAY_S)
                     continue
@@ -61,7 +68,7 @@ class Host:
         """Wait until a fault is over or has failed, as far as this program is concerned."""
         await self._over.setdefault(fault, asyncio.Event()).wait()
 
-    def _take(self, order: dict[str, Any], device: DemoDevice) -> None:
+    def _take(self, order: OrderRow, device: DemoDevice) -> None:
         fault = str(order["id"])
         self._seen[str(order["order"])] = None
         if fault in self._under_way:
@@ -84,7 +91,7 @@ class Host:
         self._heal.pop(fault, None)
         self._over.setdefault(fault, asyncio.Event()).set()
 
-    async def _carry_out(self, fault: str, order: dict[str, Any], device: DemoDevice) -> None:
+    async def _carry_out(self, fault: str, order: OrderRow, device: DemoDevice) -> None:
         target, kind = FaultTarget(order["target"]), FaultKind(order["kind"])
         size_s, for_s = float(order["by_s"] or 0.0), float(order["for_s"])
         try:
@@ -114,11 +121,15 @@ class Host:
 
     async def _report(self, fault: str, what: str, note: str, *, failed: bool = False) -> None:
         """Report until the hub has received it; a hub that no longer knows the fault needs no report."""
+        body = {"note": note, "failed": failed}
+
+        def send() -> None:
+            self._reports.post(post_lab_fault_report(fault, what), body)
+
         while True:
             try:
                 async with self._reporting:
-                    body = {"note": note, "failed": failed}
-                    await asyncio.to_thread(self._reports.post, f"/lab/faults/{fault}/{what}", body)
+                    await asyncio.to_thread(send)
                     return
             except Problem as problem:
                 if not may_pass(problem):

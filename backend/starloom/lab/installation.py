@@ -26,6 +26,7 @@ import psutil
 from starloom.client.discovery import read_local
 from starloom.client.problems import Problem, unreachable
 from starloom.client.rest import Client
+from starloom.client.routes import get_devices
 from starloom.host.agents import LocalAgent, join
 from starloom.lab.ports import free_port
 from starloom.lab.shifted import set_clock
@@ -169,7 +170,7 @@ class Installation:
 
     def device_names(self) -> dict[str, str]:
         """Return the devices' names by their ids."""
-        return {str(item["id"]): str(item["name"]) for item in self._own_client().get("/devices")["items"]}
+        return {item["id"]: item["name"] for item in self._own_client().get(get_devices())["items"]}
 
     # -- parts to break
 
@@ -265,7 +266,7 @@ class Installation:
 
     def _all_online(self) -> bool:
         with contextlib.suppress(Problem):
-            items = self._own_client().get("/devices")["items"]
+            items = self._own_client().get(get_devices())["items"]
             return set(self.devices) <= {item["name"] for item in items if item["link"] == "online" and item["tools"]}
         return False
 

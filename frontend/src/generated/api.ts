@@ -4622,6 +4622,7 @@ export interface components {
             cost?: null;
             effects?: components["schemas"]["Effect"][];
             estimate?: components["schemas"]["Estimate"] | null;
+            faults?: components["schemas"]["PreviewFault"][];
             missing_grants?: components["schemas"]["GrantLine"][];
             name?: string;
             params?: unknown;

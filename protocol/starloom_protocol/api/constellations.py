@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, final
 
 from starloom_protocol.api.approvals import QuestionRow
 from starloom_protocol.api.fleet import PageAddress
@@ -286,6 +286,7 @@ class CandidateRow(TypedDict):
     reason: str
 
 
+@final
 class WhyRow(TypedDict):
     """The explanation of a task, or of the whole constellation where `task` is null.
 
@@ -319,6 +320,7 @@ class AttentionRow(TypedDict):
     sentence: str
 
 
+@final
 class WhyAll(TypedDict):
     """The explanations of a constellation; `more` counts the tasks that are left out."""
 

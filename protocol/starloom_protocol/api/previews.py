@@ -151,6 +151,7 @@ class RequestPreview(TypedDict):
     cost: NotRequired[None]
     estimate: NotRequired[Estimate | None]
     warnings: NotRequired[list[str]]
+    faults: NotRequired[list[PreviewFault]]
     understood: NotRequired[Understood]
 
 

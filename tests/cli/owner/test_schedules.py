@@ -104,8 +104,7 @@ def test_a_preview_of_a_clock_ends_as_its_saving(hub: StubHub, approve: tuple[st
         "missing_grants": [],
         "name": "Restart",
         "plan_hash": "abc",
-        "tasks": [],
-        "understood": {"outcome": "exact"},
+        "tasks": [{"id": "restart", "tool": "service.restart"}],
         "warnings": [],
     }
     shown_plan = {"plan": plan, "in_words": "Daily", "zone": "UTC", "next": []}

@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from rich.console import Console
 
 from starloom.cli.text.answer_text import answer_lines
 
+if TYPE_CHECKING:
+    from starloom.client.answers import ResultJson
+    from starloom_protocol.api.constellations import AnswerPart, AnswerSource
+
+
+def an_answer(**fields: Any) -> ResultJson:
+    """Return an answer as `/result` gives it."""
+    document: Any = {"id": "c-1", "constellation_state": "succeeded", "fault": None, "state": "final", **fields}
+    return cast("ResultJson", document)
+
+
+def an_item(title: str, value: Any) -> AnswerPart:
+    source: AnswerSource = {"task": "a", "attempt": 1, "device": None, "device_name": None}
+    return {
+        "title": title,
+        "show": "value",
+        "value": value,
+        "artifact": None,
+        "bytes": 0,
+        "media": None,
+        "pointer": "",
+        "checked": False,
+        "from": source,
+    }
+
 
 def test_words_of_a_model_come_first_with_their_sources() -> None:
-    document = {
-        "state": "final",
-        "sentence": "Errors is done: 1 task on srv-b.",
-        "words": "The service db has most errors [1].",
-        "cites": [{"task": "count", "pointer": "/rows/0"}],
-        "struck": ["It has 1500 of them."],
-        "items": [],
-    }
+    document = an_answer(
+        sentence="Errors is done: 1 task on srv-b.",
+        words="The service db has most errors [1].",
+        cites=[{"task": "count", "pointer": "/rows/0"}],
+        struck=["It has 1500 of them."],
+        items=[],
+    )
     console = Console(width=100, record=True, file=StringIO())
     console.print(answer_lines(document, {}))
     assert console.export_text().splitlines() == [
@@ -46,14 +70,8 @@ STEERS = "a\u202egpj.exe\x1b[31m\x9b2J\x07\u2066"
     ],
 )
 def test_no_result_steers_the_terminal(value: Any) -> None:
-    document = {
-        "state": "final",
-        "sentence": f"Done: {STEERS}",
-        "words": STEERS,
-        "cites": [],
-        "struck": [STEERS],
-        "items": [{"title": STEERS, "value": value, "from": {"task": "a"}}],
-    }
+    items = [an_item(STEERS, value)]
+    document = an_answer(sentence=f"Done: {STEERS}", words=STEERS, cites=[], struck=[STEERS], items=items)
     written = StringIO()
     Console(width=200, file=written, force_terminal=False).print(answer_lines(document, {}))
     assert "gpj.exe" in written.getvalue()

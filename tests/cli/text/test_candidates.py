@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starloom.cli.text.candidates import candidate_lines
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.previews import RecipeCandidate
 
 
 def test_the_command_has_what_the_words_filled_and_names_what_is_missing() -> None:
-    candidate = {
+    candidate: RecipeCandidate = {
         "recipe": "collect-files",
         "title": "Collect files",
+        "score": 900,
         "params": {"what": "my PDFs", "folder": "Downloads", "where": {"name": "nas"}, "keep": 3},
         "missing": [
             {"name": "target", "type": "device", "title": "Onto", "reason": "", "choices": ["laptop", "nas"]},
@@ -34,9 +40,10 @@ def test_the_command_has_what_the_words_filled_and_names_what_is_missing() -> No
 
 def test_many_choices_are_cut_and_several_devices_are_json() -> None:
     names = [f"box-{number}" for number in range(12)]
-    candidate = {
+    candidate: RecipeCandidate = {
         "recipe": "x",
         "title": "X",
+        "score": 900,
         "params": {"where": {"any": [{"name": "a"}]}},
         "missing": [{"name": "on", "type": "device", "title": "", "reason": "", "choices": names}],
     }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starloom.cli.text.transcript_text import lines, recording
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
 from starloom.planner.model.recorded import RecordedModel, prompt_text, replies_in, reply_text
+
+if TYPE_CHECKING:
+    from starloom.client.answers import ModelCallJson
 
 PROMPT = prompt_text("how", [Turn("starloom", "first\nsecond")], Stage.ANSWERING)
 FOUND: Any = {
@@ -59,6 +62,7 @@ async def test_recording_is_what_a_recorded_model_reads() -> None:
 
 def test_signs_that_steer_a_terminal_are_written_out() -> None:
     prompt = prompt_text("how", [Turn("starloom", "a\x1b[2Jb\tc")], Stage.PLANNING)
-    call: Any = {"call": {"asked_ms": 1, "job": "plan-1", "stage": "planning"}, "prompt_text": prompt}
-    shown = list(lines("c-1", {"calls": [{**call, "reply_text": reply_text(Reply("\x1b]0;x\x07"))}]}))
+    call: ModelCallJson = {"asked_ms": 1, "job": "plan-1", "stage": "planning"}
+    reply = reply_text(Reply("\x1b]0;x\x07"))
+    shown = list(lines("c-1", {"calls": [{"call": call, "prompt_text": prompt, "reply_text": reply}]}))
     assert shown[1:] == ["   told: a\\x1b[2Jb\\tc", "   said: \\x1b]0;x\\x07"]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from starloom.cli.text.vital_text import vital_lines
 
+if TYPE_CHECKING:
+    from starloom.client.answers import DeviceVitalsJson, VitalsJson
 
-def vitals(**lines: list[int | None]) -> dict[str, Any]:
-    return {"items": [{"device": "d", "heard_ms": 1, "lines": lines}], "slots": 120, "step_s": 30}
+
+def vitals(**lines: list[int | None]) -> VitalsJson:
+    items: list[DeviceVitalsJson] = [{"device": "d", "heard_ms": 1, "lines": lines}]
+    return {"hub": "h", "items": items, "since_ms": 1, "slots": 120, "step_s": 30, "until_ms": 2}
 
 
 def test_each_figure_is_a_line_in_the_order_of_the_page() -> None:
@@ -29,4 +33,4 @@ def test_a_time_without_a_word_is_said_and_an_old_value_is_not_that_of_now() -> 
 def test_a_device_that_said_nothing_has_no_line() -> None:
     assert vital_lines(vitals(), "d") == []
     assert vital_lines(vitals(load_percent=[None]), "d") == []
-    assert vital_lines({"items": [], "step_s": 30}, "d") == []
+    assert vital_lines({**vitals(), "items": []}, "d") == []

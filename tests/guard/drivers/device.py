@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from starloom.client.rest import Client
+from starloom.client.routes import get_audit
 from starloom_protocol import frames as f
 from starloom_protocol.frames import LeaseRef
 from tests.edge.world import an_offer
@@ -33,7 +34,7 @@ def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
             tally.refused[str(row["who"]), f"{row['door']}: {row['code']}"] += int(row["times"])
             if not row["reason"]:
                 tally.unlogged.append(f"{row['door']} {row['code']} has no reason")
-        audited = [row for row in hub.client.pages("/audit", most=5_000) if row["kind"] == "refused"]
+        audited = [row for row in hub.client.pages(get_audit(), most=5_000) if row["kind"] == "refused"]
         if not any(evil.id in row["by"] and row["note"] for row in audited):
             tally.unlogged.append("the log of the hub's people names the device nowhere")
         log = hub.log("hub", 10**6)

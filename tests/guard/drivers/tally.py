@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from starloom.client.rest import Client
+from starloom.client.routes import get_audit
 from tests.waiting import SLOWER, until
 
 WATCHED = ("/constellations", "/tokens", "/secrets", "/enrollments", "/schedules", "/recipes", "/standing-approvals")
@@ -56,7 +57,7 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 def refusals_logged(client: Client) -> set[tuple[str, str]]:
     """Return who was refused and why, as the log has it."""
-    rows = client.pages("/audit", most=20_000)
+    rows = client.pages(get_audit(), most=20_000)
     return {(str(row["by"]), str(row["note"])) for row in rows if row["kind"] == "refused"}
 
 

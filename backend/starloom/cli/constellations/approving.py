@@ -6,20 +6,48 @@ Pairings and the questions of devices to their owners are answered here too.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from starloom.cli.constellations.asking import explained
 from starloom.cli.constellations.reading import open_words
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.shown_text import shown_lines
 from starloom.client.problems import usage
+from starloom.client.routes import (
+    delete_standing_approval,
+    get_approval_calls,
+    get_approvals,
+    get_asks,
+    get_constellation_why,
+    get_constellations,
+    get_devices,
+    get_enrollments,
+    get_schedules,
+    get_session,
+    get_standing_approvals,
+    post_approval_answer,
+    post_approval_approve,
+    post_approval_deny,
+    post_ask_approve,
+    post_ask_deny,
+    post_enrollment_approve,
+    post_enrollment_deny,
+)
 from starloom.terminal.escaping import escaped
 from starloom.terminal.style import clock
 from starloom.terminal.typed import say
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, Role, TaskState
+
+if TYPE_CHECKING:
+    from starloom.client.answers import NamedQuestionRowJson
+    from starloom_protocol.api.approvals import GivenAnswer, Revoked
+    from starloom_protocol.api.fleet import DeviceRow, EnrollmentRow
+    from starloom_protocol.api.joining import AskRow
 
 _LISTS_ALL = "As `starloom approvals` lists them; several are answered one after the other."
 LOOKED_AT_MOST = 8
@@ -35,6 +63,7 @@ _BY_TASK = _ASKED | {
     Attention.NO_CAPABLE_DEVICE,
     Attention.TASK_UNKNOWN,
 }
+Given: TypeAlias = "EnrollmentRow | AskRow | GivenAnswer | Revoked"
 IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help=_LISTS_ALL)]
 
 
@@ -63,7 +92,7 @@ def approvals(
 ) -> None:
     """List what waits for you, as the Inbox of the page does: questions, what devices ask, work that cannot go on."""
     if revoke is not None:
-        _told(run, f"{revoke} is asked again from now on", run.client.delete(f"/standing-approvals/{revoke}"))
+        _told(run, f"{revoke} is asked again from now on", run.client.delete(delete_standing_approval(revoke)))
     elif always:
         _list_standing(run)
     elif answered:
@@ -73,134 +102,149 @@ def approvals(
 
 
 def _list_open(run: Invocation) -> None:
-    found = run.client.get("/approvals")
+    found = run.client.get(get_approvals())
     pairings = _pairings(run)
-    asks = [item for item in run.client.get("/asks")["items"] if not item["answer"]]
-    devices = run.client.get("/devices")["items"]
+    asks = [item for item in run.client.get(get_asks())["items"] if not item["answer"]]
+    devices = run.client.get(get_devices())["items"]
     stuck = _stuck(run, devices)
     if run.as_json:
         run.emit({**found, "asks": asks, "pairings": pairings, "stuck": stuck})
         return
     if not found["items"] and not pairings and not asks and not stuck:
         print("Nothing waits for you.")
-    for item in asks:
-        where = f" for {item['constellation_name'] or item['constellation']}" if item["constellation"] else ""
-        until = f"denied without an answer in {_left(item['expires_at'])}"
-        print(f"{item['id']}  {item['device']['name']} asks before {item['tool']} {item['args']}{where}  ({until})")
-        if item["answers"] != "hub":
-            print(f"    only its owner answers, on {item['device']['name']}: {item['line']}")
-    for item in pairings:
-        print(f"{item['id']}  {item['name']} ({item['os']}) asks to join; its screen must show: {item['words']}")
+    for ask in asks:
+        _show_ask(ask)
+    for pairing in pairings:
+        print(
+            f"{pairing['id']}  {pairing['name']} ({pairing['os']}) asks to join; "
+            f"its screen must show: {pairing['words']}"
+        )
     names = {device["id"]: device["name"] for device in devices}
     looked_at = 0
     for item in found["items"]:
-        until = f"; denied without an answer in {_left(item['expires_at'])}" if item.get("expires_at") else ""
-        print(
-            f"{item['id']}  {escaped(item['text'])}  ({item.get('constellation_name') or item['constellation']}{until})"
-        )
-        if shown := item.get("shown"):
-            for line in shown_lines(shown["from"], shown["output"], shown["value"], shown["left_out"]):
-                print(line)
         if item["kind"] == "approval":
             looked_at += 1
-            _show_calls(run, item["id"], looked_at)
-        for choice in item.get("choices") or []:
-            fails = "  (ends the task as failed)" if choice.get("fails") else ""
-            usual = "  (the planner would take this)" if choice["value"] == item.get("usual") else ""
-            print(f"    --value {escaped(choice['value'])}: {escaped(choice['label'])}{fails}{usual}")
-        for call in item.get("calls") or []:
-            named = {**call, "devices": [names.get(device, device) for device in call["devices"]]}
-            print(f"    --always allows from now on: {_call(named)}")
-        for wider in item.get("wider") or []:
-            print(f"    allowing it applies the change now; wider: {escaped(wider)}")
-        if item.get("once_because"):
-            print(f"    only this once: {item['once_because']}")
-    for item in stuck:
-        say(f"{escaped(item['sentence'])}  ({item['name']}; the way out: {item['line']})")
+        _show_question(run, item, names, looked_at)
+    for one in stuck:
+        say(f"{escaped(one['sentence'])}  ({one['name']}; the way out: {one['line']})")
+
+
+def _show_ask(ask: AskRow) -> None:
+    where = f" for {ask['constellation_name'] or ask['constellation']}" if ask["constellation"] else ""
+    until = f"denied without an answer in {_left(ask['expires_at'])}" if ask["expires_at"] else "open"
+    print(f"{ask['id']}  {ask['device']['name']} asks before {ask['tool']} {ask['args']}{where}  ({until})")
+    if ask["answers"] != "hub":
+        print(f"    only its owner answers, on {ask['device']['name']}: {ask['line']}")
+
+
+def _show_question(run: Invocation, item: NamedQuestionRowJson, names: dict[str, str], looked_at: int) -> None:
+    """Print a question with everything that its answer should rest on; it is the approval number `looked_at`."""
+    until = f"; denied without an answer in {_left(item['expires_at'])}" if item["expires_at"] else ""
+    print(f"{item['id']}  {escaped(item['text'])}  ({item['constellation_name'] or item['constellation']}{until})")
+    if shown := item["shown"]:
+        for line in shown_lines(shown["from"], shown["output"], shown["value"], shown["left_out"]):
+            print(line)
+    if item["kind"] == "approval":
+        _show_calls(run, item["id"], looked_at)
+    for choice in item["choices"]:
+        fails = "  (ends the task as failed)" if choice.get("fails") else ""
+        usual = "  (the planner would take this)" if choice["value"] == item["usual"] else ""
+        print(f"    --value {escaped(choice['value'])}: {escaped(choice['label'])}{fails}{usual}")
+    for call in item["calls"]:
+        devices = [names.get(device, device) for device in call["devices"]]
+        print(f"    --always allows from now on: {_call(call['tool'], call['args'], devices)}")
+    for wider in item["wider"]:
+        print(f"    allowing it applies the change now; wider: {escaped(wider)}")
+    if item["once_because"]:
+        print(f"    only this once: {item['once_because']}")
 
 
 def _show_calls(run: Invocation, approval: str, number: int) -> None:
     """Print the calls that an approval is about, with their arguments; those of the first approvals only."""
     if number > LOOKED_AT_MOST:
         return
-    found = run.client.get(f"/approvals/{approval}/calls")
+    found = run.client.get(get_approval_calls(approval))
     for call in found["items"][:CALLS_SHOWN_MOST]:
-        print(f"    {call['task']}: {escaped(_call(call, most=ARGUMENTS_CHARS_MOST))}  ({', '.join(call['effects'])})")
+        told = _call(call["tool"], call["args"], call["devices"], most=ARGUMENTS_CHARS_MOST)
+        print(f"    {call['task']}: {escaped(told)}  ({', '.join(call['effects'])})")
     more = len(found["items"][CALLS_SHOWN_MOST:]) + found["more"]
     if more:
         print(f"    and {more} more; all of them: starloom show {approval.partition(':')[0]}")
-    for sentence in found.get("gone") or ():
+    for sentence in found["gone"]:
         say(
             f"    {escaped(sentence)}; deny it, or change the plan: starloom edit {approval.partition(':')[0]} --editor"
         )
 
 
-def _stuck(run: Invocation, devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _stuck(run: Invocation, devices: list[DeviceRow]) -> list[dict[str, Any]]:
     """Return what cannot go on without a person beside the questions: tasks, schedules and devices."""
     found: list[dict[str, Any]] = []
     # Work that waits for a browser tab is no attention of its constellation: the tab may be opened at any moment.
     sleeps = any(_is_tab(item) and item["link"] != DeviceLink.ONLINE for item in devices)
-    live = [row for row in run.client.get("/constellations")["items"] if row["state"] not in FINAL_CONSTELLATION_STATES]
-    for row in [row for row in live if sleeps or set(row.get("attention") or ()) - _ASKED][:LOOKED_AT_MOST]:
-        told = run.client.get(f"/constellations/{row['id']}/why")
-        common = {"constellation": row["id"], "name": row.get("name") or row["id"]}
-        for item in told["items"]:
+    live = [
+        row for row in run.client.get(get_constellations())["items"] if row["state"] not in FINAL_CONSTELLATION_STATES
+    ]
+    for row in [row for row in live if sleeps or set(row["attention"]) - _ASKED][:LOOKED_AT_MOST]:
+        told = run.client.get(get_constellation_why(row["id"]))
+        common = {"constellation": row["id"], "name": row["name"] or row["id"]}
+        for item in explained(told):
             if item.get("asleep") or item.get("reason") in _STUCK or item["state"] == TaskState.UNKNOWN:
                 line = open_words(item) if item.get("asleep") else f"starloom why {item['task']} {row['id']}"
                 found.append({**common, "task": item["task"], "sentence": item["sentence"], "line": line})
-        for item in told["attention"]:
-            if item["reason"] not in _BY_TASK:
+        for attention in told["attention"] if "items" in told else []:
+            if attention["reason"] not in _BY_TASK:
                 line = f"starloom why {row['id']}"
-                found.append({**common, "task": None, "sentence": item["sentence"], "line": line})
-    for item in run.client.get("/schedules")["items"]:
-        if item.get("notice"):
-            line = f"starloom schedule seen {quote(item['name'])}"
-            sentence = item["notice"]["text"]
-            found.append({"schedule": item["name"], "name": item["name"], "sentence": sentence, "line": line})
-    for item in devices:
-        if item.get("remembers"):
-            line = f"starloom device seen {quote(item['name'])}"
-            found.append({"device": item["id"], "name": item["name"], "sentence": item["remembers"], "line": line})
+                found.append({**common, "task": None, "sentence": attention["sentence"], "line": line})
+    for schedule in run.client.get(get_schedules())["items"]:
+        if notice := schedule["notice"]:
+            line = f"starloom schedule seen {quote(schedule['name'])}"
+            about = {"schedule": schedule["name"], "name": schedule["name"]}
+            found.append({**about, "sentence": notice["text"], "line": line})
+    for device in devices:
+        if device["remembers"]:
+            line = f"starloom device seen {quote(device['name'])}"
+            about = {"device": device["id"], "name": device["name"]}
+            found.append({**about, "sentence": device["remembers"], "line": line})
     return found
 
 
-def _is_tab(device: dict[str, Any]) -> bool:
-    return device.get("os") == "browser" and not device.get("revoked")
+def _is_tab(device: DeviceRow) -> bool:
+    return device["os"] == "browser" and not device["revoked"]
 
 
 def _list_answered(run: Invocation) -> None:
-    found = run.client.get("/approvals", state="answered")
+    found = run.client.get(get_approvals(state="answered"))
     if run.as_json:
         run.emit(found)
         return
     if not found["items"]:
         print("Nothing was answered lately.")
     for item in found["items"]:
-        why = f": {item['reason']}" if item.get("reason") else ""
+        why = f": {item['reason']}" if item["reason"] else ""
         said = f"{item['answer']} by {item['answered_by']}, {clock(item['answered_at'])}{why}"
         print(f"{item['id']}  {escaped(item['text'])}  {said}")
 
 
 def _list_standing(run: Invocation) -> None:
-    found = run.client.get("/standing-approvals")
+    found = run.client.get(get_standing_approvals())
     if run.as_json:
         run.emit(found)
         return
     if not found["items"]:
         print("Nothing is allowed from now on; every risky plan asks.")
     for item in found["items"]:
-        named = {**item, "devices": [device["name"] for device in item["devices"]]}
-        print(f"{item['id']}  {_call(named)}  (by {item['by']}, {clock(item['at'])})")
+        call = _call(item["tool"], item["args"], [device["name"] for device in item["devices"]])
+        print(f"{item['id']}  {call}  (by {item['by']}, {clock(item['at'])})")
     if found["items"]:
         say("Take one back: starloom approvals --revoke ID")
 
 
-def _call(call: dict[str, Any], most: int = 0) -> str:
+def _call(tool: str, args: Any, devices: list[str], most: int = 0) -> str:
     """Return a call as `tool {arguments} on devices`, its arguments cut at `most` characters if that is not 0."""
-    arguments = json.dumps(call["args"], ensure_ascii=False, sort_keys=True)
+    arguments = json.dumps(args, ensure_ascii=False, sort_keys=True)
     if most and len(arguments) > most:
         arguments = f"{arguments[:most]} ... ({len(arguments)} characters)"
-    return f"{call['tool']} {arguments} on {', '.join(call['devices']) or 'no device that is here'}"
+    return f"{tool} {arguments} on {', '.join(devices) or 'no device that is here'}"
 
 
 def _left(expires_at: str) -> str:
@@ -208,15 +252,15 @@ def _left(expires_at: str) -> str:
     return f"{left_s / 3600:.0f} h" if left_s >= 3600 else f"{left_s / 60:.0f} min"
 
 
-def _pairings(run: Invocation) -> list[dict[str, Any]]:
+def _pairings(run: Invocation) -> list[EnrollmentRow]:
     """Return the devices that ask to join; none for a caller who may not let them in.
 
     It is not asked for without the right: each refusal is on record, and would look like an attempt.
     """
-    session = run.client.get("/session")
+    session = run.client.get(get_session())
     if session["role"] not in (Role.OWNER, Role.OPERATOR) or (session["scopes"] and "fleet" not in session["scopes"]):
         return []
-    items = run.client.get("/enrollments")["items"]
+    items = run.client.get(get_enrollments())["items"]
     return [item for item in items if item["state"] == "asking"]
 
 
@@ -231,26 +275,26 @@ def approve(
     """Approve a question, answer it with one of its choices, or let a device in."""
     if value is not None and always:
         raise usage("--value and --always do not go together: --always is an answer of its own")
-    made = []
+    made: list[Given] = []
     for identity in approval:
         if is_pairing(identity):
-            made.append(run.client.post(f"/enrollments/{identity}/approve", {}))
+            made.append(run.client.post(post_enrollment_approve(identity), {}))
             _say(run, f"{identity} approved")
             continue
         said = {"reason": reason} if reason else {}
         if is_ask(identity):
             if always or value is not None:
                 raise usage("a device's question is answered once; always is said on the device: approve ID --always")
-            made.append(run.client.post(f"/asks/{identity}/approve", said))
+            made.append(run.client.post(post_ask_approve(identity), said))
             _say(run, f"{identity} approved; the device goes on")
             continue
         if value is not None:
-            made.append(run.client.post(f"/approvals/{identity}/answer", {"value": value, **said}))
+            answer = run.client.post(post_approval_answer(identity), {"value": value, **said})
         else:
             kept = {name: True for name, given in (("always", always), ("anyway", anyway)) if given}
-            made.append(run.client.post(f"/approvals/{identity}/approve", {**kept, **said}))
-        given = escaped(str(made[-1].get("answer") or ""))
-        _say(run, f"{identity} answered: {given}{' (for good)' if always else ''}")
+            answer = run.client.post(post_approval_approve(identity), {**kept, **said})
+        made.append(answer)
+        _say(run, f"{identity} answered: {escaped(answer['answer'])}{' (for good)' if always else ''}")
     _emit(run, made)
 
 
@@ -260,12 +304,19 @@ def deny(
     reason: Annotated[str, typer.Option("--reason", help="Kept, and shown where it failed.")] = "",
 ) -> None:
     """Deny a question, or keep a device out."""
-    made = []
+    made: list[Given] = []
     for identity in approval:
-        where = "enrollments" if is_pairing(identity) else "asks" if is_ask(identity) else "approvals"
-        made.append(run.client.post(f"/{where}/{identity}/deny", {"reason": reason}))
+        made.append(_denied(run, identity, {"reason": reason}))
         _say(run, f"{identity} denied")
     _emit(run, made)
+
+
+def _denied(run: Invocation, identity: str, said: dict[str, str]) -> Given:
+    if is_pairing(identity):
+        return run.client.post(post_enrollment_deny(identity), said)
+    if is_ask(identity):
+        return run.client.post(post_ask_deny(identity), said)
+    return run.client.post(post_approval_deny(identity), said)
 
 
 def _say(run: Invocation, text: str) -> None:
@@ -273,11 +324,11 @@ def _say(run: Invocation, text: str) -> None:
         print(text)
 
 
-def _emit(run: Invocation, made: list[Any]) -> None:
+def _emit(run: Invocation, made: Sequence[Given]) -> None:
     if run.as_json:
         run.emit(made[0] if len(made) == 1 else made)
 
 
-def _told(run: Invocation, text: str, made: Any) -> None:
+def _told(run: Invocation, text: str, made: Revoked) -> None:
     _say(run, text)
     _emit(run, [made])

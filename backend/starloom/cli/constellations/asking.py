@@ -5,16 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
+from starloom.client.routes import (
+    get_constellation,
+    get_constellation_result,
+    get_constellation_why,
+    get_constellations,
+    post_constellations,
+    post_constellations_preview,
+    post_what_if,
+)
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s, parameters
 from starloom_protocol.vocabulary import Priority, Sharing
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from starloom.client.view import View
+    from starloom_protocol.api.constellations import WhyAll, WhyRow
+    from starloom_protocol.feed import Event
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
 ParamOption = Annotated[
@@ -107,7 +123,7 @@ def submit(
         from starloom.cli.text.preview_text import preview_text
         from starloom.client.exits import exit_of_preview
 
-        found = run.client.post("/constellations/preview", body)
+        found = run.client.post(post_constellations_preview(), body)
         if run.as_json:
             run.emit(found)
         else:
@@ -130,7 +146,7 @@ def submit(
         body["sharing"] = share.value
     if label:
         body["labels"] = {name: str(value) for name, value in parameters(label).items()}
-    made = run.client.create("/constellations", body)
+    made = run.client.create(post_constellations(), body)
     identity = str(made["id"])
     if wait:
         if not run.as_json:
@@ -168,7 +184,7 @@ def what_if(
     body |= {"without": without or [], "with_copy_of": with_copy_of or []}
     if within:
         body["within_s"] = duration_s(within)
-    found = run.client.post("/what-if", body)
+    found = run.client.post(post_what_if(), body)
     if run.as_json:
         run.emit(found)
         return
@@ -186,7 +202,7 @@ def list_constellations(
     most: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many.")] = 20,
 ) -> None:
     """List constellations, newest first."""
-    items = list(run.client.pages("/constellations", most=most, state=state, q=text, device=device))
+    items = list(run.client.pages(get_constellations(state=state, q=text, device=device), most=most))
     if run.as_json:
         run.emit({"items": items})
         return
@@ -201,7 +217,7 @@ def list_constellations(
     for name in ("id", "state", "version", "begun", "name"):
         table.add_column(name, no_wrap=name == "id")
     for item in items:
-        begun = clock(item.get("created_at") or item.get("created_ms"))
+        begun = clock(item["created_at"])
         table.add_row(
             item["id"], state_text(item["state"]), str(item["version"]), begun, item["name"] or item["request"]
         )
@@ -216,7 +232,7 @@ def show(
     """Show a constellation: its tasks, its open questions, its answer."""
     chosen = run.newest(identity)
     if run.as_json or version is not None:
-        run.emit(run.client.get(f"/constellations/{chosen}", version=version))
+        run.emit(run.client.get(get_constellation(chosen, version=version)))
         return
     from starloom.cli.text.constellation_text import page
     from starloom.client.watching import PAGE
@@ -225,7 +241,7 @@ def show(
     while view.apply(events := run.client.events(chosen, view.seq, limit=PAGE)) and len(events) == PAGE:
         pass
     if view.seq == 0:
-        run.client.get(f"/constellations/{chosen}")
+        run.client.get(get_constellation(chosen))
     _print(page(view, run.client.names()))
 
 
@@ -241,12 +257,12 @@ def result(
 ) -> None:
     """Print the answer; the exit code is the constellation's result, 4 while there is none."""
     chosen = run.newest(identity)
-    answer = run.client.get(f"/constellations/{chosen}/result")
+    answer = run.client.get(get_constellation_result(chosen))
     saved: list[str] = []
     if save is not None:
         from starloom.cli.constellations.saving import save_items
 
-        saved = save_items(run.client, answer.get("items", []), save)
+        saved = save_items(run.client, answer["items"], save)
     if run.as_json:
         run.emit({**answer, "saved": saved} if save is not None else answer)
     else:
@@ -255,19 +271,19 @@ def result(
         _print(answer_lines(answer, run.client.names()))
         for path in saved:
             print(f"saved {path}")
-    shown = run.client.get(f"/constellations/{chosen}")
-    state = answer.get("constellation_state") or shown["state"]
+    shown = run.client.get(get_constellation(chosen))
+    state = answer["constellation_state"]
     if not run.as_json and (fault := shown["fault"]):
         from starloom.cli.text.constellation_text import fault_line
 
-        say(fault_line(fault["reason"], fault["code"], fault["hint"]))
+        say(fault_line(fault["reason"], fault["code"], fault.get("hint", "")))
     from starloom.client.exits import exit_of_state
 
     code = exit_of_state(state)
     finish(Exit.ATTENTION if code is None else code)
 
 
-def _empty_view(identity: str) -> Any:
+def _empty_view(identity: str) -> View:
     from starloom.client.view import View
 
     return View(identity)
@@ -309,12 +325,19 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
     finish(code)
 
 
+def explained(found: WhyAll | WhyRow) -> list[WhyRow]:
+    """Return the explanations in an answer of `why`; that of one task is the answer itself."""
+    if "items" in found:
+        return found["items"]
+    return [found]
+
+
 def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Callable[[], None]:
     """Return the function that prints why ready tasks do not start, each sentence once."""
     told: set[str] = set()
 
     def ask() -> None:
-        for item in run.client.get(f"/constellations/{identity}/why").get("items", []):
+        for item in explained(run.client.get(get_constellation_why(identity))):
             if item["state"] == "ready" and item["sentence"] not in told:
                 told.add(item["sentence"])
                 tell(item["sentence"])
@@ -322,7 +345,7 @@ def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Call
     return ask
 
 
-def _tell_attention(view: Any) -> None:
+def _tell_attention(view: View) -> None:
     say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
     for name, question in view.open_questions.items():
         say(f"  {question.text}  (starloom approve {view.constellation}:{name}, or deny)", sys.stderr)
@@ -340,13 +363,13 @@ def _tell_attention(view: Any) -> None:
         say("  paused  (starloom resume)", sys.stderr)
 
 
-def _event_json(event: Any) -> str:
+def _event_json(event: Event) -> str:
     from starloom_protocol.feed import encode_event
 
     return encode_event(event).decode()
 
 
-def _print(renderable: Any) -> None:
+def _print(renderable: RenderableType) -> None:
     from starloom.terminal.style import console
 
     console().print(renderable)

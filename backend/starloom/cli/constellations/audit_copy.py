@@ -6,17 +6,20 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from starloom.store.anchors import Anchor, Leftover, Pruning
 from starloom.store.chain import Break, Chained, Kept, Walk, digest_with
 from starloom.store.spans import spans_of
 from starloom_protocol.feed import decode_event
 
+if TYPE_CHECKING:
+    from starloom_protocol.api.activity import ChainCheck
+
 COMMITS_AT_ONCE = 500
 
 
-def verify(file: Path, anchors: Sequence[str]) -> dict[str, Any]:
+def verify(file: Path, anchors: Sequence[str]) -> ChainCheck:
     """Return the same result for the copy as the hub's own verification; `anchors` are written POS:LINK.
 
     Raises:
@@ -70,16 +73,37 @@ def _moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
 
 
-def _pruning(said: dict[str, Any]) -> Pruning:
+class _PruningLine(TypedDict):
+    """A pruning as a line of a copy has it; the fields that stay as they are belong to `Pruning`."""
+
+    anchors: list[tuple[int, int, str, str]]
+    leftovers: list[tuple[int, str]]
+    seal: str
+
+
+class _CommitLine(TypedDict):
+    """A commit as a line of a copy has it."""
+
+    at_ms: int
+    chain: str | None
+    events: list[str]
+    incarnation: int
+    inputs: list[str]
+    pos: int
+    term: int
+
+
+def _pruning(said: _PruningLine) -> Pruning:
     anchors = [
         Anchor(before=bytes.fromhex(before), first=first, last=last, link=bytes.fromhex(link))
         for first, last, before, link in said["anchors"]
     ]
     leftovers = [Leftover(pos=pos, digest=bytes.fromhex(digest)) for pos, digest in said["leftovers"]]
-    return Pruning(**{**said, "anchors": anchors, "leftovers": leftovers, "seal": bytes.fromhex(said["seal"])})
+    kept = cast("dict[str, Any]", {**said})
+    return Pruning(**{**kept, "anchors": anchors, "leftovers": leftovers, "seal": bytes.fromhex(said["seal"])})
 
 
-def _commit(said: dict[str, Any]) -> Kept:
+def _commit(said: _CommitLine) -> Kept:
     events = [text.encode() for text in said["events"]]
     return Kept(
         at_ms=said["at_ms"],

@@ -11,8 +11,9 @@ import typer
 
 from starloom.cli.constellations.asking import read_plan
 from starloom.cli.invocation import Invocation, finish, hub_command
-from starloom.client.exits import Exit, exit_of_preview
+from starloom.client.exits import Exit, exit_of_plan
 from starloom.client.problems import Problem, usage
+from starloom.client.routes import get_brief, post_brief, post_constellations
 from starloom.terminal.typed import say
 
 
@@ -52,7 +53,7 @@ def brief(
 
 
 def _out(run: Invocation, request: str) -> None:
-    found = run.client.get("/brief", request=request)
+    found = run.client.get(get_brief(request=request))
     if run.as_json:
         run.emit(found)
         return
@@ -67,7 +68,7 @@ def _out(run: Invocation, request: str) -> None:
 
 def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) -> None:
     try:
-        found = run.client.post("/brief", {"answer": read_plan(answer)})
+        found = run.client.post(post_brief(), {"answer": read_plan(answer)})
     except Problem as problem:
         reply = problem.document.get("reply")
         if run.as_json or not isinstance(reply, str):
@@ -81,7 +82,7 @@ def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) 
             raise usage(f"{save} exists already", "Choose another file, or remove that one first.")
         save.write_text(found["plan"], encoding="utf-8")
     if approve is not None:
-        made = run.client.create("/constellations", {"plan": found["plan"], "plan_hash": approve})
+        made = run.client.create(post_constellations(), {"plan": found["plan"], "plan_hash": approve})
         if run.as_json:
             run.emit(made)
         else:
@@ -90,12 +91,12 @@ def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) 
         return
     if run.as_json:
         run.emit(found)
-        finish(exit_of_preview(found))
+        finish(exit_of_plan(found))
         return
-    from starloom.cli.text.preview_text import preview_text
+    from starloom.cli.text.preview_text import plan_text
     from starloom.terminal.style import console
 
-    console().print(preview_text(found))
+    console().print(plan_text(found))
     if save is not None:
         print(f"wrote {save}")
     if answer == "-":
@@ -103,4 +104,4 @@ def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) 
     else:
         again = f"starloom brief --answer {shlex.quote(answer)} --approve {found['plan_hash']}"
         say(f"Nothing has started. Start it: {again}")
-    finish(exit_of_preview(found))
+    finish(exit_of_plan(found))

@@ -11,8 +11,7 @@ import shlex
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,8 +19,21 @@ from starloom.cli.constellations.asking import IdArgument, read_plan
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import Problem, usage
+from starloom.client.routes import (
+    get_constellation,
+    get_devices,
+    post_constellation_cancel,
+    post_constellation_edits,
+    post_constellation_pause,
+    post_constellation_resume,
+    post_constellation_task_action,
+)
 from starloom.terminal.values import json_or_text
 from starloom_protocol.vocabulary import Code, Priority, TaskState
+
+if TYPE_CHECKING:
+    from starloom.client.answers import SnapshotJson
+    from starloom_protocol.api.controls import Controlled
 
 TASK_ID = "[TASK] [ID]"
 TaskWords = Annotated[
@@ -175,9 +187,9 @@ def mark(
 
 def _doubted_on_gone_devices(run: Invocation, chosen: str) -> list[str]:
     """Return the tasks in doubt that were given to devices which left or were revoked."""
-    snapshot = run.client.get(f"/constellations/{chosen}")
+    snapshot = run.client.get(get_constellation(chosen))
     doubted = [item for item in snapshot["tasks"] if item["state"] == TaskState.UNKNOWN]
-    gone = {item["id"] for item in run.client.get("/devices", all="true")["items"] if item.get("revoked")}
+    gone = {item["id"] for item in run.client.get(get_devices(all_=True))["items"] if item.get("revoked")}
     return [item["id"] for item in doubted if item["device"] in gone]
 
 
@@ -192,7 +204,7 @@ def reassign(
     name, identity = _named("reassign", words, task)
     chosen = run.newest(identity)
     operation = {"reassign": {"id": name, "device": {"name": device}}}
-    version = run.client.get(f"/constellations/{chosen}")["version"]
+    version = run.client.get(get_constellation(chosen))["version"]
     _send_edit(run, chosen, {"base_version": version, "operations": [operation], "reason": reason})
 
 
@@ -210,7 +222,7 @@ def edit(
     if bool(file) == editor:
         raise usage("an edit comes from -f edit.yaml or from --editor", "Give one of the two.")
     chosen = run.newest(identity)
-    snapshot = run.client.get(f"/constellations/{chosen}")
+    snapshot = run.client.get(get_constellation(chosen))
     text = read_plan(file) if file else _from_editor(_template(snapshot))
     document = _document(text)
     if not document["operations"]:
@@ -229,7 +241,7 @@ def priority(
 ) -> None:
     """Set the priority of a constellation: which of yours gets a free slot first."""
     chosen = run.newest(identity)
-    snapshot = run.client.get(f"/constellations/{chosen}")
+    snapshot = run.client.get(get_constellation(chosen))
     policy = {**snapshot["policy"], "priority": priority.value}
     document = {"base_version": snapshot["version"], "operations": [{"set_policy": policy}]}
     _send_edit(run, chosen, {**document, "reason": reason or f"priority {priority.value}"})
@@ -253,7 +265,7 @@ def _document(text: str) -> dict[str, Any]:
     return found
 
 
-def _template(snapshot: dict[str, Any]) -> str:
+def _template(snapshot: SnapshotJson) -> str:
     open_tasks = [item["id"] for item in snapshot["tasks"] if item["state"] in ("waiting", "ready")]
     lines = "\n".join(f"#   {name}" for name in open_tasks[:200]) or "#   (none)"
     return TEMPLATE.format(name=snapshot["name"], id=snapshot["id"], version=snapshot["version"], tasks=lines)
@@ -274,16 +286,23 @@ def _from_editor(template: str) -> str:
 
 
 def _send_edit(run: Invocation, chosen: str, document: dict[str, Any]) -> None:
-    made = run.client.create(f"/constellations/{chosen}/edits", document)
+    made = run.client.create(post_constellation_edits(chosen), document)
     if run.as_json:
         run.emit(made)
     else:
         print(f"{chosen} is at version {made['version']}")
 
 
+_OF_THE_WHOLE = {
+    "cancel": post_constellation_cancel,
+    "pause": post_constellation_pause,
+    "resume": post_constellation_resume,
+}
+
+
 def _constellation(run: Invocation, identity: str | None, action: str, body: dict[str, Any]) -> None:
     chosen = run.newest(identity)
-    made = run.client.post(f"/constellations/{chosen}/{action}", _given(body))
+    made = run.client.post(_OF_THE_WHOLE[action](chosen), _given(body))
     if run.as_json:
         run.emit(made)
     else:
@@ -323,15 +342,15 @@ _DONE = {
 
 def _send(run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any]) -> None:
     """Send a control for each of these tasks, and say what became of them and of the constellation."""
-    made: list[dict[str, Any]] = []
+    made: list[Controlled] = []
     for task in tasks:
         try:
-            made.append(run.client.post(f"/constellations/{chosen}/tasks/{quote(task)}/{action}", _given(body)))
+            made.append(run.client.post(post_constellation_task_action(chosen, task, action), _given(body)))
         except Problem as problem:
             raise to_confirm(problem, f"starloom {action} {shlex.quote(task)} {chosen}") from problem
         if not run.as_json:
             state = f"; {chosen} is {made[-1]['state']}" if made[-1].get("state") else ""
-            print(_DONE[action].format(task=task, state=body.get("state")) + state)
+            print(_DONE[action].format(task=task, **body) + state)
     if run.as_json:
         run.emit(made[0] if len(made) == 1 else made)
 

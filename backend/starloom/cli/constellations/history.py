@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,8 +14,19 @@ from starloom.cli.constellations.controls import ConfirmOption, ReasonOption, to
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
+from starloom.client.routes import (
+    get_audit_verify,
+    get_constellation_blame,
+    get_constellation_replay,
+    post_constellation_edits,
+    post_constellation_fork,
+    post_constellation_undo,
+)
 from starloom.terminal.values import json_or_text
 from starloom_protocol.wording import quoted
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.activity import ChainCheck, Replayed
 
 PATIENCE_S = 600.0
 MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this task on.")]
@@ -57,7 +68,7 @@ def fork(
     }
     kept = {key: value for key, value in body.items() if value not in (None, "", [], {})}
     try:
-        made = run.client.create(f"/constellations/{chosen}/fork", kept)
+        made = run.client.create(post_constellation_fork(chosen), kept)
     except Problem as problem:
         place = f"--task {quote(task)}" if task is not None else f"--version {version}"
         raise to_confirm(problem, f"starloom fork {chosen} {place}") from problem
@@ -91,13 +102,13 @@ def undo(
     chosen = run.newest(identity)
     if version is not None:
         edit = {"base_version": version, "operations": [{"undo": {"version": version}}], "reason": reason}
-        made = run.client.create(f"/constellations/{chosen}/edits", edit)
+        made = run.client.create(post_constellation_edits(chosen), edit)
         if run.as_json:
             run.emit(made)
         else:
             print(f"version {version} of {chosen} is taken back: version {made['version']}")
         return
-    made = run.client.create(f"/constellations/{chosen}/undo", {"tasks": task or [], "reason": reason})
+    made = run.client.create(post_constellation_undo(chosen), {"tasks": task or [], "reason": reason})
     if run.as_json:
         run.emit(made)
         return
@@ -109,7 +120,7 @@ def undo(
 def replay(run: Invocation, identity: IdArgument = None) -> None:
     """Decide every step of a constellation again from its inputs, and show where the log differs."""
     chosen = run.newest(identity)
-    found = run.client.get(f"/constellations/{chosen}/replay", within_s=PATIENCE_S)
+    found = run.client.get(get_constellation_replay(chosen), within_s=PATIENCE_S)
     if run.as_json:
         run.emit(found)
     else:
@@ -118,7 +129,7 @@ def replay(run: Invocation, identity: IdArgument = None) -> None:
         finish(Exit.FAILED)
 
 
-def _print_replay(chosen: str, found: dict[str, Any]) -> None:
+def _print_replay(chosen: str, found: Replayed) -> None:
     span = f"commits {found['first_pos']} to {found['last_pos']}"
     print(f"{chosen}: {found['events']} events of {found['inputs']} inputs decided again, {span}")
     if found["note"]:
@@ -135,7 +146,7 @@ def _print_replay(chosen: str, found: dict[str, Any]) -> None:
 def blame(run: Invocation, task: Annotated[str, typer.Argument(metavar="TASK")], identity: IdArgument = None) -> None:
     """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
     chosen = run.newest(identity)
-    found = run.client.get(f"/constellations/{chosen}/blame", task=task)
+    found = run.client.get(get_constellation_blame(chosen, task=task))
     if run.as_json:
         run.emit(found)
         return
@@ -157,7 +168,7 @@ def verify(
     found = (
         _verify_copy(file, anchor or [])
         if file
-        else run.client.get("/audit/verify", within_s=PATIENCE_S, anchor=anchor or None)
+        else run.client.get(get_audit_verify(anchor=anchor or None), within_s=PATIENCE_S)
     )
     if run.as_json:
         run.emit(found)
@@ -173,7 +184,7 @@ def verify(
         finish(Exit.FAILED)
 
 
-def _print_pruned(found: dict[str, Any]) -> None:
+def _print_pruned(found: ChainCheck) -> None:
     pruned = found["pruned"]
     if pruned["constellations"] or pruned["commits"]:
         print(
@@ -185,7 +196,7 @@ def _print_pruned(found: dict[str, Any]) -> None:
         print(f"the anchor at {pos} lies in what was pruned, so its link can no longer be compared")
 
 
-def _verify_copy(file: Path, anchors: list[str]) -> dict[str, Any]:
+def _verify_copy(file: Path, anchors: list[str]) -> ChainCheck:
     """Verify a copy without a hub; only the content of a copy is checked: events, hashes of inputs, links."""
     from starloom.cli.constellations import audit_copy
 

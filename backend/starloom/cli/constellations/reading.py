@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
+from starloom.cli.constellations.asking import explained
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
+from starloom.client.routes import (
+    get_constellation,
+    get_constellation_diff,
+    get_constellation_report,
+    get_constellation_task_attempt_log,
+    get_constellation_transcript,
+    get_constellation_why,
+)
 from starloom.terminal.escaping import escaped, escaped_text
 from starloom.terminal.typed import say
 from starloom_protocol.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starloom_protocol.api.constellations import PlanChange, PlanItem, WhyRow
+    from starloom_protocol.api.history import Output
 
 LOG_PAGE = 256 * 1024
 _CONSTELLATION = re.compile(r"c-[a-z0-9]{20}(-[0-9]+(-told)?)?")
@@ -45,6 +61,15 @@ def register(app: typer.Typer) -> None:
     hub_command(app, "diff")(diff)
 
 
+@dataclass(frozen=True)
+class _Log:
+    """The output of one attempt of a task."""
+
+    task: str
+    attempt: int
+    said: Output
+
+
 def logs(
     run: Invocation,
     task: TaskArgument = None,
@@ -60,34 +85,32 @@ def logs(
     """
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
-    snapshot = run.client.get(f"/constellations/{chosen}")
+    snapshot = run.client.get(get_constellation(chosen))
     begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
     if task is not None:
         if task not in {item["id"] for item in snapshot["tasks"]}:
             raise usage(f"{chosen} has no task {task}", "See `starloom show` for the ids of its tasks.")
         if task not in begun:
             raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {chosen}")
-    found: list[dict[str, Any]] = []
+    found: list[_Log] = []
     for name in [task] if task else list(begun):
-        number = attempt or int(begun[name]["attempt"])
-        path = f"/constellations/{chosen}/tasks/{name}/attempts/{number}/log"
-        said = run.client.get(path, tail=tail, q=search)
-        found.append({"task": name, "attempt": number, **said})
+        number = attempt or begun[name]["attempt"]
+        said = run.client.get(get_constellation_task_attempt_log(chosen, name, number, tail=tail, q=search))
+        found.append(_Log(name, number, said))
     if run.as_json:
-        run.emit({"items": found})
+        run.emit({"items": [{"task": one.task, "attempt": one.attempt, **one.said} for one in found]})
         return
-    for item in found:
-        text = str(item.get("text", ""))
-        text = text if raw else escaped_text(text)
+    for one in found:
+        text = one.said["text"] if raw else escaped_text(one.said["text"])
         if not text and task is None:
             continue
         if task is None or len(found) > 1:
-            print(f"-- {item['task']}, attempt {item['attempt']}")
+            print(f"-- {one.task}, attempt {one.attempt}")
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
-        lost = sum(end - start for start, end in item.get("lost") or [])
+        lost = sum(end - start for start, end in one.said.get("lost", ()))
         if lost:
             sys.stderr.write(f"{lost} bytes of it were not kept\n")
-    if not any(item.get("text") for item in found):
+    if not any(one.said["text"] for one in found):
         sys.stderr.write(f"{task or chosen} wrote nothing{f' that contains {quoted(search)}' if search else ''}\n")
 
 
@@ -121,14 +144,14 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
     """Explain why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
-    found = run.client.get(f"/constellations/{chosen}/why", task_id=task)
+    found = run.client.get(get_constellation_why(chosen, task_id=task))
     if run.as_json:
         run.emit(found)
         return
-    for attention in found.get("attention", []):
+    for attention in found["attention"] if "items" in found else []:
         if attention["reason"] in _OF_THE_WHOLE:
             say(attention["sentence"])
-    for item in found.get("items", [found]):  # one task is the item itself
+    for item in explained(found):
         say(item["sentence"])
         for candidate in item["candidates"]:
             say(f"  {candidate['name']}: {candidate['reason']}")
@@ -137,7 +160,7 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
             say(f"The way out: {' - or: '.join(ways)}")
         if item.get("warning"):
             say(f"Before you reassign it: {item['warning']}")
-    if found.get("more"):
+    if "items" in found and found["more"]:
         print(f"and {found['more']} more tasks")
 
 
@@ -153,7 +176,7 @@ def transcript(
     from starloom.cli.text.transcript_text import lines, recording
 
     chosen = run.newest(identity)
-    found = run.client.get(f"/constellations/{chosen}/transcript", texts=True)
+    found = run.client.get(get_constellation_transcript(chosen, texts=True))
     if save is not None:
         if save.exists():
             raise usage(f"{save} exists already", "Choose another file, or remove that one first.")
@@ -174,7 +197,7 @@ def report(run: Invocation, identity: IdArgument = None) -> None:
     from starloom.cli.text.report_text import lines
     from starloom_protocol.run_report import RunReport
 
-    found = run.client.get(f"/constellations/{run.newest(identity)}/report")
+    found = run.client.get(get_constellation_report(run.newest(identity)))
     if run.as_json:
         run.emit(found)
         return
@@ -182,13 +205,14 @@ def report(run: Invocation, identity: IdArgument = None) -> None:
         say(line)
 
 
-def open_words(item: dict[str, Any]) -> str:
+def open_words(item: WhyRow) -> str:
     """Return how a person wakes the browser tabs for which an item of `why` waits: an address, and where to open it."""
     where = " or ".join(item.get("asleep") or ["the device"])
-    return f"open {item['open']['url']} on {where}" if item.get("open") else f"open its page on {where}"
+    page = item.get("open")
+    return f"open {page['url']} on {where}" if page else f"open its page on {where}"
 
 
-def _to_type(action: str, constellation: str, item: dict[str, Any]) -> str:
+def _to_type(action: str, constellation: str, item: WhyRow) -> str:
     """Return the line to type for an action of `why`; one that is a line already stays."""
     task = quote(str(item.get("task")))
     confirm = "".join(f" --confirm {quote(name)}" for name in item.get("confirm") or [])
@@ -219,16 +243,17 @@ def diff(
 ) -> None:
     """Show the changes between two versions of a plan, their authors and reasons."""
     chosen = run.newest(identity)
-    found = run.client.get(f"/constellations/{chosen}/diff", **{"from": first, "to": second})
+    found = run.client.get(get_constellation_diff(chosen, from_=first, to=second))
     if run.as_json:
         run.emit(found)
         return
-    for version in found.get("versions", []):
-        why_made = escaped(version.get("reason") or version.get("trigger") or "")
+    for version in found["versions"]:
+        why_made = escaped(version["reason"] or version["trigger"])
         print(f"version {version['number']} by {version['author']}: {why_made}")
-    parts = [("+", "added"), ("-", "removed"), ("~", "changed")]
-    if not any(found.get(name) for _, name in parts):
+    parts: list[tuple[str, Sequence[PlanItem | PlanChange]]]
+    parts = [("+", found["added"]), ("-", found["removed"]), ("~", found["changed"])]
+    if not any(items for _, items in parts):
         print("The plans are the same.")
-    for sign, name in parts:
-        for item in found.get(name, []):
-            print(f"  {sign} {item if isinstance(item, str) else item.get('id')}")
+    for sign, items in parts:
+        for item in items:
+            print(f"  {sign} {item['id']}")

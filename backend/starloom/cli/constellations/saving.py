@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 from starloom_protocol.values import MISSING, point
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starloom.client.rest import Client
+    from starloom_protocol.api.constellations import AnswerPart
 
 _ENDINGS = {"text/html": ".html", "text/csv": ".csv", "text/markdown": ".md", "text/plain": ".txt", "image/png": ".png"}
 
 
-def save_items(client: Client, items: list[dict[str, Any]], folder: Path) -> list[str]:
+def save_items(client: Client, items: Sequence[AnswerPart], folder: Path) -> list[str]:
     """Save every item into a folder and return the paths; a name that is taken gets a number.
 
     Raises:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
+from starloom.client.routes import get_stop_all, post_stop_all
 from starloom.terminal.values import duration_s
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.controls import Stop, StopRow
 
 POLL_S = 0.5
 
@@ -29,7 +33,7 @@ def stop_all(
 ) -> None:
     """Cancel everything on all devices, and wait for their confirmations."""
     wait_s = duration_s(wait)
-    made = run.client.post("/stop-all", {"reason": reason} if reason else {})
+    made = run.client.post(post_stop_all(), {"reason": reason} if reason else {})
     stopped = made["constellations"]
     if not run.as_json and not stopped:
         print("Nothing runs.")
@@ -37,7 +41,7 @@ def stop_all(
     if not run.as_json:
         what = "1 constellation" if len(stopped) == 1 else f"{len(stopped)} constellations"
         print(f"Stopping {what}.")
-    found = confirmed(lambda: run.client.get("/stop-all"), made, wait_s)
+    found = confirmed(lambda: run.client.get(get_stop_all()), made, wait_s)
     left = [item for item in found["devices"] if not item["confirmed_at"]]
     if run.as_json:
         run.emit({**found, "constellations": stopped})
@@ -51,13 +55,13 @@ def stop_all(
 
 
 def confirmed(
-    ask: Callable[[], dict[str, Any]],
-    first: dict[str, Any],
+    ask: Callable[[], Stop],
+    first: Stop,
     wait_s: float,
     *,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> dict[str, Any]:
+) -> Stop:
     """Return the hub's list of devices once all reachable ones have confirmed, or when the time is over."""
     found, until = first, now() + wait_s
     while any(not item["confirmed_at"] and item["link"] == "online" for item in found["devices"]) and now() < until:
@@ -66,7 +70,7 @@ def confirmed(
     return found
 
 
-def line_of(item: dict[str, Any]) -> str:
+def line_of(item: StopRow) -> str:
     """Return the line of one device: confirmed, still stopping, or away with the work that it may still run."""
     tasks = "1 task" if item["asked"] == 1 else f"{item['asked']} tasks"
     if item["confirmed_at"]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.vital_text import vital_lines
 from starloom.client.problems import usage
+from starloom.client.routes import get_device, get_devices, get_vitals, patch_device, post_device_action
 from starloom.program import UPGRADE, on_device
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
 from starloom_protocol.frames import DISK_FULL
 from starloom_protocol.vocabulary import DeviceFact
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.fleet import DeviceRow, DeviceState
 
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
@@ -38,8 +42,8 @@ def devices(
     every: Annotated[bool, typer.Option("--all", help="Also those that left, were revoked or are forgotten.")] = False,
 ) -> None:
     """List the devices: their connection, their work, their profile."""
-    found = run.client.get("/devices", all="true" if every else None)
-    shown = [item for item in found["items"] if every or not item.get("revoked")]
+    found = run.client.get(get_devices(all_=every or None))
+    shown = [item for item in found["items"] if every or not item["revoked"]]
     if run.as_json:
         run.emit({**found, "items": shown})
         return
@@ -53,14 +57,14 @@ def devices(
         say(f"{count} (left or revoked). {'It is' if gone == 1 else 'They are'} listed by: starloom devices --all")
 
 
-def _link(item: dict[str, Any]) -> str:
+def _link(item: DeviceState) -> str:
     """Return the connection of a device in a word, or how it is gone."""
-    if item.get("forgotten"):
+    if item["forgotten"]:
         return "forgotten"
-    return "left" if item.get("left") else "revoked" if item.get("revoked") else str(item["link"])
+    return "left" if item["left"] else "revoked" if item["revoked"] else str(item["link"])
 
 
-def _print_devices(items: list[dict[str, Any]]) -> None:
+def _print_devices(items: list[DeviceRow]) -> None:
     from rich.table import Table
 
     from starloom.terminal.style import console
@@ -69,51 +73,48 @@ def _print_devices(items: list[dict[str, Any]]) -> None:
     for name in ("name", "link", "load", "os", "profile", "tools", "id"):
         table.add_column(name, no_wrap=name in ("name", "id"))
     for item in items:
-        chip = " (demo)" if item.get("demo") else ""
+        chip = " (demo)" if item["demo"] else ""
         link = _link(item)
         link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
-        tools = item.get("tools")
-        count = str(len(tools)) if isinstance(tools, list) else str(tools if tools is not None else "")
-        table.add_row(
-            item["name"] + chip, link, str(item.get("load", "")), item["os"], item["profile"], count, item["id"]
-        )
+        count = str(len(item["tools"]))
+        table.add_row(item["name"] + chip, link, item["load"], item["os"], item["profile"], count, item["id"])
     console().print(table)
     for item in items:
-        if item.get("slow") and not item.get("revoked"):
+        if item["slow"] and not item["revoked"]:
             say(f"{item['name']}: {item['slow']}")
-        if item.get("older_than") and not item.get("revoked"):
-            line = on_device(UPGRADE, item.get("facts") or {})
+        if item["older_than"] and not item["revoked"]:
+            line = on_device(UPGRADE, item["facts"])
             say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']})")
             say(f"  type there: {line}")
 
 
-def _full_disk(item: dict[str, Any]) -> str | None:
+def _full_disk(item: DeviceState) -> str | None:
     """Return the sentence for a device whose disk is full."""
-    condition = item.get("condition") or {}
+    condition = item["condition"]
     if condition.get(DeviceFact.DISK) != DISK_FULL:
         return None
     return f"has a full disk ({condition.get(DeviceFact.DISK_FOLDER, 'of its agent')})"
 
 
-def resolve(run: Invocation, device: str) -> dict[str, Any]:
+def resolve(run: Invocation, device: str) -> DeviceRow:
     """Return the device that a name or an id means.
 
     Raises:
         Problem: there is none.
     """
     # Those that belong to the fleet come first, so that a name means them before a device that is gone.
-    items = run.client.get("/devices", all="true")["items"]
+    items = run.client.get(get_devices(all_=True))["items"]
     for item in items:
         if device in (item["id"], item["name"]):
-            return dict(item)
-    names = ", ".join(item["name"] for item in items if not item.get("revoked")) or "none"
+            return item
+    names = ", ".join(item["name"] for item in items if not item["revoked"]) or "none"
     raise usage(f"no device is called {device}; there are: {names}", "See `starloom devices`.")
 
 
 def show_device(run: Invocation, device: DeviceArgument) -> None:
     """Show a device: facts, grants, and each tool with its effects or the reason why it is unavailable."""
-    found = run.client.get(f"/devices/{resolve(run, device)['id']}")
-    vitals = run.client.get("/vitals", device=found["id"])
+    found = run.client.get(get_device(resolve(run, device)["id"]))
+    vitals = run.client.get(get_vitals(device=found["id"]))
     if run.as_json:
         run.emit({**found, "vitals": vitals})
         return
@@ -122,38 +123,36 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         say(f"  {line}")
     for line in vital_lines(vitals, found["id"]):
         print(f"  {line}")
-    if found.get("labels"):
+    if found["labels"]:
         print(f"  labels: {', '.join(found['labels'])}")
-    offer = found.get("offer") or found
-    for name, value in sorted((offer.get("facts") or {}).items()):
+    for name, value in sorted(found["facts"].items()):
         print(f"  {name}: {value}")
-    grants = offer.get("grants") or []
-    print(f"  grants: {', '.join(grants) or 'none'}")
-    for tool in offer.get("tools") or []:
-        why = f"  not available: {tool['unavailable']}" if tool.get("unavailable") else ""
-        effects = ", ".join(tool.get("effects") or []) or "-"
-        print(f"  {tool['name']:<18} {effects:<14} {tool.get('repeatability', 'never')}{why}")
+    print(f"  grants: {', '.join(found['grants']) or 'none'}")
+    for tool in found["tools"]:
+        why = f"  not available: {tool['unavailable']}" if tool["unavailable"] else ""
+        effects = ", ".join(tool["effects"]) or "-"
+        print(f"  {tool['name']:<18} {effects:<14} {tool['repeatability']}{why}")
 
 
-def _standing(item: dict[str, Any]) -> list[str]:
+def _standing(item: DeviceState) -> list[str]:
     """Return why a device gets no work or is chosen last, and the command that lets it work again."""
-    if item.get("revoked") and not item.get("forgotten"):
+    if item["revoked"] and not item["forgotten"]:
         return [f"is gone; out of the lists: starloom device forget {item['name']}"]
-    said = [item["over"]] if item.get("over") else []
-    if item.get("draining"):
-        why = f" ({item['drain_reason']})" if item.get("drain_reason") else ""
-        until = f"; what may be repeated is moved away at {item['drain_until']}" if item.get("drain_until") else ""
+    said = [item["over"]] if item["over"] else []
+    if item["draining"]:
+        why = f" ({item['drain_reason']})" if item["drain_reason"] else ""
+        until = f"; what may be repeated is moved away at {item['drain_until']}" if item["drain_until"] else ""
         said.append(f"drains{why}{until}; to go on: starloom device resume {item['name']}")
-    if item.get("quarantined"):
-        why = item.get("aside") or "after faults"
+    if item["quarantined"]:
+        why = item["aside"] or "after faults"
         said.append(f"is set aside: {why}; to go on: starloom device resume {item['name']}")
-    elif (item.get("health") or {}).get("state") == "suspect":
+    elif item["health"]["state"] == "suspect":
         said.append(f"is asked last: {item['health']['faults']} faults, more than its peers")
     if (full := _full_disk(item)) is not None:
         said.append(f"{full}: nothing begins there and no result leaves; free some space there")
-    if item.get("link") == "suspended":
+    if item["link"] == "suspended":
         said.append("is asleep: the clocks of its work stand still")
-    if item.get("remembers"):
+    if item["remembers"]:
         said.append(f"{item['remembers']}; noted: starloom device seen {item['name']}")
     return said
 
@@ -163,7 +162,7 @@ def _device_control(run: Invocation, device: str, action: str, reason: str, dead
     body: dict[str, Any] = {"reason": reason} if reason else {}
     if deadline:
         body["deadline_s"] = 0 if deadline == "now" else duration_s(deadline)
-    made = run.client.post(f"/devices/{found['id']}/{action}", body)
+    made = run.client.post(post_device_action(found["id"], action), body)
     if run.as_json:
         run.emit(made)
     else:
@@ -206,9 +205,9 @@ def forget(
     device: Annotated[list[str], typer.Argument(metavar="DEVICE...", help="Names or ids of devices that are gone.")],
 ) -> None:
     """Take devices that left or were revoked out of every list; the log keeps their names."""
-    items = run.client.get("/devices", all="true")["items"]
+    items = run.client.get(get_devices(all_=True))["items"]
     chosen = [_gone(items, name) for name in device]
-    made = [run.client.post(f"/devices/{item['id']}/forget", {}) for item in chosen]
+    made = [run.client.post(post_device_action(item["id"], "forget"), {}) for item in chosen]
     if run.as_json:
         run.emit(made[0] if len(made) == 1 else made)
         return
@@ -216,22 +215,22 @@ def forget(
         print(f"{item['name']} is forgotten")
 
 
-def _gone(items: list[dict[str, Any]], device: str) -> dict[str, Any]:
+def _gone(items: list[DeviceRow], device: str) -> DeviceRow:
     """Return the device of this name or id that is gone; a device that joined later may have the same name."""
     meant = [item for item in items if device in (item["id"], item["name"])]
     for item in meant:
-        if item.get("revoked"):
+        if item["revoked"]:
             return item
     if meant:
         raise usage(f"{device} belongs to the fleet", f"Revoke it first: starloom device revoke {device}")
-    names = ", ".join(item["name"] for item in items if item.get("revoked")) or "none"
+    names = ", ".join(item["name"] for item in items if item["revoked"]) or "none"
     raise usage(f"no device that is gone is called {device}; there are: {names}", "See `starloom devices --all`.")
 
 
 def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     """Rename a device."""
     found = resolve(run, device)
-    made = run.client.patch(f"/devices/{found['id']}", {"name": name})
+    made = run.client.patch(patch_device(found["id"]), {"name": name})
     if run.as_json:
         run.emit(made)
     else:
@@ -245,7 +244,7 @@ def label(
 ) -> None:
     """Replace the labels of a device; without arguments it has none."""
     found = resolve(run, device)
-    made = run.client.patch(f"/devices/{found['id']}", {"labels": labels or []})
+    made = run.client.patch(patch_device(found["id"]), {"labels": labels or []})
     if run.as_json:
         run.emit(made)
     else:

@@ -7,16 +7,20 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
+from starloom.client.routes import get_enrollment, post_enrollment_approve, post_enrollment_deny, post_enrollments
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
 from starloom_protocol.vocabulary import Profile
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.fleet import NewEnrollment
 
 
 def register(app: typer.Typer) -> None:
@@ -85,7 +89,7 @@ def enroll(
 ) -> None:
     """Add a device: print the line that joins it, or with --ssh bring the agent there."""
     if end:
-        run.client.post(f"/enrollments/{end}/deny", {"reason": "its owner has ended the code"})
+        run.client.post(post_enrollment_deny(end), {"reason": "its owner has ended the code"})
         say("The code is ended; devices that have joined with it stay.")
         return
     if ssh:
@@ -123,7 +127,7 @@ def enroll(
         body["ends_in_s"] = duration_s(ends_in)
     if preapproved:
         body |= {"preapproved": True, "installs": True}
-    made = run.client.create("/enrollments", body)
+    made = run.client.create(post_enrollments(), body)
     if run.as_json:
         run.emit(made)
         return
@@ -203,32 +207,32 @@ def _enroll_by_ssh(run: Invocation, wanted: Any) -> None:
         say("Its tunnel is kept by `starloom up`; see it with: starloom tunnel ls")
 
 
-def _print_lines(made: dict[str, Any]) -> None:
-    lan = made.get("lan")
+def _print_lines(made: NewEnrollment) -> None:
+    lan = made["lan"]
     here = "On this computer, or through a tunnel" if lan else "On the device"
     print(f"{here}, paste this line (Python 3.11 or newer):\n\n  {made['line']}\n")
     if lan:
         print(f"On a device in the same network:\n\n  {lan['line']}\n")
 
 
-def _print_phone(made: dict[str, Any]) -> None:
+def _print_phone(made: NewEnrollment) -> None:
     from starloom.terminal.qr import print_qr
 
-    phone = made.get("phone") or {}
-    if not phone.get("url"):
-        way_out = str(phone.get("way_out") or "Start it with: starloom up --lan")
-        raise usage(str(phone.get("why") or "a phone needs an https address"), way_out)
-    print_qr(str(phone["url"]))
-    print(str(phone["url"]))
-    if phone.get("words"):
+    phone = made["phone"]
+    if not phone["url"]:
+        way_out = phone.get("way_out") or "Start it with: starloom up --lan"
+        raise usage(phone["why"] or "a phone needs an https address", way_out)
+    print_qr(phone["url"])
+    print(phone["url"])
+    if phone["words"]:
         print("The phone warns once that it does not know this hub's certificate. Its key, in words:")
         print(f"\n    {phone['words']}\n")
 
 
-def _until(made: dict[str, Any]) -> str:
+def _until(made: NewEnrollment) -> str:
     from starloom.terminal.style import clock
 
-    return clock(made.get("expires_at") or made.get("expires_ms"))
+    return clock(made["expires_at"])
 
 
 def _wait_for_device(run: Invocation, enrollment: str) -> None:
@@ -236,7 +240,7 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
     print("Waiting for the device ... (Ctrl-C leaves; approve it later in Fleet)")
     asked = False
     while True:
-        found = run.client.get(f"/enrollments/{enrollment}")
+        found = run.client.get(get_enrollment(enrollment))
         state = found["state"]
         if state == "asking" and not asked:
             asked = True
@@ -246,7 +250,8 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
                 print(f"It asks for the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
             allow = typer.confirm("Are they the same, and may it join?", default=False)
             body = {} if allow else {"reason": "refused at the command line"}
-            run.client.post(f"/enrollments/{enrollment}/{'approve' if allow else 'deny'}", body)
+            decide = post_enrollment_approve if allow else post_enrollment_deny
+            run.client.post(decide(enrollment), body)
         elif state in ("approved", "used"):
             print(f"{found['name'] or 'The device'} has joined.")
             return

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
+from starloom.client.routes import get_capabilities, get_device
 from starloom.terminal.typed import say
 from starloom_protocol.tool_results import fields_of
 from starloom_protocol.values import canonical
 
 ToolArgument = Annotated[str, typer.Argument(metavar="TOOL", help="A tool's name, such as disk.usage.")]
+
+
+class _Version(TypedDict):
+    """The schemas of a tool as some devices offer them."""
+
+    devices: list[str]
+    args: Any
+    returns: Any
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def list_tools(run: Invocation) -> None:
     """List the tools that devices offer: effects, the grant that each needs, the devices."""
-    found = run.client.get("/capabilities")
+    found = run.client.get(get_capabilities())
     if run.as_json:
         run.emit(found)
         return
@@ -49,36 +58,37 @@ def list_tools(run: Invocation) -> None:
 
 def show_tool(run: Invocation, tool: ToolArgument) -> None:
     """Show a tool: its devices, its arguments, and the fields of its result. `?`: not in every result or call."""
-    items = {item["tool"]: item for item in run.client.get("/capabilities")["items"]}
+    items = {item["tool"]: item for item in run.client.get(get_capabilities())["items"]}
     if tool not in items:
         near = difflib.get_close_matches(tool, items, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(items) or 'none'}."
         raise usage(f"no device offers {tool}", hint)
     item = items[tool]
     versions = [_offered(run, device["id"], tool) for device in item["devices"]]
-    found = {**item, "versions": _distinct(versions)}
+    distinct = _distinct(versions)
     if run.as_json:
-        run.emit(found)
+        run.emit({**item, "versions": distinct})
         return
     say(f"{tool}  {item['title']}")
     say(f"  effects: {', '.join(item['effects']) or 'none'}; {item['repeatability']}; grant: {item['grant'] or 'none'}")
     say(f"  devices: {', '.join(device['name'] for device in item['devices'])}")
-    for version in found["versions"]:
-        of = f" ({', '.join(version['devices'])})" if len(found["versions"]) > 1 else ""
+    for version in distinct:
+        of = f" ({', '.join(version['devices'])})" if len(distinct) > 1 else ""
         say(f"  takes{of}: {' '.join(fields_of(canonical(version['args']))) or 'nothing'}")
         gives = " ".join(fields_of(canonical(version["returns"]))) if version["returns"] else "nobody has said"
         say(f"  gives{of}: {gives}")
 
 
-def _offered(run: Invocation, device: str, tool: str) -> dict[str, Any]:
-    found = run.client.get(f"/devices/{device}")
-    offered: dict[str, Any] = next((one for one in found["tools"] if one["name"] == tool), {})
-    return {"devices": [found["name"]], "args": offered.get("args"), "returns": offered.get("returns")}
+def _offered(run: Invocation, device: str, tool: str) -> _Version:
+    found = run.client.get(get_device(device))
+    offered = next((one for one in found["tools"] if one["name"] == tool), None)
+    args, returns = (offered["args"], offered["returns"]) if offered is not None else (None, None)
+    return {"devices": [found["name"]], "args": args, "returns": returns}
 
 
-def _distinct(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _distinct(versions: list[_Version]) -> list[_Version]:
     """Return each version once, with all the devices that have it."""
-    by_schemas: dict[str, dict[str, Any]] = {}
+    by_schemas: dict[str, _Version] = {}
     for version in versions:
         key = canonical([version["args"], version["returns"]])
         kept = by_schemas.setdefault(key, {**version, "devices": []})

@@ -19,12 +19,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from starloom.cli.constellations.asking import explained
 from starloom.cli.invocation import show_problem
 from starloom.cli.machine.demo_screen import DemoScreen
 from starloom.client.discovery import HubAddress, hub_option, read_local
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, unreachable
 from starloom.client.rest import Client
+from starloom.client.routes import (
+    get_constellation_why,
+    get_devices,
+    post_constellations,
+    post_constellations_preview,
+    post_lab_faults,
+    post_sign_in_links,
+)
 from starloom.client.view import View
 from starloom.client.watching import outcome
 from starloom.host.agents import LocalAgent, OwnDevice, device_missing, join, until_online
@@ -76,7 +85,7 @@ class Sample:
         self._events: list[Event] = []
 
     def _names(self) -> dict[str, str]:
-        return {item["id"]: item["name"] for item in self._client.get("/devices")["items"]}
+        return {item["id"]: item["name"] for item in self._client.get(get_devices())["items"]}
 
     async def run(self, drawing: asyncio.Task[float]) -> int:
         """Carry out the sample once its pictures are drawn; the exit code is its result.
@@ -86,12 +95,15 @@ class Sample:
         """
         await self._prepare(drawing)
         # The words are previewed first; the hash of the preview approves exactly that plan.
-        preview = await asyncio.to_thread(self._client.post, "/constellations/preview", {"request": self._words})
+        preview = await asyncio.to_thread(
+            lambda: self._client.post(post_constellations_preview(), {"request": self._words})
+        )
         if not preview["plan_hash"]:
-            raise _stopped(f"the words were not understood: {preview['understood']['said']}", "See `starloom recipes`.")
+            said = preview["understood"].get("said", "")
+            raise _stopped(f"the words were not understood: {said}", "See `starloom recipes`.")
         asked = {"request": self._words, "plan_hash": preview["plan_hash"]}
-        made = await asyncio.to_thread(self._client.create, "/constellations", asked)
-        view = self._view = View(str(made["id"]))
+        made = await asyncio.to_thread(lambda: self._client.create(post_constellations(), asked))
+        view = self._view = View(made["id"])
         with self._screen.showing(view, fault=self._choices.fault):
             breaking = asyncio.create_task(self._break(view)) if self._choices.fault else None
             try:
@@ -176,8 +188,8 @@ class Sample:
             stuck = view.needs_person()
 
     def _why(self, constellation: str) -> str:
-        items = self._client.get(f"/constellations/{constellation}/why")["items"]
-        waiting = [str(item["sentence"]) for item in items if item["state"] == "ready"]
+        items = explained(self._client.get(get_constellation_why(constellation)))
+        waiting = [item["sentence"] for item in items if item["state"] == "ready"]
         return " ".join(dict.fromkeys(waiting)) or "see the page"
 
     async def _break(self, view: View) -> None:
@@ -194,8 +206,8 @@ class Sample:
             f"and its agent killed (SIGKILL); it starts again after {PHONE_OFF_S:g} s"
         )
         wish = {"target": "device", "device": self._joined[PHONE].id, "kind": "kill", "for_s": PHONE_OFF_S}
-        asked = await asyncio.to_thread(self._client.create, "/lab/faults", wish)
-        await self._host.over(str(asked["id"]))
+        asked = await asyncio.to_thread(lambda: self._client.create(post_lab_faults(), wish))
+        await self._host.over(asked["id"])
 
     async def _until_alone(self, view: View) -> None:
         """Wait until `digest` and the sends beside `send.3` are done; orders to the phone are held meanwhile.
@@ -233,8 +245,8 @@ class Sample:
 
     async def tell_next(self) -> None:
         """Print the address of the page and suggestions; the service goes on, even if the sample could not."""
-        link = (await asyncio.to_thread(self._client.create, "/sign-in-links", {}))["url"]
-        told = (self._address.url, str(link), hub_option(self._choices.home))
+        link = (await asyncio.to_thread(lambda: self._client.create(post_sign_in_links(), {})))["url"]
+        told = (self._address.url, link, hub_option(self._choices.home))
         await asyncio.to_thread(self._screen.tell_next, *told)
 
 

@@ -9,14 +9,34 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starloom.client.discovery import HubAddress
 from starloom.client.problems import Problem, usage
 from starloom.client.rest import Client
+from starloom.client.routes import (
+    get_approvals,
+    get_brief,
+    get_constellation,
+    get_constellation_report,
+    get_constellation_result,
+    get_constellation_why,
+    get_device,
+    get_devices,
+    get_recipe,
+    get_recipes,
+    post_constellation_edits,
+    post_constellations,
+    post_constellations_preview,
+)
 from starloom_protocol.feed import Event
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Effect, PrincipalKind
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.constellations import AnswerPart
+    from starloom_protocol.api.fleet import DeviceRow
+    from starloom_protocol.api.previews import RequestPreview
 
 WAIT_MOST_S = 50.0
 PLANNED_S = 10.0
@@ -57,53 +77,53 @@ class Tools:
     def devices(self, name: str | None = None) -> dict[str, Any]:
         """Return all devices in short, or one with its tools, their arguments and effects."""
         with self._hub() as hub:
-            listed = hub.get("/devices")["items"]
+            listed = hub.get(get_devices())["items"]
             if name is None:
                 return {"note": _DATA, "devices": [_device(item) for item in listed if not item["revoked"]]}
             found = next((item for item in listed if name in (item["name"], item["id"])), None)
             if found is None:
                 names = ", ".join(item["name"] for item in listed)
                 raise usage(f"there is no device {name[:64]}", f"There are: {names}.")
-            whole = hub.get(f"/devices/{found['id']}")
+            whole = hub.get(get_device(found["id"]))
         return {"note": _DATA, **_device(found), "tools": whole["tools"]}
 
     def recipes(self, name: str | None = None) -> dict[str, Any]:
         """Return the heads of all recipes, or one whole."""
         with self._hub() as hub:
             if name is not None:
-                found = hub.get(f"/recipes/{name}")
+                found = hub.get(get_recipe(name))
                 return {key: found[key] for key in ("name", "title", "phrases", "params", "effects", "text")}
-            items = hub.get("/recipes")["items"]
+            items = hub.get(get_recipes())["items"]
         kept = ("name", "title", "phrases", "params", "effects")
         return {"recipes": [{key: item.get(key) for key in kept} for item in items]}
 
     def brief(self, request: str) -> str:
         """Return all that is needed to write a plan for a request."""
         with self._hub() as hub:
-            return str(hub.get("/brief", request=request)["text"])
+            return str(hub.get(get_brief(request=request))["text"])
 
     def snapshot(self, constellation: str) -> dict[str, Any]:
         """Return the current state of a constellation."""
         with self._hub() as hub:
-            found: dict[str, Any] = hub.get(f"/constellations/{constellation}")
+            found = hub.get(get_constellation(constellation))
         return {"note": _DATA, **found}
 
     def why(self, constellation: str, task: str | None = None) -> dict[str, Any]:
         """Return why it, or one of its tasks, does not move."""
         with self._hub() as hub:
-            found: dict[str, Any] = hub.get(f"/constellations/{constellation}/why", task_id=task)
+            found = hub.get(get_constellation_why(constellation, task_id=task))
         return {"note": _DATA, **found}
 
     def report(self, constellation: str) -> dict[str, Any]:
         """Return the figures of a run; of one that goes on, so far."""
         with self._hub() as hub:
-            found: dict[str, Any] = hub.get(f"/constellations/{constellation}/report")
+            found = hub.get(get_constellation_report(constellation))
         return {"note": _DATA, **found}
 
     def result(self, constellation: str) -> dict[str, Any]:
         """Return the answer; values too long for a conversation are left at the hub, with a note."""
         with self._hub() as hub:
-            found = hub.get(f"/constellations/{constellation}/result")
+            found = hub.get(get_constellation_result(constellation))
             page = _page(hub, constellation)
         items = [_short(item, page) for item in found.get("items") or []]
         return {"note": _DATA, **found, "items": items, "page": page}
@@ -115,7 +135,7 @@ class Tools:
         with self._hub() as hub:
             names = hub.names()
             while True:
-                state = hub.get(f"/constellations/{constellation}/result")["constellation_state"]
+                state = hub.get(get_constellation_result(constellation))["constellation_state"]
                 waiting = self._questions(hub, constellation)
                 left = 0.0 if state in _STILL or waiting else max(0.0, deadline - self._now())
                 got = hub.events(constellation, after, wait_s=min(left, 20.0))
@@ -150,12 +170,12 @@ class Tools:
     ) -> dict[str, Any]:
         """Return the plan that would run; for words without a recipe, how to write a plan for them."""
         with self._hub() as hub:
-            found = hub.post("/constellations/preview", _asked(request, plan, recipe, params))
+            found = hub.post(post_constellations_preview(), _asked(request, plan, recipe, params))
             if not found.get("tasks"):
                 return {
                     "runs_now": False,
                     "understood": found.get("understood"),
-                    "how_to_write_a_plan": hub.get("/brief", request=request)["text"],
+                    "how_to_write_a_plan": hub.get(get_brief(request=request))["text"],
                     "next": "Use a recipe with its params, or write a plan and preview it.",
                 }
         held = _why_held(found)
@@ -172,14 +192,14 @@ class Tools:
         """Start it, or put it before a person: `needs_approval` with the link. Never approves anything."""
         with self._hub() as hub:
             body = _asked(request, plan, recipe, params)
-            found = hub.post("/constellations/preview", body)
+            found = hub.post(post_constellations_preview(), body)
             if not found.get("tasks"):
                 raise usage(
                     "no recipe fits these words exactly", "Preview them: it says what is near, and how to plan."
                 )
             if name:
                 body["name"] = name
-            made = hub.create("/constellations", {**body, "labels": {"by": "assistant"}})
+            made = hub.create(post_constellations(), {**body, "labels": {"by": "assistant"}})
             identity = str(made["id"])
             state = self._planned(hub, identity, str(made["state"]))
             page = _page(hub, identity)
@@ -203,10 +223,10 @@ class Tools:
             page = _page(hub, constellation)
             version = base_version
             if version is None:
-                version = hub.get(f"/constellations/{constellation}")["version"]
+                version = hub.get(get_constellation(constellation))["version"]
             body = {"base_version": version, "operations": operations, "reason": f"proposed by an assistant: {reason}"}
             try:
-                made = hub.create(f"/constellations/{constellation}/edits", body)
+                made = hub.create(post_constellation_edits(constellation), body)
             except Problem as problem:
                 if problem.code != Code.FORBIDDEN:
                     raise
@@ -226,12 +246,12 @@ class Tools:
         while state in _BEFORE_A_PLAN and (left := deadline - self._now()) > 0:
             got = hub.events(constellation, after, wait_s=left)
             after = got[-1].seq if got else after
-            state = hub.get(f"/constellations/{constellation}/result")["constellation_state"]
+            state = hub.get(get_constellation_result(constellation))["constellation_state"]
         return state
 
     @staticmethod
     def _questions(hub: Client, constellation: str) -> list[dict[str, Any]]:
-        items = hub.get("/approvals")["items"]
+        items = hub.get(get_approvals())["items"]
         return [
             {"question": item["text"], "choices": item.get("choices") or []}
             for item in items
@@ -251,7 +271,7 @@ def _asked(
     return body
 
 
-def _why_held(preview: Mapping[str, Any]) -> list[str]:
+def _why_held(preview: RequestPreview) -> list[str]:
     """Return in words why the hub puts this before a person; empty where it does not."""
     if not preview.get("asks_approval"):
         return []
@@ -267,15 +287,15 @@ def _page(hub: Client, constellation: str) -> str:
     return f"{hub.address.url}/constellations/{constellation}"
 
 
-def _device(item: Mapping[str, Any]) -> dict[str, Any]:
+def _device(item: DeviceRow) -> dict[str, Any]:
     kept = ("name", "os", "labels", "profile", "link", "demo", "grants", "tools")
     return {key: item.get(key) for key in kept}
 
 
-def _short(item: dict[str, Any], page: str) -> dict[str, Any]:
+def _short(item: AnswerPart, page: str) -> dict[str, Any]:
     size = len(canonical(item.get("value")).encode())
     if size <= VALUE_BYTES_MOST:
-        return item
+        return {**item}
     return {**item, "value": None, "left_out": f"{size} bytes; they are shown at {page}"}
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.client.routes import get_audit
 from starloom.terminal.escaping import escaped
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
 from starloom_protocol.events import Category
 
-PAGE = 200
+if TYPE_CHECKING:
+    from starloom_protocol.api.activity import ActivityRow
+
 LAST = 40
 LAST_MOST = 2000
 
@@ -34,9 +37,9 @@ def activity(
     last: Annotated[int, typer.Option("--last", "-n", min=1, max=LAST_MOST, help="At most so many.")] = LAST,
 ) -> None:
     """Show who did what, the newest first."""
-    wanted = {"person": person, "device": device, "kind": kind, "q": words}
+    wanted = get_audit(person=person or None, device=device or None, kind=kind, q=words or None)
     after = datetime.now(UTC) - timedelta(seconds=duration_s(since)) if since else None
-    rows = _rows(run, {name: value for name, value in wanted.items() if value}, after, last)
+    rows = _younger(run.client.pages(wanted, most=last), after)
     if run.as_json:
         run.emit({"items": list(rows)})
         return
@@ -55,17 +58,9 @@ def activity(
         say(f"The newest {last} are shown; more: starloom activity --last {min(LAST_MOST, last * 5)}")
 
 
-def _rows(run: Invocation, wanted: dict[str, Any], after: datetime | None, last: int) -> Iterator[dict[str, Any]]:
-    """Yield at most `last` rows that are younger than `after`, page by page."""
-    left, cursor = last, None
-    while left:
-        page = {**wanted, "limit": min(PAGE, left), **({"cursor": cursor} if cursor else {})}
-        found = run.client.get("/audit", **page)
-        for row in found["items"]:
-            if after is not None and row["at"] and datetime.fromisoformat(row["at"]) < after:
-                return
-            left -= 1
-            yield row
-        cursor = found["next"]
-        if cursor is None:
+def _younger(rows: Iterable[ActivityRow], after: datetime | None) -> Iterator[ActivityRow]:
+    """Yield rows, the newest first, until one is older than `after`."""
+    for row in rows:
+        if after is not None and row["at"] and datetime.fromisoformat(row["at"]) < after:
             return
+        yield row

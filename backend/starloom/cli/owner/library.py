@@ -13,6 +13,16 @@ from starloom.cli.constellations.asking import ParamOption, PreviewOption, WaitO
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
+from starloom.client.routes import (
+    delete_recipe,
+    get_devices,
+    get_recipe,
+    get_recipe_versions,
+    get_recipes,
+    post_constellations_preview,
+    post_recipes,
+    post_recipes_check,
+)
 from starloom.terminal.typed import say
 from starloom.terminal.values import parameters
 from starloom_protocol.plan import read_recipe
@@ -40,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 def recipes(run: Invocation) -> None:
     """List the recipes, which need no model."""
-    found = run.client.get("/recipes")
+    found = run.client.get(get_recipes())
     if run.as_json:
         run.emit(found)
         return
@@ -57,7 +67,7 @@ def show_recipe(
     version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
 ) -> None:
     """Show a recipe: phrases, parameters, effects, versions."""
-    found = run.client.get(f"/recipes/{name}", version=version)
+    found = run.client.get(get_recipe(name, version=version))
     if run.as_json:
         run.emit(found)
         return
@@ -72,7 +82,7 @@ def show_recipe(
     if found.get("clock"):
         say(f'  can be scheduled: starloom schedule add -r {name} --cron "0 8 * * *"')
     if not found.get("built_in", True):
-        for item in run.client.get(f"/recipes/{name}/versions")["items"]:
+        for item in run.client.get(get_recipe_versions(name))["items"]:
             print(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']}")
 
 
@@ -99,15 +109,15 @@ def prove_recipe(
     given = parameters(param) if param else {}
     if recipe == "-" or Path(recipe).expanduser().is_file():
         text = read_plan(recipe)
-        run.client.post("/recipes/check", {"recipe": text})
+        run.client.post(post_recipes_check(), {"recipe": text})
     else:
-        text = str(run.client.get(f"/recipes/{recipe}")["text"])
+        text = str(run.client.get(get_recipe(recipe))["text"])
     head = read_recipe(text).recipe
     if head is None:
         raise usage(f"{recipe} was written for another version of the hub", "Install the command line of the hub.")
     values = dict.fromkeys(head.params) | {name: item.default for name, item in head.params.items()}
     values |= (head.test.params if head.test else {}) | given
-    found = run.client.post("/constellations/preview", {"plan": head.plan, "params": values})
+    found = run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})
     if run.as_json:
         run.emit(found)
     else:
@@ -133,7 +143,7 @@ def import_recipe(
     if over is not None:
         body["base_version"] = over
     try:
-        made = run.client.create("/recipes", body)
+        made = run.client.create(post_recipes(), body)
     except Problem as problem:
         current = problem.document.get("current_version")
         if current is not None:
@@ -158,7 +168,7 @@ def _values(run: Invocation, text: str) -> str:
             continue
         value = param.example or placeholder(param.type, key)
         if param.type == "device":
-            here = [item["name"] for item in run.client.get("/devices")["items"] if not item["revoked"]]
+            here = [item["name"] for item in run.client.get(get_devices())["items"] if not item["revoked"]]
             value = param.example or (here[0] if here else key)
         options += f" -p {quote(f'{key}={value if isinstance(value, str) else canonical(value)}')}"
     return options
@@ -171,7 +181,7 @@ def export_recipe(
     version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
 ) -> None:
     """Write a recipe as it was written, comments included."""
-    found = run.client.get(f"/recipes/{name}", version=version)
+    found = run.client.get(get_recipe(name, version=version))
     if run.as_json:
         run.emit(found["document"])
     elif file is None:
@@ -186,7 +196,7 @@ def export_recipe(
 
 def remove_recipe(run: Invocation, name: NameArgument) -> None:
     """Remove a recipe that was saved here, with all its versions."""
-    run.client.delete(f"/recipes/{name}")
+    run.client.delete(delete_recipe(name))
     if run.as_json:
         run.emit({"removed": name})
     else:

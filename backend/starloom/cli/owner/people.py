@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.client.routes import get_people, patch_person, post_sign_in_links
 from starloom.terminal.style import clock
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def person_list(run: Invocation) -> None:
     """List people, programs and assistants: role, sessions on the page, tokens, last use."""
-    found = run.client.get("/people")
+    found = run.client.get(get_people())
     if run.as_json:
         run.emit(found)
         return
@@ -50,11 +51,11 @@ def person_invite(
     body: dict[str, Any] = {"for": name, "role": role.value, "ttl_s": duration_s(ttl)}
     if scope:
         body["scopes"] = scope
-    made = run.client.create("/sign-in-links", body)
+    made = run.client.create(post_sign_in_links(), body)
     if run.as_json:
         run.emit(made)
         return
-    url = str(made.get("lan_url") or made["url"])
+    url = made["lan_url"] or made["url"]
     if qr:
         from starloom.terminal.qr import print_qr
 
@@ -72,7 +73,7 @@ def person_role(
     role: Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, approver, operator or owner.")],
 ) -> None:
     """Give somebody another role; their tokens and sessions with more rights end at once."""
-    found = run.client.patch(f"/people/{name}", {"role": role.value})
+    found = run.client.patch(patch_person(name), {"role": role.value})
     if run.as_json:
         run.emit(found)
         return

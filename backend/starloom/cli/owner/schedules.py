@@ -5,18 +5,31 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from tzlocal import get_localzone_name
 
 from starloom.cli.constellations.asking import ParamOption, what_runs
 from starloom.cli.invocation import Invocation, finish, hub_command
-from starloom.client.exits import exit_of_preview
+from starloom.client.exits import exit_of_plan
 from starloom.client.problems import Problem, usage
+from starloom.client.routes import (
+    delete_schedule,
+    get_schedule,
+    get_schedules,
+    post_schedule_action,
+    post_schedule_preview,
+    post_schedules,
+)
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap
+
+if TYPE_CHECKING:
+    from starloom.client.answers import ScheduleRowJson
+    from starloom_protocol.api.previews import PlanPreview
+    from starloom_protocol.api.schedules import RemovedSchedule
 
 ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name or id, as `schedule ls` has it.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
@@ -69,14 +82,17 @@ def add(
     if repeat:
         body["from_constellation"] = repeat
     if preview:
-        found = run.client.post("/schedule-preview", body)
+        found = run.client.post(post_schedule_preview(), body)
+        plan = found["plan"]
+        if plan is None:
+            raise usage("the hub shows no plan for that", "Name words, a recipe, a plan or a past constellation.")
         if run.as_json:
             run.emit(found)
         else:
-            _print_plan(found["plan"])
+            _print_plan(plan)
             print(f"{found['in_words']}, {found['zone']}. The next firings:")
             _print_times(found["next"])
-        finish(exit_of_preview(found["plan"], approved=approve or ""))
+        finish(exit_of_plan(plan, approved=approve or ""))
         return
     body |= {"catch_up": catch_up.value, "name": name, "notify": notify.value, "overlap": overlap.value}
     if notify_on:
@@ -86,7 +102,7 @@ def add(
     if approve:
         body["plan_hash"] = approve
     try:
-        made = run.client.create("/schedules", body)
+        made = run.client.create(post_schedules(), body)
     except Problem as problem:
         if problem.document.get("code") == Code.NEEDS_APPROVAL and not run.as_json:
             _print_plan(problem.document["preview"])
@@ -98,11 +114,11 @@ def add(
     _print_times(made["next"])
 
 
-def _print_plan(plan: dict[str, Any]) -> None:
-    from starloom.cli.text.preview_text import preview_text  # tables cost a tenth of a second to import
+def _print_plan(plan: PlanPreview) -> None:
+    from starloom.cli.text.preview_text import plan_text  # tables cost a tenth of a second to import
     from starloom.terminal.style import console
 
-    console().print(preview_text(plan))
+    console().print(plan_text(plan))
     sys.stdout.flush()
 
 
@@ -118,7 +134,7 @@ def _shown(text: str) -> str:
 
 def list_schedules(run: Invocation) -> None:
     """List the schedules: the next firing and the notice of each."""
-    found = run.client.get("/schedules")
+    found = run.client.get(get_schedules())
     if run.as_json:
         run.emit(found)
         return
@@ -131,7 +147,7 @@ def list_schedules(run: Invocation) -> None:
             print(f"{'':<4}{line}")
 
 
-def _tells(item: dict[str, Any]) -> Iterable[str]:
+def _tells(item: ScheduleRowJson) -> Iterable[str]:
     if item["stopped"]:
         yield f"stopped: {item['stopped']['reason']}"
     elif item["notice"]:
@@ -143,7 +159,7 @@ def _tells(item: dict[str, Any]) -> Iterable[str]:
 
 def show(run: Invocation, schedule: ScheduleArgument) -> None:
     """Show a schedule: its clock, the next five firings, its consent, its last firing."""
-    item = run.client.get(f"/schedules/{schedule}")
+    item = run.client.get(get_schedule(schedule))
     if run.as_json:
         run.emit(item)
         return
@@ -152,7 +168,7 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     print(f"  {item['in_words']}, {item['zone']} ({item['cron']})")
     print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
     if item["approved"]:
-        devices = ", ".join(item["approved"]["devices"]) or "no device"
+        devices = ", ".join(map(str, item["approved"]["devices"])) or "no device"
         print(f"  approved by {item['approved']['by']}: {', '.join(item['approved']['effects'])} on {devices}")
     for line in _tells(item):
         print(f"  {line}")
@@ -165,33 +181,35 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
 
 def pause(run: Invocation, schedule: ScheduleArgument, reason: ReasonOption = "") -> None:
     """Pause a schedule: no firings until it is resumed; running work goes on."""
-    _told(run, run.client.post(f"/schedules/{schedule}/pause", {"reason": reason}), "{name} is paused")
+    _told(run, run.client.post(post_schedule_action(schedule, "pause"), {"reason": reason}), "{name} is paused")
 
 
 def resume(run: Invocation, schedule: ScheduleArgument) -> None:
     """Resume a schedule, with your rights; firings missed meanwhile are not made up for."""
-    made = run.client.post(f"/schedules/{schedule}/resume", {})
+    made = run.client.post(post_schedule_action(schedule, "resume"), {})
     _told(run, made, "{name} fires again: " + (_shown(made["next"][0]) if made["next"] else "never"))
 
 
 def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
     """Fire a schedule once now, in addition to its clock."""
-    _told(run, run.client.post(f"/schedules/{schedule}/run", {}), "{name} fires now; follow it: starloom watch")
+    _told(
+        run, run.client.post(post_schedule_action(schedule, "run"), {}), "{name} fires now; follow it: starloom watch"
+    )
 
 
 def seen(run: Invocation, schedule: ScheduleArgument) -> None:
     """Mark the notice of a schedule as seen."""
-    _told(run, run.client.post(f"/schedules/{schedule}/seen", {}), "{name}: seen")
+    _told(run, run.client.post(post_schedule_action(schedule, "seen"), {}), "{name}: seen")
 
 
 def remove(run: Invocation, schedule: ScheduleArgument) -> None:
     """Remove a schedule for good; running work goes on."""
-    made = run.client.delete(f"/schedules/{schedule}")
+    made = run.client.delete(delete_schedule(schedule))
     goes_on = f"; {', '.join(made['running'])} goes on" if made["running"] else ""
     _told(run, made, "{name} is removed" + goes_on)
 
 
-def _told(run: Invocation, made: dict[str, Any], text: str) -> None:
+def _told(run: Invocation, made: ScheduleRowJson | RemovedSchedule, text: str) -> None:
     if run.as_json:
         run.emit(made)
     else:

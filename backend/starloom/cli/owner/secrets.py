@@ -5,15 +5,19 @@ from __future__ import annotations
 import getpass
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
+from starloom.client.routes import delete_secret, get_secrets, put_secret
 from starloom.terminal.typed import say
 from starloom_protocol.secret_records import SECRET_BYTES_MOST, SECRET_NAME
 from starloom_protocol.wording import quoted
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.secrets import SecretRow, SetSecret
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As plans name it: {secret: NAME}.")]
 
@@ -47,7 +51,7 @@ def set_secret(
     for field, given in (("devices", for_device), ("tools", for_tool), ("recipes", for_recipe)):
         if given or for_any:
             body[field] = list(given or [])
-    made = run.client.put(f"/secrets/{name}", body)
+    made = run.client.put(put_secret(name), body)
     if run.as_json:
         run.emit(made)
         return
@@ -56,7 +60,7 @@ def set_secret(
 
 def list_secrets(run: Invocation) -> None:
     """List the secrets: version, last use, who may receive them. No value is ever shown."""
-    found = run.client.get("/secrets")
+    found = run.client.get(get_secrets())
     if run.as_json:
         run.emit(found)
         return
@@ -71,14 +75,14 @@ def list_secrets(run: Invocation) -> None:
 
 def remove_secret(run: Invocation, name: NameArgument) -> None:
     """Remove a secret; tasks that need it wait from then on."""
-    run.client.delete(f"/secrets/{name}")
+    run.client.delete(delete_secret(name))
     if run.as_json:
         run.emit({"name": name, "removed": True})
     else:
         print(f"{name} removed")
 
 
-def _may(item: dict[str, Any]) -> str:
+def _may(item: SecretRow | SetSecret) -> str:
     parts = [
         ("on", [device["name"] for device in item["devices"]]),
         ("for", item["tools"]),

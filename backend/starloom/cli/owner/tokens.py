@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import webbrowser
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.client.routes import (
+    delete_token,
+    get_devices,
+    get_tokens,
+    post_device_action,
+    post_sign_in_links,
+    post_tokens,
+)
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
 from starloom_protocol.vocabulary import PrincipalKind, Role
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.people import RevokedToken
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +37,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(demo, name="demo")
 
 
-def _told(run: Invocation, text: str, made: Any) -> None:
+def _told(run: Invocation, text: str, made: RevokedToken) -> None:
     if run.as_json:
         run.emit(made)
     else:
@@ -56,7 +67,7 @@ def token_create(
         body["label"] = label
     if scope:
         body["scopes"] = scope
-    made = run.client.create("/tokens", body)
+    made = run.client.create(post_tokens(), body)
     if run.as_json:
         run.emit(made)
         return
@@ -65,24 +76,24 @@ def token_create(
 
 def token_list(run: Invocation) -> None:
     """List the tokens: role, expiry, last use. Their secrets are not kept."""
-    found = run.client.get("/tokens")
+    found = run.client.get(get_tokens())
     if run.as_json:
         run.emit(found)
         return
     from starloom.terminal.style import clock
 
     for item in found["items"]:
-        until = clock(item.get("expires_at") or item.get("expires_ms"))
-        gone = "  revoked" if item.get("revoked") or item.get("revoked_at") else ""
-        held = item.get("for") or {}
-        who = f"{held.get('name', '')} ({held.get('kind', '')})" if held else ""
-        line = f"{item['id']}  {item['role']:<9} {item.get('kind', ''):<8} until {until}  {who}"
-        print(f"{line}  {item.get('label', '')}{gone}")
+        until = clock(item["expires_at"])
+        gone = "  revoked" if item["revoked_at"] else ""
+        held = item["for"]
+        who = f"{held['name']} ({held['kind']})" if held else ""
+        line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} until {until}  {who}"
+        print(f"{line}  {item['label']}{gone}")
 
 
 def token_revoke(run: Invocation, token: Annotated[str, typer.Argument(metavar="ID")]) -> None:
     """Revoke a token; its open connections are cut."""
-    _told(run, f"{token} revoked", run.client.delete(f"/tokens/{token}"))
+    _told(run, f"{token} revoked", run.client.delete(delete_token(token)))
 
 
 def open_page(
@@ -91,7 +102,7 @@ def open_page(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in this machine's browser.")] = True,
 ) -> None:
     """Make a fresh sign-in link for the page; it is good once, for a short time."""
-    made = run.client.create("/sign-in-links", {})
+    made = run.client.create(post_sign_in_links(), {})
     if run.as_json:
         run.emit(made)
         return
@@ -99,7 +110,7 @@ def open_page(
     if qr:
         from starloom.terminal.qr import print_qr
 
-        url = made.get("lan_url") or url
+        url = made["lan_url"] or url
         print_qr(str(url))
         print(url)
         if "//127." in url or "//localhost" in url:
@@ -112,10 +123,10 @@ def open_page(
 
 def demo_remove(run: Invocation) -> None:
     """Remove the sample's devices from the fleet."""
-    items = [item for item in run.client.get("/devices")["items"] if item.get("demo") and not item.get("revoked")]
+    items = [item for item in run.client.get(get_devices())["items"] if item["demo"] and not item["revoked"]]
     for item in items:
-        run.client.post(f"/devices/{item['id']}/revoke", {"reason": "starloom demo remove"})
-        run.client.post(f"/devices/{item['id']}/forget", {})
+        run.client.post(post_device_action(item["id"], "revoke"), {"reason": "starloom demo remove"})
+        run.client.post(post_device_action(item["id"], "forget"), {})
     if run.as_json:
         run.emit({"removed": [item["name"] for item in items]})
         return

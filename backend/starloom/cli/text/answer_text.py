@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
@@ -10,33 +10,36 @@ from starloom.cli.text.constellation_text import answer_text
 from starloom_protocol.entities import Answer, AnswerItem, Cite
 from starloom_protocol.values import canonical
 
+if TYPE_CHECKING:
+    from starloom.client.answers import ResultJson
+    from starloom_protocol.api.constellations import AnswerPart
 
-def answer_lines(answer: dict[str, Any], devices: dict[str, str]) -> RenderableType:
+
+def answer_lines(answer: ResultJson, devices: dict[str, str]) -> RenderableType:
     """Return the words, the sentence and the items of a `/result` document."""
     told = Answer(
-        cites=[Cite(task=cite["task"], pointer=cite["pointer"]) for cite in answer.get("cites") or []],
-        items=[_item(item) for item in answer.get("items") or []],
-        sentence=answer.get("sentence", ""),
+        cites=[Cite(task=cite["task"], pointer=cite["pointer"]) for cite in answer.get("cites", ())],
+        items=[_item(item) for item in answer["items"]],
+        sentence=answer["sentence"],
         state=answer["state"],
-        struck=list(answer.get("struck") or []),
+        struck=list(answer.get("struck", ())),
         words=answer.get("words", ""),
     )
     return answer_text(told, devices)
 
 
-def _item(item: dict[str, Any]) -> AnswerItem:
-    origin = item.get("from") or {}
-    value = item.get("value")
+def _item(item: AnswerPart) -> AnswerItem:
+    origin = item["from"]
     return AnswerItem(
-        artifact=item.get("artifact"),
-        attempt=int(origin.get("attempt") or 0),
-        bytes=int(item.get("bytes") or 0),
-        checked=bool(item.get("checked")),
-        device=origin.get("device"),
-        media=item.get("media"),
-        pointer=str(item.get("pointer") or ""),
-        show=str(item.get("show") or "value"),
-        task=str(origin.get("task") or ""),
-        title=str(item["title"]),
-        value=None if "value" not in item else canonical(value),
+        artifact=item["artifact"],
+        attempt=origin["attempt"],
+        bytes=item["bytes"],
+        checked=item["checked"],
+        device=origin["device"],
+        media=item["media"],
+        pointer=item["pointer"],
+        show=item["show"],
+        task=origin["task"],
+        title=item["title"],
+        value=canonical(item["value"]),
     )

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.previews import MissingParam, RecipeCandidate
 
 _CHOICES_MOST = 8
 
 
-def candidate_lines(candidate: Mapping[str, Any]) -> list[str]:
+def candidate_lines(candidate: RecipeCandidate) -> list[str]:
     """Return the title, the command with the values found in the words, and a line for each value still missing."""
-    missing = candidate.get("missing") or []
-    words = [f"-p {_filled(str(name), value)}" for name, value in (candidate.get("params") or {}).items()]
-    words += [f"-p {item['name']}=..." for item in missing]
-    lines = [str(candidate.get("title") or ""), " ".join(["starloom submit -r", str(candidate["recipe"]), *words])]
-    return [*lines, *(_needed(item) for item in missing)]
+    words = [f"-p {_filled(name, value)}" for name, value in candidate["params"].items()]
+    words += [f"-p {item['name']}=..." for item in candidate["missing"]]
+    lines = [candidate["title"], " ".join(["starloom submit -r", candidate["recipe"], *words])]
+    return [*lines, *(_needed(item) for item in candidate["missing"])]
 
 
 def _filled(name: str, value: Any) -> str:
     if isinstance(value, dict) and set(value) == {"name"}:
-        value = value["name"]
+        (value,) = value.values()
     return shlex.quote(f"{name}={value}") if isinstance(value, str) else shlex.quote(f"{name}:={json.dumps(value)}")
 
 
-def _needed(item: Mapping[str, Any]) -> str:
-    choices = [str(choice) for choice in item.get("choices") or []]
+def _needed(item: MissingParam) -> str:
+    choices = item["choices"]
     more = ", ..." if len(choices) > _CHOICES_MOST else ""
-    said = [str(item.get("reason") or ""), f"one of {', '.join(choices[:_CHOICES_MOST])}{more}" if choices else ""]
+    said = [item["reason"], f"one of {', '.join(choices[:_CHOICES_MOST])}{more}" if choices else ""]
     told = "; ".join(part for part in said if part)
-    return f"  {item['name']}: {item.get('title') or item['name']} ({item.get('type')}){' - ' + told if told else ''}"
+    return f"  {item['name']}: {item['title'] or item['name']} ({item['type']}){' - ' + told if told else ''}"

@@ -189,7 +189,7 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     if is_table(value):
         rows = value if isinstance(value, list) else value["rows"]
         return Group(heading, value_table(value)) if rows else Text.assemble(heading, "\n  nothing")
-    if isinstance(value, dict) and _is_file(value):
+    if isinstance(value, dict) and isinstance(value.get("artifact"), str):
         return Text.assemble(heading, f"\n  {escaped(str(value.get('name', '')))} {size(int(value.get('bytes', 0)))}")
     if isinstance(value, dict) and value and all(not isinstance(part, (dict, list)) for part in value.values()):
         return Text.assemble(
@@ -198,10 +198,6 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     if isinstance(value, str):
         return Text.assemble(heading, "\n  " + escaped_text(value))
     return Text.assemble(heading, "\n  " + escaped_text(item.value))
-
-
-def _is_file(value: dict[str, object]) -> bool:
-    return isinstance(value.get("artifact"), str)
 
 
 def event_line(event: Event) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -13,11 +13,14 @@ from starloom.cli.text.candidates import candidate_lines
 from starloom.cli.text.forecast_text import about
 from starloom.terminal.typed import typed
 
+if TYPE_CHECKING:
+    from starloom_protocol.api.previews import PlanPreview, RequestPreview, SecretNeed, Understood
 
-def preview_text(found: dict[str, Any]) -> RenderableType:
+
+def preview_text(found: RequestPreview) -> RenderableType:
     """Return the tasks with device and effects, missing grants with the line to type, and the plan's hash."""
-    if not found.get("tasks"):
-        return _not_understood(found.get("understood") or {})
+    if not found["tasks"]:
+        return _not_understood(found.get("understood"))
     parts: list[RenderableType] = [Text(str(found["name"]), style="bold")]
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("task", "device", "tool", "effects", "why there"):
@@ -40,22 +43,29 @@ def preview_text(found: dict[str, Any]) -> RenderableType:
         parts.append(Text(f"  The way out: {typed(fault['way_out'])}"))
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
-    if found.get("estimate"):
-        parts.append(Text(about(found["estimate"])))
+    if estimate := found.get("estimate"):
+        parts.append(Text(about(estimate)))
     parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
     return Group(*parts)
 
 
-def _secret_line(secret: dict[str, Any]) -> Text:
+def plan_text(found: PlanPreview) -> RenderableType:
+    """Return a plan without the words that it was made from."""
+    return preview_text(cast("RequestPreview", found))
+
+
+def _secret_line(secret: SecretNeed) -> Text:
     if not secret["set"]:
         return Text(typed(f"the secret {secret['name']} is not set; type: {secret['line']}"), style="yellow")
     return Text(f"the secret {secret['name']} is given to {', '.join(secret['devices']) or 'no device yet'}")
 
 
-def _not_understood(understood: dict[str, Any]) -> RenderableType:
+def _not_understood(understood: Understood | None) -> RenderableType:
+    if understood is None:
+        return Text("The plan has no tasks.")
     by_model = "Without --preview the model that is set plans them. " if understood.get("by_model") else ""
-    lines = [Text(f"{understood.get('title')}: {by_model}{typed(str(understood.get('said')))}")]
-    for candidate in understood.get("candidates") or []:
+    lines = [Text(f"{understood.get('title')}: {by_model}{typed(understood.get('said', ''))}")]
+    for candidate in understood["candidates"]:
         title, *rest = candidate_lines(candidate)
         lines.append(Text(f"  perhaps: {title}"))
         lines.extend(Text(f"    {typed(line)}", style="bright_black") for line in rest)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from starloom.terminal.escaping import escaped
+
+if TYPE_CHECKING:
+    from starloom.client.answers import ModelCallJson, TranscriptJson
 
 _DOLLAR: Final = 1_000_000
 _STAGES: Final = {
@@ -19,7 +22,7 @@ _STAGES: Final = {
 _NOT_KEPT: Final = "(this text was not kept)"
 
 
-def lines(constellation: str, found: Mapping[str, Any]) -> Iterator[str]:
+def lines(constellation: str, found: TranscriptJson) -> Iterator[str]:
     """Yield the lines of a transcript: for each call its head, what was new in it, and the reply."""
     calls = found["calls"]
     if not calls:
@@ -29,15 +32,17 @@ def lines(constellation: str, found: Mapping[str, Any]) -> Iterator[str]:
         call = item["call"]
         yield f"{number}. {_STAGES.get(call['stage'], call['stage'])}: {_head(call)}"
         yield from _indented(_asked(item.get("prompt_text")), "told")
-        if call.get("fault"):
-            yield f"   no reply: {escaped(call['fault'])}"
+        if fault := call.get("fault"):
+            yield f"   no reply: {escaped(fault)}"
         else:
             yield from _indented(_replied(item.get("reply_text")), "said")
 
 
-def _head(call: Mapping[str, Any]) -> str:
-    cached = f", {call['cached_tokens']} of them kept by the endpoint" if call.get("cached_tokens") else ""
-    money = f", {call['micros'] / _DOLLAR:.4f} dollars" if call.get("micros") else ""
+def _head(call: ModelCallJson) -> str:
+    kept = call.get("cached_tokens")
+    cached = f", {kept} of them kept by the endpoint" if kept else ""
+    micros = call.get("micros")
+    money = f", {micros / _DOLLAR:.4f} dollars" if micros else ""
     tokens = f"{call.get('input_tokens', 0)} tokens in{cached}, {call.get('output_tokens', 0)} out"
     return f"{call.get('model', 'a model')}, {tokens}{money}, {call.get('took_ms', 0) / 1000:.1f} s"
 
@@ -60,7 +65,7 @@ def _indented(text: str, who: str) -> Iterator[str]:
     yield from (f"         {line}" for line in rest)
 
 
-def recording(found: Mapping[str, Any]) -> bytes:
+def recording(found: TranscriptJson) -> bytes:
     """Return the calls as lines of JSON, `{model, prompt, reply, stage}`; a call without both texts is left out."""
     rows = [
         {

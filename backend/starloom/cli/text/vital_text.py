@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starloom_protocol.vocabulary import Vital
+
+if TYPE_CHECKING:
+    from starloom.client.answers import VitalsJson
 
 _TITLES: Final = {
     Vital.LOAD_PERCENT: ("load", "%"),
@@ -17,7 +20,7 @@ _NOW_WITHIN: Final = 2
 """A device says its figures within a step, so the last one may belong to the step before."""
 
 
-def vital_lines(vitals: dict[str, Any], device: str) -> list[str]:
+def vital_lines(vitals: VitalsJson, device: str) -> list[str]:
     """Return a line for each figure that was heard, in the order in which the page shows them."""
     heard: dict[str, list[int | None]] = next(
         (item["lines"] for item in vitals["items"] if item["device"] == device), {}

@@ -15,6 +15,7 @@ from typing import Any
 from starloom.client.discovery import HubAddress, find
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
+from starloom.client.routes import get_devices
 from starloom.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
 from starloom.host import ports
 from starloom.host.examination import model_servers
@@ -233,7 +234,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
             told += f" is not ready: {_waits(said)}"
         findings.append(Finding("hub", status == 200, told, "See logs/hub.log in the data folder."))
         findings.append(_wheels(client))
-        devices = client.get("/devices")["items"]
+        devices = client.get(get_devices())["items"]
     except Problem as problem:
         findings.append(Finding("hub", False, str(problem), problem.hint))
         return findings

@@ -15,15 +15,25 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from starloom.client.problems import usage
 from starloom.client.rest import Client
+from starloom.client.routes import (
+    get_device,
+    get_enrollment,
+    post_constellations,
+    post_enrollment_deny,
+    post_enrollments,
+)
 from starloom.host.servers import remote, ssh, tunnels
-from starloom_protocol.vocabulary import Profile
+from starloom_protocol.vocabulary import ConstellationState, Profile
+
+if TYPE_CHECKING:
+    from starloom_protocol.api.fleet import DeviceDetail
 
 INSTALL_S = 240.0
 ONLINE_S = 120.0
@@ -234,7 +244,7 @@ def judge(wanted: Wanted, server: remote.Server) -> None:
 
 async def _install(
     client: Client, wanted: Wanted, server: remote.Server, record: tunnels.Record, hub: _Hub
-) -> dict[str, Any]:
+) -> DeviceDetail:
     """Join with a code made for this one server, start the agent there, and return its device."""
     body = {
         "label": record.device,
@@ -242,11 +252,11 @@ async def _install(
         "preapproved": True,
         "installs": True,
     }
-    made = await asyncio.to_thread(client.create, "/enrollments", body)
+    made = await asyncio.to_thread(lambda: client.create(post_enrollments(), body))
     joining = remote.Joining(
         hub=hub.url,
         pin=hub.pin,
-        code=str(made["code"]),
+        code=made["code"],
         via=f"127.0.0.1:{record.remote_port}",
         home=server.home,
         name=record.device,
@@ -255,11 +265,12 @@ async def _install(
     )
     target = wanted.target
     code, out, err = await run_there(target, remote.join(join_script(), joining), INSTALL_S)
-    found = await asyncio.to_thread(client.get, f"/enrollments/{made['id']}")
-    if code != 0 or not found.get("device"):
+    found = await asyncio.to_thread(lambda: client.get(get_enrollment(made["id"])))
+    device = found["device"]
+    if code != 0 or not device:
         if found["state"] == "open":
             reason = {"reason": "the server could not be added by ssh"}
-            await asyncio.to_thread(client.post, f"/enrollments/{made['id']}/deny", reason)
+            await asyncio.to_thread(lambda: client.post(post_enrollment_deny(made["id"]), reason))
         raise ssh.refused(target, *install_fault(err or out))
     start = "install-service" if wanted.service else "start"
     code, out, err = await run_there(target, remote.agent(server.home, start), 60)
@@ -268,8 +279,7 @@ async def _install(
         code, out, err = await run_there(target, remote.agent(server.home, "start"), 60)
     if code != 0:
         raise ssh.refused(target, f"the agent does not start: {ssh.last_line(out or err)}", f"Look: {target.typed}")
-    device = await asyncio.to_thread(client.get, f"/devices/{found['device']}")
-    return dict(device)
+    return await asyncio.to_thread(lambda: client.get(get_device(device)))
 
 
 _INSTALL_FAULTS: tuple[tuple[str, str, str], ...] = (
@@ -324,38 +334,34 @@ def join_script() -> str:
 # -- ready
 
 
-async def _ready(client: Client, device: dict[str, Any], *, kept: bool, say: Callable[[str], None]) -> Enrolled:
+async def _ready(client: Client, device: DeviceDetail, *, kept: bool, say: Callable[[str], None]) -> Enrolled:
     """Wait until the device is online, and let it carry out a task of a second.
 
     Raises:
         Problem: it is not online in time, or the task failed.
     """
-    identity, name = str(device["id"]), str(device["name"])
+    identity, name = device["id"], device["name"]
     with _step(say, f"{name} comes online"):
         deadline = time.monotonic() + ONLINE_S
-        while not (device["link"] == "online" and device.get("tools")):
+        while not (device["link"] == "online" and device["tools"]):
             if time.monotonic() > deadline:
                 raise usage(
                     f"{name} has joined but did not come online within {ONLINE_S:g} s",
                     "See its tunnel: starloom tunnel ls.",
                 )
             await asyncio.sleep(_STEP_S)
-            device = await asyncio.to_thread(client.get, f"/devices/{identity}")
+            device = await asyncio.to_thread(lambda: client.get(get_device(identity)))
     with _step(say, "test task"):
         plan = {
             "starloom": 1,
             "name": f"Test of {name}",
             "tasks": [{"id": "look", "tool": "system.info", "device": {"id": identity}}],
         }
-        made = await asyncio.to_thread(
-            lambda: client.create("/constellations", {"plan": plan}, params={"wait_s": TEST_S})
-        )
-    if made.get("state") != "succeeded":
-        raise usage(
-            f"{name} is online, but its test task is {made.get('state')}", f"See: starloom why {made.get('id')}"
-        )
-    sentence = str((made.get("answer") or {}).get("sentence") or "")
-    able = [tool for tool in device["tools"] if not tool.get("unavailable")]
+        made = await asyncio.to_thread(lambda: client.create(post_constellations(), {"plan": plan}, wait_s=TEST_S))
+    if made["state"] != ConstellationState.SUCCEEDED:
+        raise usage(f"{name} is online, but its test task is {made['state']}", f"See: starloom why {made['id']}")
+    sentence = made["answer"]["sentence"] if "answer" in made else ""
+    able = [tool for tool in device["tools"] if not tool["unavailable"]]
     return Enrolled(identity, name, len(able), kept, sentence)
 
 

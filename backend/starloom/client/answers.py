@@ -1,0 +1,587 @@
+"""Records of the hub as answers of the REST API have them: JSON objects. Types only.
+
+Generated from protocol/schema/openapi.json by `make gen`; change the records or starloom_protocol/api instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from starloom_protocol.api.approvals import CallRow, ShownRow
+from starloom_protocol.api.constellations import (
+    AnswerPart,
+    AnswerShape,
+    AttemptRow,
+    CiteRow,
+    DependencyRow,
+    Metrics,
+    VerdictRow,
+    WaitingRow,
+)
+from starloom_protocol.api.schedules import ConsentRow, FiringRow, NoticeRow
+
+
+class CheckJson(TypedDict):
+    """A condition on the own result; `exit_code` is written as a condition on `/exit_code`."""
+
+    op: str
+    output: str
+    value: NotRequired[str | None]
+
+
+class ChoiceJson(TypedDict):
+    fails: NotRequired[bool]
+    label: str
+    value: str
+
+
+class ConditionJson(TypedDict):
+    """`value` is canonical text; null where the operator needs none."""
+
+    op: str
+    output: str
+    value: NotRequired[str | None]
+
+
+class DeviceVitalsJson(TypedDict):
+    """The lines of one device."""
+
+    device: str
+    heard_ms: int
+    lines: dict[str, list[int | None]]
+
+
+class DeviceWorkJson(TypedDict):
+    """How many constellations that were asked for since a moment had work on a device, by their state now."""
+
+    constellations: dict[str, int]
+    device: str
+
+
+class FaultJson(TypedDict):
+    """One fault: a code, a sentence, the place, the remedy."""
+
+    code: str
+    hint: NotRequired[str]
+    place: NotRequired[str]
+    reason: str
+
+
+class FileOutJson(TypedDict):
+    output: str
+    to: str
+
+
+class ForEachJson(TypedDict):
+    """A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`."""
+
+    after_s: NotRequired[int]
+    devices: NotRequired[SelectorJson | None]
+    flatten: NotRequired[bool]
+    in_turn: NotRequired[bool]
+    max_parallel: NotRequired[int]
+    need: NotRequired[str]
+    need_count: NotRequired[int]
+    output: NotRequired[str]
+    repeat: NotRequired[RepeatJson | None]
+    same: NotRequired[str | None]
+    source: NotRequired[str | None]
+    times: NotRequired[int]
+    when_off: NotRequired[str]
+
+
+class GoalJson(TypedDict):
+    """The aim of a goal and its envelope; the devices are those of the task's selector."""
+
+    aim: str
+    gives: NotRequired[str]
+    hosts: NotRequired[list[str]]
+    micros: NotRequired[int]
+    paths: NotRequired[list[str]]
+    steps: NotRequired[int]
+    tokens: NotRequired[int]
+    tools: NotRequired[list[str]]
+    until: NotRequired[list[CheckJson]]
+    within_s: NotRequired[int]
+
+
+class InputJson(TypedDict):
+    """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`."""
+
+    all: NotRequired[bool]
+    flatten: NotRequired[bool]
+    name: str
+    off: NotRequired[bool]
+    optional: NotRequired[bool]
+    output: NotRequired[str]
+    source: str
+    who: NotRequired[bool]
+
+
+class JudgeJson(TypedDict):
+    """A question about a result, which a model in the role of judge answers after the checks by code."""
+
+    question: str
+    unclear: NotRequired[str]
+
+
+class ModelCallJson(TypedDict):
+    """One call of a model for a job: the texts that went and came, and the cost."""
+
+    asked_ms: int
+    cached_tokens: NotRequired[int]
+    fault: NotRequired[str]
+    input_tokens: NotRequired[int]
+    job: str
+    micros: NotRequired[int]
+    model: NotRequired[str]
+    number: NotRequired[int]
+    output_tokens: NotRequired[int]
+    prompt: NotRequired[str | None]
+    reply: NotRequired[str | None]
+    stage: str
+    took_ms: NotRequired[int]
+
+
+class ModelUseJson(TypedDict):
+    """The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up."""
+
+    calls: NotRequired[int]
+    micros: NotRequired[int]
+    spared: NotRequired[int]
+    time_ms: NotRequired[int]
+    tokens: NotRequired[int]
+
+
+class MomentJson(TypedDict):
+    """The time before which a task does not begin: the pointer `output` into the result of `source`."""
+
+    output: NotRequired[str]
+    past: NotRequired[str]
+    source: str
+    within_s: int
+    zone: NotRequired[str]
+
+
+class NamedQuestionRowJson(TypedDict):
+    """A question with the name of its constellation."""
+
+    action: str | None
+    answer: str | None
+    answered_at: str | None
+    answered_by: str | None
+    calls: list[CallRow]
+    choices: list[ChoiceJson]
+    constellation: str
+    constellation_name: str
+    effects: list[str]
+    expires_at: str | None
+    id: str
+    kind: str
+    once_because: str
+    opened_at: str | None
+    operations: Any
+    question: str
+    reason: str
+    shown: ShownRow | None
+    task: str | None
+    text: str
+    usual: str
+    version: int
+    wider: list[str]
+
+
+class OnAbsenceJson(TypedDict):
+    """The treatment of an attempt whose device is absent; an empty `then` means the default of its repeatability."""
+
+    after_s: NotRequired[int]
+    then: NotRequired[str]
+
+
+class OriginJson(TypedDict):
+    """The origin of a fork: another constellation after its event `seq`, at `version`, or from `task` on."""
+
+    constellation: str
+    seq: int
+    task: NotRequired[str | None]
+    version: int
+
+
+class OtherCallJson(TypedDict):
+    args: NotRequired[str]
+    device: NotRequired[SelectorJson | None]
+    tool: str
+
+
+class PathStepJson(TypedDict):
+    """A task of the critical path: when it could begin, when it ended, its time on devices, its waits by cause."""
+
+    device: str
+    ended_ms: int
+    released_ms: int
+    task: str
+    time_ms: int
+    waits: dict[str, int]
+
+
+class PolicyJson(TypedDict):
+    """`on_failure`: fail, or ask (a person decides before a task has failed for good)."""
+
+    approval: NotRequired[str]
+    judge: NotRequired[JudgeJson | None]
+    on_failure: NotRequired[str]
+    partial: NotRequired[bool]
+    priority: NotRequired[str]
+    review: NotRequired[str]
+    review_at: NotRequired[list[str]]
+
+
+class QuestionRowJson(TypedDict):
+    """A question to a person: an approval, a task for a person, or the wish of a reviewer."""
+
+    action: str | None
+    answer: str | None
+    answered_at: str | None
+    answered_by: str | None
+    calls: list[CallRow]
+    choices: list[ChoiceJson]
+    constellation: str
+    effects: list[str]
+    expires_at: str | None
+    id: str
+    kind: str
+    once_because: str
+    opened_at: str | None
+    operations: Any
+    question: str
+    reason: str
+    shown: ShownRow | None
+    task: str | None
+    text: str
+    usual: str
+    version: int
+    wider: list[str]
+
+
+class RecoveriesJson(TypedDict):
+    edited: NotRequired[int]
+    hedged: NotRequired[int]
+    moved: NotRequired[int]
+    person: NotRequired[int]
+    rerouted: NotRequired[int]
+    retried: NotRequired[int]
+    verified: NotRequired[int]
+
+
+class RepeatJson(TypedDict):
+    carry: NotRequired[dict[str, str]]
+    during: NotRequired[bool]
+    every_s: NotRequired[int]
+    in_a_row: NotRequired[int]
+    most: int
+    until: NotRequired[ConditionJson | None]
+
+
+class ResultJson(TypedDict):
+    """The answer alone, with the state of its constellation."""
+
+    cites: NotRequired[list[CiteRow]]
+    constellation_state: str
+    fault: FaultJson | None
+    id: str
+    items: list[AnswerPart]
+    sentence: str
+    state: str
+    struck: NotRequired[list[str]]
+    verdict: NotRequired[VerdictRow]
+    words: NotRequired[str]
+
+
+class RetryJson(TypedDict):
+    """`max_attempts` 0 means the default: 3 for pure and idempotent work, else 1."""
+
+    max_attempts: NotRequired[int]
+    on_check: NotRequired[bool]
+
+
+class ReuseJson(TypedDict):
+    """A task that takes over the result of an equal one that succeeded at most `fresh_s` ago."""
+
+    fresh_s: int
+    key: NotRequired[str | None]
+
+
+class RunReportJson(TypedDict):
+    """The report of a constellation as of `seq`; `spans` only if they were asked for."""
+
+    attempts: int
+    busy_ms: int
+    checks_passed: int
+    constellation: str
+    created_at: str
+    device_names: dict[str, str]
+    devices: int
+    ended: bool
+    for_person_ms: int
+    gain: float
+    hedge_ms: int
+    makespan_ms: int
+    model: ModelUseJson
+    name: str
+    one_at_a_time_ms: int
+    parallelism: float
+    path: list[PathStepJson]
+    path_ms: int
+    planning_ms: int
+    recoveries: RecoveriesJson
+    repeated_ms: int
+    result_bytes: int
+    seq: int
+    spans: NotRequired[SpansJson | None]
+    starting_ms: int
+    state: str
+    tasks: int
+    ticks: list[TickJson]
+    versions: int
+    waits: list[WaitJson]
+    width_mean: float
+    width_most: int
+    work_ms: int
+
+
+class ScheduleRowJson(TypedDict):
+    """A schedule with its next five firings."""
+
+    approved: ConsentRow | None
+    author: str
+    catch_up: str
+    created_at: str | None
+    cron: str
+    deadline_s: int
+    fired: int
+    id: str
+    in_words: str
+    last: FiringRow | None
+    name: str
+    next: list[str]
+    notice: NoticeRow | None
+    notify: str
+    notify_device: str | None
+    overlap: str
+    params: Any
+    recipe: str | None
+    request: str
+    running: list[str]
+    skipped: int
+    state: str
+    stopped: FaultJson | None
+    waiting: list[str]
+    zone: str
+
+
+class SelectorJson(TypedDict):
+    """The devices that fit: every given field must hold, `any` needs one of its own."""
+
+    any: NotRequired[list[SelectorJson]]
+    id: NotRequired[str | None]
+    labels: NotRequired[list[str]]
+    name: NotRequired[str | None]
+    os: NotRequired[str | None]
+    tools: NotRequired[list[str]]
+
+
+class ShowsJson(TypedDict):
+    """The part of a result that a question shows beside its choices: the pointer `output` into that of `source`."""
+
+    output: NotRequired[str]
+    source: str
+
+
+class SnapshotJson(TypedDict):
+    """A whole constellation at one event of its log."""
+
+    answer: AnswerShape
+    attention: list[str]
+    author: str
+    created_at: str | None
+    dependencies: list[DependencyRow]
+    ended_at: str | None
+    fault: FaultJson | None
+    id: str
+    labels: dict[str, str]
+    metrics: Metrics
+    name: str
+    origin: OriginJson | None
+    params: Any
+    plan_hash: str | None
+    policy: PolicyJson
+    questions: list[QuestionRowJson]
+    recipe: str | None
+    request: str
+    schedule: str | None
+    sentence: str
+    seq: int
+    state: str
+    tasks: list[TaskRowJson]
+    undone_from: str | None
+    version: int
+    waiting: list[WaitingRow]
+
+
+class SpansJson(TypedDict):
+    """The phases of all tasks in columns, in the order in which they began."""
+
+    attempt: list[int]
+    device: list[int]
+    devices: list[str]
+    from_ms: list[int]
+    hedge: list[int]
+    phase: list[str]
+    task: list[int]
+    tasks: list[str]
+    to_ms: list[int]
+
+
+class StopWhenJson(TypedDict):
+    """When a running task is hopeless: by `name`, the field of the lines of JSON that its program writes."""
+
+    after_n: NotRequired[int]
+    after_s: NotRequired[int]
+    best: NotRequired[str]
+    condition: NotRequired[ConditionJson | None]
+    name: str
+    worse_by: NotRequired[str | None]
+
+
+class TaskRowJson(TypedDict):
+    """A task with its spec, its state and how that is shown."""
+
+    attempt: int
+    attempts: list[AttemptRow]
+    cause: str | None
+    checked: bool
+    code: str | None
+    count: NotRequired[int]
+    device: str | None
+    device_name: str | None
+    family: str | None
+    glyph: str | None
+    group: str | None
+    id: str
+    key: str | None
+    kind: str
+    reason: str | None
+    reused_from: str | None
+    round: int
+    since: str | None
+    spec: TaskSpecJson
+    state: str | None
+    tone: str | None
+    tool: str | None
+    word: str
+
+
+class TaskSpecJson(TypedDict):
+    """The specification of a task; only edits write it."""
+
+    any_of: NotRequired[list[OtherCallJson]]
+    args: NotRequired[str]
+    changed_in: int
+    checks: NotRequired[list[CheckJson]]
+    choices: NotRequired[list[ChoiceJson]]
+    device: NotRequired[SelectorJson | None]
+    family: NotRequired[str | None]
+    files_out: NotRequired[list[FileOutJson]]
+    for_each: NotRequired[ForEachJson | None]
+    goal: NotRequired[GoalJson | None]
+    group: NotRequired[str | None]
+    id: str
+    inputs: NotRequired[list[InputJson]]
+    instead_of: NotRequired[str]
+    judge: NotRequired[JudgeJson | None]
+    key: NotRequired[str | None]
+    look: NotRequired[int]
+    nested: NotRequired[bool]
+    not_before: NotRequired[MomentJson | None]
+    on_absence: NotRequired[OnAbsenceJson]
+    optional: NotRequired[bool]
+    person: NotRequired[str | None]
+    repeatability: NotRequired[str | None]
+    retry: NotRequired[RetryJson]
+    reuse: NotRequired[ReuseJson | None]
+    secrets: NotRequired[list[str]]
+    shows: NotRequired[ShowsJson | None]
+    stop_when: NotRequired[StopWhenJson | None]
+    superseded_by: NotRequired[str | None]
+    timeouts: NotRequired[TimeoutsJson]
+    tool: NotRequired[str | None]
+    undo: NotRequired[UndoCallJson | None]
+    undoes: NotRequired[str | None]
+    verifies: NotRequired[str | None]
+    verify: NotRequired[VerifyCallJson | None]
+
+
+class TickJson(TypedDict):
+    """A moment of the run: a version of the plan, a fault made on purpose, an attempt that was lost."""
+
+    at_ms: int
+    kind: str
+    text: str
+
+
+class TimeoutsJson(TypedDict):
+    heartbeat_s: NotRequired[int]
+    schedule_to_close_s: NotRequired[int]
+    schedule_to_start_s: NotRequired[int]
+    start_to_close_s: NotRequired[int]
+
+
+class TranscriptJson(TypedDict):
+    """The calls of a model for one constellation, in the order of time."""
+
+    calls: list[TranscriptCallJson]
+
+
+class TranscriptCallJson(TypedDict):
+    """A call with its texts; a text is absent where it was not asked for, not kept, or too large for one reply."""
+
+    call: ModelCallJson
+    prompt_text: NotRequired[str | None]
+    reply_text: NotRequired[str | None]
+
+
+class UndoCallJson(TypedDict):
+    """The call that undoes a task on the device that ran it; it must be safe to repeat."""
+
+    args: NotRequired[str]
+    outputs: NotRequired[dict[str, str]]
+    tool: str
+
+
+class VerifyCallJson(TypedDict):
+    """The read-only call that finds out whether an attempt had its effect, on the device that ran it."""
+
+    args: NotRequired[str]
+    expect: list[CheckJson]
+    tool: str
+
+
+class VitalsJson(TypedDict):
+    """Lines as one hub has heard them, `step_s` between two points."""
+
+    hub: str
+    items: list[DeviceVitalsJson]
+    left_out: NotRequired[int]
+    since_ms: int
+    slots: int
+    step_s: int
+    until_ms: int
+
+
+class WaitJson(TypedDict):
+    """The waiting for one cause: of how many tasks, added up, and the time in which at least one of them waited."""
+
+    cause: str
+    tasks: int
+    total_ms: int
+    wall_ms: int

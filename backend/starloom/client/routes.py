@@ -1,0 +1,495 @@
+"""The routes of the REST API as calls: one function a route, with the type of its answer.
+
+Generated from protocol/schema/openapi.json by `make gen`; change the routes of the hub instead. Sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from starloom.client.calls import Delete, Empty, Get, Patch, Post, Put
+
+if TYPE_CHECKING:
+    from starloom.client.answers import (
+        DeviceWorkJson,
+        NamedQuestionRowJson,
+        ResultJson,
+        RunReportJson,
+        ScheduleRowJson,
+        SnapshotJson,
+        TranscriptJson,
+        VitalsJson,
+    )
+    from starloom_protocol.api.activity import ActivityRow, ChainCheck, Replayed
+    from starloom_protocol.api.approvals import ChangingCalls, GivenAnswer, Revoked, StandingRow
+    from starloom_protocol.api.constellations import Comparison, ConstellationRow, VersionRow, WhyAll, WhyRow
+    from starloom_protocol.api.controls import Closed, Controlled, DraftRow, Edited, Stop, Stopped
+    from starloom_protocol.api.fleet import (
+        Capability,
+        DeviceDetail,
+        DeviceRow,
+        EnrollmentDetail,
+        EnrollmentRow,
+        Enrollments,
+        NewEnrollment,
+    )
+    from starloom_protocol.api.forecasts import WhatIf
+    from starloom_protocol.api.history import BlameRow, EventPage, Forked, Output, Undone, Uploaded
+    from starloom_protocol.api.joining import AskRow
+    from starloom_protocol.api.lab import FaultAfter, FaultRow, Faults, FaultWhole, Noted, Orders, RunRow, ScenarioRow
+    from starloom_protocol.api.lists import Items
+    from starloom_protocol.api.models import ModelReply, ModelState
+    from starloom_protocol.api.people import (
+        IssuedToken,
+        LiveTicket,
+        RevokedToken,
+        RoleRow,
+        SessionRow,
+        SignedIn,
+        SignedOut,
+        SignInLink,
+        TokenRow,
+    )
+    from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview
+    from starloom_protocol.api.recipes import RecipeLine, RecipeRow, RecipeVersionRow, RecipeWhole
+    from starloom_protocol.api.schedules import RemovedSchedule, SchedulePreview
+    from starloom_protocol.api.secrets import SecretRow, SetSecret
+    from starloom_protocol.api.service import LanRow
+
+
+def _part(given: object) -> str:
+    """Return an id as one part of a path."""
+    return quote(str(given), safe=":")
+
+
+def get_approvals(*, state: str | None = None) -> Get[Items[NamedQuestionRowJson]]:
+    return Get("/approvals", {"state": state})
+
+
+def post_approval_answer(approval: str) -> Post[GivenAnswer]:
+    return Post(f"/approvals/{_part(approval)}/answer")
+
+
+def post_approval_approve(approval: str) -> Post[GivenAnswer]:
+    return Post(f"/approvals/{_part(approval)}/approve")
+
+
+def get_approval_calls(approval: str) -> Get[ChangingCalls]:
+    return Get(f"/approvals/{_part(approval)}/calls")
+
+
+def post_approval_deny(approval: str) -> Post[GivenAnswer]:
+    return Post(f"/approvals/{_part(approval)}/deny")
+
+
+def post_artifacts() -> Post[Uploaded]:
+    return Post("/artifacts")
+
+
+def get_asks() -> Get[Items[AskRow]]:
+    return Get("/asks")
+
+
+def post_ask_approve(ask: str) -> Post[AskRow]:
+    return Post(f"/asks/{_part(ask)}/approve")
+
+
+def post_ask_deny(ask: str) -> Post[AskRow]:
+    return Post(f"/asks/{_part(ask)}/deny")
+
+
+def get_audit(
+    *,
+    person: str | None = None,
+    device: str | None = None,
+    kind: str | None = None,
+    constellation: str | None = None,
+    q: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> Get[Items[ActivityRow]]:
+    return Get(
+        "/audit",
+        {
+            "person": person,
+            "device": device,
+            "kind": kind,
+            "constellation": constellation,
+            "q": q,
+            "cursor": cursor,
+            "limit": limit,
+        },
+    )
+
+
+def get_audit_verify(*, anchor: Sequence[str] | None = None) -> Get[ChainCheck]:
+    return Get("/audit/verify", {"anchor": anchor})
+
+
+def get_brief(*, request: str | None = None) -> Get[BriefText]:
+    return Get("/brief", {"request": request})
+
+
+def post_brief() -> Post[PastedPlan]:
+    return Post("/brief")
+
+
+def get_capabilities() -> Get[Items[Capability]]:
+    return Get("/capabilities")
+
+
+def get_constellations(
+    *,
+    state: str | None = None,
+    q: str | None = None,
+    device: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+    tries: bool | None = None,
+) -> Get[Items[ConstellationRow]]:
+    return Get(
+        "/constellations", {"state": state, "q": q, "device": device, "cursor": cursor, "limit": limit, "tries": tries}
+    )
+
+
+def post_constellations() -> Post[Created]:
+    return Post("/constellations")
+
+
+def post_constellations_preview() -> Post[RequestPreview]:
+    return Post("/constellations/preview")
+
+
+def get_constellation(constellation: str, *, version: int | None = None) -> Get[SnapshotJson]:
+    return Get(f"/constellations/{_part(constellation)}", {"version": version})
+
+
+def get_constellation_blame(constellation: str, *, task: str | None = None) -> Get[Items[BlameRow]]:
+    return Get(f"/constellations/{_part(constellation)}/blame", {"task": task})
+
+
+def post_constellation_cancel(constellation: str) -> Post[Controlled]:
+    return Post(f"/constellations/{_part(constellation)}/cancel")
+
+
+def get_constellation_diff(constellation: str, *, from_: int, to: int) -> Get[Comparison]:
+    return Get(f"/constellations/{_part(constellation)}/diff", {"from": from_, "to": to})
+
+
+def put_constellation_draft(constellation: str) -> Put[DraftRow]:
+    return Put(f"/constellations/{_part(constellation)}/draft")
+
+
+def delete_constellation_draft(constellation: str) -> Delete[Closed]:
+    return Delete(f"/constellations/{_part(constellation)}/draft")
+
+
+def post_constellation_edits(constellation: str) -> Post[Edited]:
+    return Post(f"/constellations/{_part(constellation)}/edits")
+
+
+def get_constellation_events(
+    constellation: str, *, after: int | None = None, limit: int | None = None, until: str | None = None
+) -> Get[EventPage]:
+    return Get(f"/constellations/{_part(constellation)}/events", {"after": after, "limit": limit, "until": until})
+
+
+def post_constellation_fork(constellation: str) -> Post[Forked]:
+    return Post(f"/constellations/{_part(constellation)}/fork")
+
+
+def post_constellation_pause(constellation: str) -> Post[Controlled]:
+    return Post(f"/constellations/{_part(constellation)}/pause")
+
+
+def get_constellation_replay(constellation: str) -> Get[Replayed]:
+    return Get(f"/constellations/{_part(constellation)}/replay")
+
+
+def get_constellation_report(constellation: str, *, spans: bool | None = None) -> Get[RunReportJson]:
+    return Get(f"/constellations/{_part(constellation)}/report", {"spans": spans})
+
+
+def get_constellation_result(constellation: str) -> Get[ResultJson]:
+    return Get(f"/constellations/{_part(constellation)}/result")
+
+
+def post_constellation_resume(constellation: str) -> Post[Controlled]:
+    return Post(f"/constellations/{_part(constellation)}/resume")
+
+
+def get_constellation_task_attempt_log(
+    constellation: str,
+    task: str,
+    attempt: int,
+    *,
+    offset: int | None = None,
+    tail: int | None = None,
+    q: str | None = None,
+) -> Get[Output]:
+    return Get(
+        f"/constellations/{_part(constellation)}/tasks/{_part(task)}/attempts/{_part(attempt)}/log",
+        {"offset": offset, "tail": tail, "q": q},
+    )
+
+
+def post_constellation_task_action(constellation: str, task: str, action: str) -> Post[Controlled]:
+    return Post(f"/constellations/{_part(constellation)}/tasks/{_part(task)}/{_part(action)}")
+
+
+def get_constellation_transcript(constellation: str, *, texts: bool | None = None) -> Get[TranscriptJson]:
+    return Get(f"/constellations/{_part(constellation)}/transcript", {"texts": texts})
+
+
+def post_constellation_undo(constellation: str) -> Post[Undone]:
+    return Post(f"/constellations/{_part(constellation)}/undo")
+
+
+def get_constellation_versions(constellation: str) -> Get[Items[VersionRow]]:
+    return Get(f"/constellations/{_part(constellation)}/versions")
+
+
+def get_constellation_why(constellation: str, *, task_id: str | None = None) -> Get[WhyAll | WhyRow]:
+    return Get(f"/constellations/{_part(constellation)}/why", {"task_id": task_id})
+
+
+def get_device_work(*, since_ms: int, device: Sequence[str] | None = None) -> Get[Items[DeviceWorkJson]]:
+    return Get("/device-work", {"since_ms": since_ms, "device": device})
+
+
+def get_devices(*, all_: bool | None = None) -> Get[Items[DeviceRow]]:
+    return Get("/devices", {"all": all_})
+
+
+def get_device(device: str) -> Get[DeviceDetail]:
+    return Get(f"/devices/{_part(device)}")
+
+
+def patch_device(device: str) -> Patch[DeviceRow]:
+    return Patch(f"/devices/{_part(device)}")
+
+
+def post_device_action(device: str, action: str) -> Post[DeviceRow]:
+    return Post(f"/devices/{_part(device)}/{_part(action)}")
+
+
+def get_enrollments() -> Get[Enrollments]:
+    return Get("/enrollments")
+
+
+def post_enrollments() -> Post[NewEnrollment]:
+    return Post("/enrollments")
+
+
+def get_enrollment(enrollment: str) -> Get[EnrollmentDetail]:
+    return Get(f"/enrollments/{_part(enrollment)}")
+
+
+def post_enrollment_approve(enrollment: str) -> Post[EnrollmentRow]:
+    return Post(f"/enrollments/{_part(enrollment)}/approve")
+
+
+def post_enrollment_deny(enrollment: str) -> Post[EnrollmentRow]:
+    return Post(f"/enrollments/{_part(enrollment)}/deny")
+
+
+def get_lab_faults() -> Get[Faults]:
+    return Get("/lab/faults")
+
+
+def post_lab_faults() -> Post[FaultRow]:
+    return Post("/lab/faults")
+
+
+def get_lab_fault(fault: str) -> Get[FaultWhole]:
+    return Get(f"/lab/faults/{_part(fault)}")
+
+
+def delete_lab_fault(fault: str) -> Delete[FaultRow]:
+    return Delete(f"/lab/faults/{_part(fault)}")
+
+
+def post_lab_fault_report(fault: str, report: str) -> Post[FaultAfter]:
+    return Post(f"/lab/faults/{_part(fault)}/{_part(report)}")
+
+
+def post_lab_notes() -> Post[Noted]:
+    return Post("/lab/notes")
+
+
+def post_lab_orders() -> Post[Orders]:
+    return Post("/lab/orders")
+
+
+def get_lab_scenarios() -> Get[Items[ScenarioRow]]:
+    return Get("/lab/scenarios")
+
+
+def post_lab_scenario_runs(scenario: str) -> Post[RunRow]:
+    return Post(f"/lab/scenarios/{_part(scenario)}/runs")
+
+
+def get_lab_scenario_run(scenario: str, run: str) -> Get[RunRow]:
+    return Get(f"/lab/scenarios/{_part(scenario)}/runs/{_part(run)}")
+
+
+def delete_lab_scenario_run(scenario: str, run: str) -> Delete[RunRow]:
+    return Delete(f"/lab/scenarios/{_part(scenario)}/runs/{_part(run)}")
+
+
+def get_lan() -> Get[LanRow]:
+    return Get("/lan")
+
+
+def post_lan_close() -> Post[LanRow]:
+    return Post("/lan/close")
+
+
+def post_lan_open() -> Post[LanRow]:
+    return Post("/lan/open")
+
+
+def post_live_tickets() -> Post[LiveTicket]:
+    return Post("/live/tickets")
+
+
+def get_model() -> Get[ModelState]:
+    return Get("/model")
+
+
+def put_model() -> Put[ModelState]:
+    return Put("/model")
+
+
+def delete_model() -> Delete[ModelState]:
+    return Delete("/model")
+
+
+def post_model_test() -> Post[ModelReply]:
+    return Post("/model/test")
+
+
+def get_people() -> Get[Items[RoleRow]]:
+    return Get("/people")
+
+
+def patch_person(name: str) -> Patch[RoleRow]:
+    return Patch(f"/people/{_part(name)}")
+
+
+def get_recipes() -> Get[Items[RecipeRow]]:
+    return Get("/recipes")
+
+
+def post_recipes() -> Post[RecipeLine]:
+    return Post("/recipes")
+
+
+def post_recipes_check() -> Post[RecipeLine]:
+    return Post("/recipes/check")
+
+
+def get_recipe(name: str, *, version: int | None = None) -> Get[RecipeWhole]:
+    return Get(f"/recipes/{_part(name)}", {"version": version})
+
+
+def delete_recipe(name: str) -> Delete[Empty]:
+    return Delete(f"/recipes/{_part(name)}")
+
+
+def get_recipe_versions(name: str) -> Get[Items[RecipeVersionRow]]:
+    return Get(f"/recipes/{_part(name)}/versions")
+
+
+def post_schedule_preview() -> Post[SchedulePreview]:
+    return Post("/schedule-preview")
+
+
+def get_schedules() -> Get[Items[ScheduleRowJson]]:
+    return Get("/schedules")
+
+
+def post_schedules() -> Post[ScheduleRowJson]:
+    return Post("/schedules")
+
+
+def get_schedule(schedule: str) -> Get[ScheduleRowJson]:
+    return Get(f"/schedules/{_part(schedule)}")
+
+
+def patch_schedule(schedule: str) -> Patch[ScheduleRowJson]:
+    return Patch(f"/schedules/{_part(schedule)}")
+
+
+def delete_schedule(schedule: str) -> Delete[RemovedSchedule]:
+    return Delete(f"/schedules/{_part(schedule)}")
+
+
+def post_schedule_action(schedule: str, action: str) -> Post[ScheduleRowJson]:
+    return Post(f"/schedules/{_part(schedule)}/{_part(action)}")
+
+
+def get_secrets() -> Get[Items[SecretRow]]:
+    return Get("/secrets")
+
+
+def put_secret(name: str) -> Put[SetSecret]:
+    return Put(f"/secrets/{_part(name)}")
+
+
+def delete_secret(name: str) -> Delete[Empty]:
+    return Delete(f"/secrets/{_part(name)}")
+
+
+def get_session() -> Get[SessionRow]:
+    return Get("/session")
+
+
+def post_sign_in() -> Post[SignedIn]:
+    return Post("/sign-in")
+
+
+def post_sign_in_links() -> Post[SignInLink]:
+    return Post("/sign-in-links")
+
+
+def post_sign_out() -> Post[SignedOut]:
+    return Post("/sign-out")
+
+
+def get_standing_approvals() -> Get[Items[StandingRow]]:
+    return Get("/standing-approvals")
+
+
+def delete_standing_approval(standing: str) -> Delete[Revoked]:
+    return Delete(f"/standing-approvals/{_part(standing)}")
+
+
+def get_stop_all() -> Get[Stop]:
+    return Get("/stop-all")
+
+
+def post_stop_all() -> Post[Stopped]:
+    return Post("/stop-all")
+
+
+def get_tokens() -> Get[Items[TokenRow]]:
+    return Get("/tokens")
+
+
+def post_tokens() -> Post[IssuedToken]:
+    return Post("/tokens")
+
+
+def delete_token(token: str) -> Delete[RevokedToken]:
+    return Delete(f"/tokens/{_part(token)}")
+
+
+def get_vitals(*, device: Sequence[str] | None = None) -> Get[VitalsJson]:
+    return Get("/vitals", {"device": device})
+
+
+def post_what_if() -> Post[WhatIf]:
+    return Post("/what-if")
