@@ -157,7 +157,8 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
         constellation, EventKind.JOB_RENEWED if renewed else EventKind.JOB_CLAIMED, job.id, [("job", job.id, claimed)]
     )
     review.prolong(work, constellation, claimed, item.takes_ms)
-    work.answer({"claimed": True})
+    # A Redis that lost commits shows older records until it is rebuilt; the worker reads none from before its claim.
+    work.answer({"claimed": True, "seq": constellation.seq})
 
 
 def on_plan_proposed(work: Work, item: PlanProposed) -> None:
