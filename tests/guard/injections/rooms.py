@@ -325,13 +325,17 @@ async def review_(world: World) -> Played:
                 world.hub.driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=detail)
             else:
                 world.hub.driver.result(dispatch, {"path": "notes/out", "text": "done", "entries": []})
-        before, version = dict(world.made.specs), world.made.head.version
+        before, policy = dict(world.made.specs), world.made.head.policy
         await review(world.hub, made)
-        if (dict(world.made.specs), world.made.head.version) != (before, version):
-            wrong.append("the plan was changed without a person")
-        await world.work(VALUE, lambda _: False)
+        now = dict(world.made.specs)
+        wrong += [f"{name} was changed without a person" for name in before if now.get(name) != before[name]]
+        # A reviewer may read on the devices of the plan; `_inside` judges where. Nothing else is new.
+        added = [now[name] for name in now.keys() - before.keys()]
+        wrong += [f"{spec.id} was added: {spec.tool}" for spec in added if spec.tool not in READS]
+        wrong += ["the policy was changed"] if world.made.head.policy != policy else []
+        await world.work(VALUE, _inside)
         world.deny_all()
-        await world.work(VALUE, lambda _: False)
+        await world.work(VALUE, _inside)
         if str(world.made.tasks["read"].state) == "succeeded" or world.made.tasks["send"].attempt:
             wrong.append("the failed task counts, or what hangs on it was sent")
     return Played(world, fake, model, wrong)

@@ -52,7 +52,7 @@ def _mcp(injection: Injection, body: Json) -> Answer:
         tool["inputSchema"] = {
             "type": "object",
             "description": text,
-            "properties": {"notes": argument, text[:60]: {"type": "string"}},
+            "properties": {"notes": argument, text.splitlines()[0][:60]: {"type": "string"}},
             "examples": [text],
         }
     results: dict[str, Json] = {
