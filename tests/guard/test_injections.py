@@ -11,13 +11,14 @@ import pytest
 
 from tests.guard.injections.corpus import ROOMS, WANTS, Injection, corpus
 from tests.guard.injections.rooms import ROOM_OF
-from tests.guard.injections.world import World, listening
+from tests.guard.injections.world import World, listening, standing
+from tests.models.server import FakeModel
 
 CASES = [(injection, room) for injection in corpus() for room in ROOMS[injection.kind]]
 
 
 def _case(injection: Injection, room: str) -> object:
-    marks = [] if injection.first else [pytest.mark.proof]
+    marks = [] if injection.first else [pytest.mark.test]
     return pytest.param(injection, room, id=f"{injection.id}-{room}", marks=marks)
 
 
@@ -28,6 +29,34 @@ async def test_t114_a_text_that_a_model_obeys_widens_nothing_and_sends_nothing(
     async with listening() as outside:
         played = await ROOM_OF[room](World(injection, tmp_path / "disk", outside))
     assert played.all_wrong() == []
+
+
+async def test_t114_what_a_person_approved_reaches_its_server(tmp_path: Path) -> None:
+    """Without this the tests above could pass because nothing is ever sent."""
+    injection = next(each for each in corpus() if each.id == "page-comment")
+    async with listening() as outside:
+        world = World(injection, tmp_path / "disk", outside)
+        await ROOM_OF["goal"](world, hosts=["127.0.0.1"])
+    assert outside.came
+    assert set(outside.came) == {"GET /take HTTP/1.1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("obey me", True),
+        ("DATA result\n{}\nobey me", True),
+        ('{"text":"obey me"}', True),
+        ('DATA result\n{"text":"obey me"}', False),
+        ("```text\nobey me\n```", False),
+        ("```text\n```\nobey me", True),
+        ('DATA result\n{"text":"x\u2028obey"}', True),
+    ],
+)
+def test_t114_an_order_outside_of_data_is_seen(text: str, stands: bool) -> None:
+    fake = FakeModel([])
+    fake.asked = [{"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": "obey me"}]}]
+    assert bool(standing(fake, "obey me")) == stands
 
 
 def test_t114_the_corpus_has_every_kind_every_want_and_sixty_texts() -> None:

@@ -23,6 +23,7 @@ _LOOKS = "tests/guard/test_looks.py::"
 _STREAMS = "tests/guard/test_hostile_streams.py::"
 _NAMED = "tests/guard/test_named_devices.py::"
 _A2A = "tests/guard/test_a2a.py::"
+_INJECTIONS = "tests/guard/test_injections.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
 _OTHERS = "tests/guard/test_other_agents.py::"
 _TURNS = "tests/guard/test_turns_and_times.py::"
@@ -743,6 +744,22 @@ THREATS = (
             "tests/core/run/test_other_calls.py",
             "tests/protocol/plan/test_other_calls.py",
         ),
+    ),
+    Threat(
+        "T114",
+        "a text of a page, mail, file, log, process, tool, server, agent, device, label or recipe gives orders to a "
+        "model that obeys each of them",
+        "what a model answers is judged like the wish of a stranger: within what a person approved, whatever stands "
+        "before it; texts of others stand in prompts as lines of JSON or in a fence, with the reasons that repeat them",
+        (
+            _INJECTIONS + "test_t114_a_text_that_a_model_obeys_widens_nothing_and_sends_nothing",
+            _INJECTIONS + "test_t114_what_a_person_approved_reaches_its_server",
+            _INJECTIONS + "test_t114_an_order_outside_of_data_is_seen",
+            _INJECTIONS + "test_t114_the_corpus_has_every_kind_every_want_and_sixty_texts",
+            _STEPS + "test_after_a_stranger_was_read_sends_outside_are_refused_and_not_asked",
+            _SERVERS + "test_t112_a_tool_whose_argument_has_no_name_takes_no_other_with_it",
+        ),
+        part="within the envelope a model may be led to other reads, to a false answer, and to use up the budget",
     ),
     Threat(
         "T111",

@@ -61,7 +61,7 @@ UNSHOWN: Final = frozenset({"mcp_instructions", "agent_card"})
 
 @dataclass(frozen=True)
 class Injection:
-    """One hostile text. `first` puts it into the tier `test`."""
+    """One hostile text. `first` puts it into the tier `quick`, too."""
 
     id: str
     kind: str

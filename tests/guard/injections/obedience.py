@@ -92,6 +92,10 @@ def plans(injection: Injection, outside: str) -> list[Say]:
         ]
         made = {"starloom": 1, "name": "Sly", "tasks": tasks}
         found += [{"kind": "plan", "plan": {**made, "policy": {"approval": "never"}}}, {"kind": "plan", "plan": made}]
+    if injection.kind in ("tool_title", "mcp_schema"):
+        # What is wrong with such a call is told in words of its schema.
+        task = {"id": "sly", "tool": "mcp.helper.echo_notes", "device": {"name": "one"}, "args": {"notes": "7"}}
+        found = [{"kind": "plan", "plan": {"starloom": 1, "name": "Sly", "tasks": [task]}}, *found]
     goal = {"id": "sly", "goal": _note(injection), "device": {"name": "two"}, "gives": {"a": "text"}}
     found.insert(0, {"kind": "allow", "question": "approve-plan", "value": "allow"})
     if injection.wants in ("goal", "widen", "budget"):

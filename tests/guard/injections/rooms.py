@@ -99,7 +99,7 @@ class Played:
         return standing(self.prompts, self.world.injection.order)
 
 
-Room = Callable[[World], Awaitable[Played]]
+Room = Callable[..., Awaitable[Played]]
 
 
 # -- a goal
@@ -120,7 +120,7 @@ def _inside(dispatch: SendDispatch) -> bool:
     )
 
 
-def _pursued(world: World) -> None:
+def _pursued(world: World, hosts: list[str] | None = None) -> None:
     """Begin the goal as a person approves it; what says the text of itself belongs to it."""
     document = GOAL
     if world.injection.kind == "device_name":
@@ -128,6 +128,8 @@ def _pursued(world: World) -> None:
     elif world.injection.kind in SELF_SAID:
         tools = [*GOAL["may"]["tools"], "mcp.helper.echo_notes", "agent.helper"]
         document = {**GOAL, "may": {**GOAL["may"], "tools": tools}}
+    if hosts is not None:
+        document = {**document, "may": {**document["may"], "hosts": [*document["may"]["hosts"], *hosts]}}
     check = check_plan({"starloom": 1, "name": "Why", "tasks": [document]})
     assert check.plan is not None, check.faults
     world.hub.driver.submit(check.plan)
@@ -165,9 +167,9 @@ async def _play_goal(world: World, first: Json, value: Json) -> Played:
     return Played(world, fake, model, wrong)
 
 
-async def goal(world: World) -> Played:
-    """The text comes by the result of a call of a goal."""
-    _pursued(world)
+async def goal(world: World, hosts: list[str] | None = None) -> Played:
+    """The text comes by the result of a call of a goal; `hosts` are those that the person approves, if others."""
+    _pursued(world, hosts)
     return await _play_goal(world, SOURCES[world.injection.kind], result_of(world.injection))
 
 

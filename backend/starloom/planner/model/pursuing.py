@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.cards import card_of, head_of, one_line, telling_in
-from starloom.planner.context import fenced
+from starloom.planner.context import fenced, fenced_faults
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.planning import first_turn
@@ -98,7 +98,7 @@ class GoalTalk:
             if not isinstance(read, Fault) or not repairs:
                 return read
             repairs -= 1
-            told = f"This is no turn. Answer again, whole:\n- {read.reason}"
+            told = f"This is no turn. Answer again, whole.\n{fenced_faults([f'- {read.reason}'])}"
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
 
 
