@@ -36,6 +36,7 @@ _SCHEMA_BYTES_MOST: Final = 32 * 1024
 _TITLE_CHARS: Final = 200
 _SERVER_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
+_NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f\"\\]")
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
@@ -218,8 +219,12 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
     name = f"mcp.{server_name}.{remote}"
     schema = listed.get("inputSchema")
     text = canonical(schema) if isinstance(schema, dict) else ""
-    if not _TOOL_NAME.fullmatch(name) or not text or len(text.encode()) > _SCHEMA_BYTES_MOST:
-        why = "its arguments have no usable schema" if _TOOL_NAME.fullmatch(name) else "its name cannot stand in a plan"
+    why = ""
+    if not _TOOL_NAME.fullmatch(name):
+        why = "its name cannot stand in a plan"
+    elif not text or len(text.encode()) > _SCHEMA_BYTES_MOST or not _are_names(schema):
+        why = "its arguments have no usable schema"
+    if why:
         say(f"the tool {quoted(remote[:80])} of the MCP server {server_name} is left out: {why}")
         return None
     effects, repeatability = _declared(server, server.tools.get(remote, OfTool()))
@@ -242,6 +247,12 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
             stands_for=server.tools.get(remote, OfTool()).stands_for,
         )
     )
+
+
+def _are_names(schema: Any) -> bool:
+    """Tell whether each argument has a name that can be one."""
+    properties = schema.get("properties")
+    return not isinstance(properties, dict) or not any(_NO_NAME.search(name) for name in properties)
 
 
 def _returns(output: Any) -> str:

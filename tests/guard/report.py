@@ -31,7 +31,8 @@ from tests.guard.drivers import running
 from tests.guard.evil_device import Stage
 from tests.guard.frames import keep_seed
 from tests.guard.sockets import Siege, rss_bytes
-from tests.guard.threats import OWN, THREATS, Threat
+from tests.guard.threat import Threat
+from tests.guard.threats import OWN, THREATS
 from tests.spans import seconds
 
 ROOT = Path(__file__).parents[2]

@@ -94,6 +94,19 @@ def test_t112_a_listing_names_no_other_server_s_tools(tmp_path: Path) -> None:
     assert LaterTools(home, found.values(), lambda _: None).of("gone", lies) == ("", [])
 
 
+@pytest.mark.parametrize("name", ["a\nb", 'a"b', "a\\b", "\x1b[2K", "\x00"])
+def test_t112_a_tool_whose_argument_has_no_name_takes_no_other_with_it(name: str, tmp_path: Path) -> None:
+    """It ended the agent, at its start and in the middle of its work."""
+    home = tmp_path / "home"
+    found = tools_of(home)
+    bad = {"name": "bad", "inputSchema": {"type": "object", "properties": {name: {"type": "string"}}}}
+    good = {"name": "good", "inputSchema": {"type": "object", "properties": {"a b": {"type": "string"}}}}
+    said: list[str] = []
+    _, listed = LaterTools(home, found.values(), said.append).of("counter", [bad, good])
+    assert [tool.name for tool in listed] == ["mcp.counter.good"]
+    assert any("bad" in line and "no usable schema" in line for line in said)
+
+
 def test_t112_a_flood_of_changes_is_one_list_at_a_time() -> None:
     """However often a server says that it changed, the hub gets an offer once in a while."""
     listed: list[int] = []

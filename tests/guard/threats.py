@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tests.guard.mind_threats import MIND_THREATS
+from tests.guard.threat import Threat
 
 _AIP = "tests/edge/agents/test_aip.py::"
 _PLANNING = "tests/planner/model/test_planning.py::"
@@ -29,21 +30,7 @@ _TURNS = "tests/guard/test_turns_and_times.py::"
 _WATCHING = "tests/guard/test_watching_plans.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 _OTHER_CALLS = "tests/guard/test_other_calls.py::"
-_GOALS = "tests/guard/test_hostile_goals.py::"
 _REUSED = "tests/guard/test_reused_results.py::"
-_STEPS = "tests/core/plan/goals/test_steps.py::"
-
-
-@dataclass(frozen=True)
-class Threat:
-    """One row of the table."""
-
-    id: str
-    threat: str
-    held_by: str
-    tests: tuple[str, ...] = ()
-    part: str = ""
-    beyond: str = ""
 
 
 THREATS = (
@@ -584,32 +571,6 @@ THREATS = (
         part="an owner may be talked into a yes by the words of an agent; the input of the action stands beside them",
     ),
     Threat(
-        "T98",
-        "a file, page or log leads the model of a goal to another device, tool, folder, host or secret",
-        "each call is judged against the envelope that a person approved; calls beyond reading ask each time, and "
-        "after a stranger was read, sends and writes elsewhere are refused",
-        (
-            _GOALS + "test_a_file_that_a_model_obeys_leads_no_call_out_of_the_envelope",
-            _GOALS + "test_after_a_page_was_read_a_send_is_refused_without_a_question",
-            _STEPS + "test_a_stranger_counts_as_read_whose_call_ended_while_a_person_was_asked",
-            _GOALS + "test_a_reviewer_changes_no_goal",
-            _GOALS + "test_a_model_that_plans_a_goal_gets_no_more_right_by_it",
-        ),
-        part="logs and files of the owner's folders count as the owner's, although a stranger may have caused a line",
-    ),
-    Threat(
-        "T104",
-        "a goal answers from nothing, after its cancel, or with a hint of a program as a person's",
-        "an answer has the types of its goal and cites results, a job that has ended takes none, and a hint needs a "
-        "person",
-        (
-            _GOALS + "test_an_answer_that_rests_on_nothing_succeeds_in_nothing",
-            _GOALS + "test_an_answer_after_its_cancel_counts_for_nothing",
-            _GOALS + "test_no_program_gives_a_hint_in_the_name_of_a_person",
-        ),
-        part="values in an answer are held against cited results by a judge alone, where the plan has one",
-    ),
-    Threat(
         "T105",
         "a device or a model takes a revoked device out of the record, has its key back that way, marks calls in "
         "doubt, or approves a plan whose devices are gone",
@@ -621,20 +582,6 @@ THREATS = (
             "tests/guard/test_matrix.py",
         ),
         part="the list of all devices, with those that are forgotten, is asked for by `all`",
-    ),
-    Threat(
-        "T109",
-        "a worker that was stopped, or any other, has its turn taken in a goal that others have gone on with, or "
-        "workers that end before they propose use up more than the goal may cost",
-        "a turn needs the claim, a renewal never takes a job anew, and a goal whose tokens are used up is put to a "
-        "person before the next worker asks its model",
-        (
-            _GOALS + "test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing",
-            _GOALS + "test_t109_an_honest_worker_keeps_its_job_by_renewing",
-            "tests/core/plan/goals/test_monitors.py::test_no_worker_takes_a_goal_whose_tokens_others_have_used_up",
-            "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
-        ),
-        part="a worker that holds the claim speaks for the model: only what it proposes is judged",
     ),
     Threat(
         "T99",
@@ -778,5 +725,6 @@ THREATS = (
         ),
         part="an agent that is told to stop may go on; a server may do at each start what it offers then",
     ),
+    *MIND_THREATS,
 )
 OWN = {"test_matrix.py": "E3"}

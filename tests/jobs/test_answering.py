@@ -127,11 +127,13 @@ async def test_too_long_words_are_refused_whole() -> None:
     hub = Hub()
     async with fake_model(ONE) as fake:
         constellation = await ended(hub, fake)
+    claimed = i.JobClaimed(by="worker:w", constellation="c1", id="j", job="answer-1", ttl_ms=15_000, worker="w")
+    assert not hub.driver.do(claimed).faults
     long = i.AnswerWorded(
         id="l", by="worker:w", scope="worker", constellation="c1", job="answer-1", words="x" * 2001, worker="w"
     )
     assert hub.driver.do(long).faults[0].code is Code.TOO_LARGE
-    assert constellation.jobs["answer-1"].state == "open"
+    assert constellation.jobs["answer-1"].state == "claimed"
 
 
 async def test_recipe_without_a_model_waits_for_no_words() -> None:

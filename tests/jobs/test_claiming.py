@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from starloom.core.state.inputs import AnyInput, JobClaimed
+from starloom.jobs import claiming
 from starloom.jobs.claiming import Answered, Claim, NotOurs, ask
 from starloom.store.port import Unavailable
 from starloom_protocol.entities import Fault
@@ -116,3 +117,56 @@ async def test_no_answer_is_unavailable() -> None:
     item = JobClaimed(by="w", id="i", constellation="c", job="j", ttl_ms=1, worker="w")
     with pytest.raises(Unavailable):
         await ask(FakeInbox(lambda _item, _n: None), item)
+
+
+class Behind:
+    """Reads of a store that lost its last events and gets them back after some reads."""
+
+    def __init__(self, back_after: int) -> None:
+        self.asked: list[str] = []
+        self._back_after = back_after
+
+    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+        self.asked.append(stream)
+        return (7 if len(self.asked) > self._back_after else 4), {"head": b"{}"}
+
+    async def headline(self, stream: str) -> None:
+        raise NotImplementedError
+
+    async def constellations(self, **_: Any) -> list[Any]:
+        raise NotImplementedError
+
+
+async def claimed_at(seq: int, reads: Behind) -> claiming.ClaimedReads:
+    mine = claim(FakeInbox(lambda _item, _n: Answered(value={"claimed": True, "seq": seq})))
+    await mine.take()
+    return mine.reads(reads)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claiming, "BEHIND_WAIT_S", 0.0)
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_records_from_before_the_claim_are_not_shown() -> None:
+    behind = Behind(3)
+    found = await (await claimed_at(6, behind)).entities("c-1")
+    assert found is not None
+    assert found[0] == 7
+    assert behind.asked == ["c-1"] * 4
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_store_that_stays_behind_leaves_the_job_to_the_next_worker() -> None:
+    behind = Behind(10_000)
+    with pytest.raises(Unavailable, match="behind event 6"):
+        await (await claimed_at(6, behind)).entities("c-1")
+    assert len(behind.asked) == claiming.BEHIND_TRIES
+
+
+async def test_other_streams_are_read_as_they_are() -> None:
+    behind = Behind(10_000)
+    found = await (await claimed_at(6, behind)).entities("fleet")
+    assert found is not None
+    assert found[0] == 4

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.inputs import AnswerWorded
 from starloom.jobs.artifacts import HubArtifacts
-from starloom.jobs.claiming import NotOurs, ask
+from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.cards import card_of, is_claim, own_words_in, scrubbed, telling_in
@@ -24,7 +24,7 @@ from starloom.planner.model.answering import AnswerTalk, ResultSeen, Words
 from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import Hear, ModelFault
-from starloom.store.port import InboxPort, ReadPort
+from starloom.store.port import InboxPort
 from starloom_protocol.entities import (
     Answer,
     Attempt,
@@ -55,7 +55,7 @@ class AnswerJobs:
         self._models = models
         self._sketches = sketches
 
-    async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
         """Have the answer of a constellation written, and report it; its words are drawn as they come."""
         seen = await read_ended(reads, constellation)
         async with sketched(
@@ -80,7 +80,7 @@ class AnswerJobs:
         )
         await ask(inbox, item)
 
-    async def _written(self, reads: ReadPort, inbox: InboxPort, seen: EndedPlan, job: str, hear: Hear) -> Words:
+    async def _written(self, reads: JobReads, inbox: InboxPort, seen: EndedPlan, job: str, hear: Hear) -> Words:
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.WRITER)
         except ModelFault as error:
@@ -97,7 +97,7 @@ class AnswerJobs:
         return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
 
 
-async def read_ended(reads: ReadPort, constellation: str) -> EndedPlan:
+async def read_ended(reads: JobReads, constellation: str) -> EndedPlan:
     """Return the committed state of a constellation for the writer or the judge of its answer.
 
     Raises:

@@ -1,7 +1,7 @@
 """Carries out one claimed job: claim in the log, work while renewing, propose. Knows no Celery and no planner.
 
 The claim of a dead worker runs out, and another worker claims the job again. The engine alone decides whether a claim
-or a proposal counts.
+or a proposal counts. A worker reads nothing that is older than its claim.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
 from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.ending import end_tasks
-from starloom.store.port import InboxPort, Unavailable
+from starloom.store.port import InboxPort, StreamRow, Unavailable
 from starloom_protocol.entities import Fault
 
 CLAIM_TTL_S = 15.0
 ANSWER_S = 10.0
+BEHIND_TRIES: Final = 50
+BEHIND_WAIT_S: Final = 0.2
+"""Together less than a claim holds: a job whose records stay behind is left to the next worker."""
 
 T = TypeVar("T")
 
@@ -34,6 +37,57 @@ class Answered(msgspec.Struct):
 
 class NotOurs(Exception):
     """The job is done or gone, or another worker has it; nothing is left to do."""
+
+
+class JobReads(Protocol):
+    """The committed state that a job reads; a part of the `ReadPort` of the store."""
+
+    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+        """Return the number of the last event of a stream and its entities, or None if it is unknown."""
+        ...
+
+    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
+        """Return the head and the answer of a constellation, or None if it is unknown."""
+        ...
+
+    async def constellations(
+        self,
+        *,
+        state: str | None,
+        text: str | None,
+        device: str | None,
+        before: tuple[int, str] | None,
+        limit: int,
+    ) -> list[StreamRow]:
+        """Return constellations, newest first."""
+        ...
+
+
+class ClaimedReads:
+    """`JobReads` that show nothing of the claimed constellation from before event `seq`, which is the claim.
+
+    A Redis that was restarted without its last commits shows older records until the hub has rebuilt it.
+    """
+
+    def __init__(self, reads: JobReads, constellation: str, seq: int) -> None:
+        self._reads = reads
+        self._constellation = constellation
+        self._seq = seq
+        self.headline = reads.headline
+        self.constellations = reads.constellations
+
+    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+        """Return a stream's entities; wait for a store that is behind the claim.
+
+        Raises:
+            Unavailable: the store stays behind.
+        """
+        for _ in range(BEHIND_TRIES):
+            found = await self._reads.entities(stream)
+            if stream != self._constellation or found is None or found[0] >= self._seq:
+                return found
+            await asyncio.sleep(BEHIND_WAIT_S)
+        raise Unavailable(f"the records of {stream} stay behind event {self._seq}, by which the job was claimed")
 
 
 class Claim:
@@ -55,6 +109,11 @@ class Claim:
         self._job = job
         self._takes_s = takes_s
         self._ttl_s = ttl_s
+        self._seq = 0
+
+    def reads(self, reads: JobReads) -> ClaimedReads:
+        """Return reads that show nothing from before this claim."""
+        return ClaimedReads(reads, self._constellation, self._seq)
 
     @property
     def by(self) -> str:
@@ -82,6 +141,8 @@ class Claim:
         if answer.faults or not answer.value or not answer.value.get("claimed"):
             reason = answer.faults[0].reason if answer.faults else "no model is to be asked for it now"
             raise NotOurs(f"job {self._job} of {self._constellation}: {reason}")
+        if not renews:
+            self._seq = int(answer.value.get("seq", 0))
 
     async def while_renewing(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work and renew the claim every third of its duration; the work is cancelled when the claim is lost.

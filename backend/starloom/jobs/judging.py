@@ -12,14 +12,14 @@ from dataclasses import replace
 from starloom.core.run.checks.judgement import BECAUSE_CHARS_MOST
 from starloom.core.state.inputs import VerdictGiven
 from starloom.jobs.answering import EndedPlan, read_ended, result_seen
-from starloom.jobs.claiming import NotOurs, ask
+from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.answering import ResultSeen
 from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.judging import Judgement, JudgeTalk
 from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
-from starloom.store.port import InboxPort, ReadPort
+from starloom.store.port import InboxPort
 from starloom_protocol.entities import Job
 from starloom_protocol.vocabulary import Sharing, TaskState
 
@@ -31,7 +31,7 @@ class JudgeJobs:
         self._worker = worker
         self._models = models
 
-    async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
         """Have a result judged, and report the verdict."""
         seen = await read_ended(reads, constellation)
         asked = seen.job(job)
@@ -51,7 +51,7 @@ class JudgeJobs:
         )
         await ask(inbox, item)
 
-    async def _judged(self, reads: ReadPort, inbox: InboxPort, seen: EndedPlan, job: Job) -> Judgement:
+    async def _judged(self, reads: JobReads, inbox: InboxPort, seen: EndedPlan, job: Job) -> Judgement:
         task = job.tasks[0].rpartition("/")[0].rpartition("/")[0]
         spec = seen.specs.get(task)
         judge = spec.judge if spec is not None else seen.head.policy.judge

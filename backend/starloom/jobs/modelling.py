@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state.inputs import ModelUsed
 from starloom.jobs.artifacts import HubArtifacts
-from starloom.jobs.claiming import NotOurs, ask
+from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.planner.context import BEFORE_MOST
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.connecting import connect
@@ -28,7 +28,7 @@ from starloom.planner.model.port import Hear, Model, ModelAway, ModelFault, Repl
 from starloom.planner.model.recorded import prompt_text, reply_text
 from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import Budget, Spent, budget_from
-from starloom.store.port import InboxPort, ReadPort
+from starloom.store.port import InboxPort
 from starloom_protocol.entities import Head, Job, Question, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.model_records import ModelCall, ModelDay
@@ -110,7 +110,7 @@ class ModelJobs:
     def for_job(
         self,
         owned: Owned,
-        reads: ReadPort,
+        reads: JobReads,
         inbox: InboxPort,
         *,
         constellation: str,
@@ -194,7 +194,7 @@ class Purse:
 
     def __init__(
         self,
-        reads: ReadPort,
+        reads: JobReads,
         inbox: InboxPort,
         budget: Budget,
         *,
@@ -281,7 +281,7 @@ def questions_in(entities: Mapping[str, bytes]) -> list[tuple[str, str]]:
     return [(item.text, item.answer or "") for item in sorted(asked, key=lambda item: item.opened_ms)]
 
 
-async def asked_before(reads: ReadPort, head: Head) -> list[str]:
+async def asked_before(reads: JobReads, head: Head) -> list[str]:
     """Return what the author of a constellation asked in words before it, the newest first, each once."""
     rows = await reads.constellations(
         state=None, text=None, device=None, before=(head.created_ms, head.id), limit=_EARLIER_LOOKED_AT

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
 from starloom.jobs.answering import EndedPlan, result_seen
-from starloom.jobs.claiming import NotOurs, ask
+from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, asked_before, questions_in
 from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.catalogue import Catalogue, load_catalogue
@@ -30,7 +30,7 @@ from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.planning import plan_recipe
 from starloom.planner.refusals import refused
-from starloom.store.port import InboxPort, ReadPort
+from starloom.store.port import InboxPort
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, Fault, Head, Offer, decode_entity
 from starloom_protocol.feed import FLEET
@@ -135,7 +135,7 @@ class PlanJobs:
         self._worker = worker
         self._catalogue = catalogue or load_catalogue()
 
-    async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
         """Plan a claimed job and propose the outcome; the refusal of a plan by the engine becomes its fault."""
         found = await reads.entities(constellation)
         head = decode_entity("head", found[1]["head"]) if found and "head" in found[1] else None
@@ -179,7 +179,7 @@ class PlanJobs:
 
     async def _by_model(
         self,
-        reads: ReadPort,
+        reads: JobReads,
         inbox: InboxPort,
         head: Head,
         job: str,
@@ -214,7 +214,7 @@ class PlanJobs:
         return _Made(await talk.plan(), talk)
 
     async def _ground(
-        self, reads: ReadPort, head: Head, entities: Mapping[str, bytes], sharing: Sharing
+        self, reads: JobReads, head: Head, entities: Mapping[str, bytes], sharing: Sharing
     ) -> Ground | None:
         """Return the results of the looks, on which an answer without a plan may rest; None if there are none."""
         if sharing is Sharing.NAMES or not any(key.startswith("task/") for key in entities):

@@ -15,7 +15,7 @@ from starloom.core.plan.goals.conversation import group_of, run_of
 from starloom.core.rights.envelope import devices_of, tools_of
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Fleet
-from starloom.jobs.claiming import NotOurs, ask
+from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import fleet_of
 from starloom.planner.fleet import FleetView
@@ -24,7 +24,7 @@ from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.pursuing import GoalTalk, SeenGoal
 from starloom.planner.model.reading import GaveUp, Reached, Stepped
-from starloom.store.port import InboxPort, ReadPort
+from starloom.store.port import InboxPort
 from starloom_protocol.entities import Attempt, Fault, Head, Job, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.values import canonical
@@ -38,7 +38,7 @@ class GoalJobs:
         self._worker = worker
         self._models = models
 
-    async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
         """Have the next turn of a goal made, and report it."""
         found = await reads.entities(constellation)
         if found is None:
@@ -48,7 +48,7 @@ class GoalJobs:
         await ask(inbox, self._proposal(constellation, job, read))
 
     async def _turn(
-        self, reads: ReadPort, inbox: InboxPort, entities: Mapping[str, bytes], fleet: Mapping[str, bytes], job: str
+        self, reads: JobReads, inbox: InboxPort, entities: Mapping[str, bytes], fleet: Mapping[str, bytes], job: str
     ) -> Stepped | Reached | GaveUp | Fault:
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.PLANNER)

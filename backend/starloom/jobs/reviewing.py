@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from starloom.core.state.inputs import LooksProposed, ReviewProposed
-from starloom.jobs.claiming import NotOurs, ask
+from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import fleet_of, looks_of
 from starloom.jobs.sketching import OpenSketches, sketched
@@ -25,7 +25,7 @@ from starloom.planner.model.looking import narrower, rounds_in
 from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reviewed_plan import ReviewedPlan
 from starloom.planner.model.reviewing import REPAIRS, Review, ReviewTalk
-from starloom.store.port import InboxPort, ReadPort
+from starloom.store.port import InboxPort
 from starloom_protocol.edits import Supersede
 from starloom_protocol.entities import GroupRecord, Head, Job, decode_entity
 from starloom_protocol.feed import FLEET
@@ -49,7 +49,7 @@ class ReviewJobs:
         """Return how long a review may take: the limits of its endpoints for the first answer and each repair."""
         return self._models.takes_s(ModelRole.REVIEWER, tries=1 + REPAIRS)
 
-    async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
         """Carry out a claimed review and propose its edit, mended if the engine refuses it; it is drawn meanwhile."""
         async with sketched(
             self._sketches,
@@ -60,7 +60,7 @@ class ReviewJobs:
         ) as hear:
             await self._reviewed(reads, inbox, constellation, job, hear)
 
-    async def _reviewed(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str, hear: Hear) -> None:
+    async def _reviewed(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str, hear: Hear) -> None:
         found = await reads.entities(constellation)
         if found is None:
             raise NotOurs(f"{constellation} does not exist")
@@ -93,7 +93,7 @@ class ReviewJobs:
                 return
             review = await talk.mend(answer.faults)
 
-    async def _until_ended(self, reads: ReadPort, constellation: str, names: frozenset[str]) -> None:
+    async def _until_ended(self, reads: JobReads, constellation: str, names: frozenset[str]) -> None:
         """Wait until no group among these has items that still run: before that nothing can take its place.
 
         A review begins with the first item that fails. It stays open meanwhile, and closes by its own time.

@@ -11,13 +11,13 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs
+from starloom.jobs.claiming import CLAIM_TTL_S, Claim, JobReads, NotOurs
 from starloom.store.opening import open_store
-from starloom.store.port import InboxPort, ReadPort, Unavailable
+from starloom.store.port import InboxPort, Unavailable
 
 _log = logging.getLogger(__name__)
 
-CarryOut = Callable[[ReadPort, InboxPort, str, str], Awaitable[None]]
+CarryOut = Callable[[JobReads, InboxPort, str, str], Awaitable[None]]
 """Reads committed state and posts the outcome of a job; its strings are the constellation and the job."""
 
 
@@ -84,6 +84,7 @@ class ClaimedJobs:
                 ttl_s=self.claim_ttl_s,
             )
             await claim.take()
-            await claim.while_renewing(lambda: carry_out(store, store.inbox, constellation, job))
+            reads = claim.reads(store)
+            await claim.while_renewing(lambda: carry_out(reads, store.inbox, constellation, job))
         finally:
             await store.close()

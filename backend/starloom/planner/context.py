@@ -18,7 +18,7 @@ from starloom.planner.context_devices import Devices
 from starloom.planner.context_tools import Shelf
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate
-from starloom.planner.quoting import quoted, within_a_line
+from starloom.planner.quoting import in_a_fence, quoted, within_a_line
 from starloom_protocol.plan import Recipe
 from starloom_protocol.values import canonical
 
@@ -119,8 +119,13 @@ def date_words(moment: datetime) -> str:
 
 
 def fenced(kind: str, lines: Iterable[str]) -> str:
-    """Return lines of data in a fence under their mark. No line can end the fence: none holds a backtick."""
+    """Return lines of data in a fence under their mark. No line can end the fence: none holds three backticks."""
     return f"DATA {kind}\n```text\n" + "\n".join(lines) + "\n```"
+
+
+def fenced_faults(lines: Iterable[str]) -> str:
+    """Return what is wrong with an answer, in a fence: reasons repeat names of devices and words of their schemas."""
+    return fenced("faults", map(in_a_fence, lines))
 
 
 def joined(texts: Iterable[str]) -> str:

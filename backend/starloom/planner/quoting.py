@@ -10,6 +10,10 @@ from typing import Final
 
 _BREAKING: Final = (0x60, *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
 _ESCAPED: Final = {sign: f"\\u{sign:04x}" for sign in _BREAKING}
+_UNREAD: Final = {sign: escape for sign, escape in _ESCAPED.items() if sign != 0x60} | {
+    sign: f"\\u{sign:04x}" for sign in range(0x20)
+}
+"""Signs that no line of a fence has; a single backtick marks what is typed."""
 
 
 def quoted(text: str, most: int = 120) -> str:
@@ -21,6 +25,12 @@ def quoted(text: str, most: int = 120) -> str:
 def within_a_line(text: str) -> str:
     """Return JSON with its signs that could end a fence or a line, or turn the direction of reading, as escapes."""
     return text.translate(_ESCAPED)
+
+
+def in_a_fence(text: str, most: int = 2_000) -> str:
+    """Return a text of the hub that may repeat names and words of strangers as one line that ends no fence."""
+    line = " ".join(text.split()).replace("```", "'''").translate(_UNREAD)
+    return line if len(line) <= most else line[: most - 3] + "..."
 
 
 def plain(text: str, most: int = 120) -> str:

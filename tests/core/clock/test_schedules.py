@@ -255,6 +255,8 @@ def test_a_firing_that_cannot_be_planned_is_told_and_the_next_one_fires() -> Non
         job="plan-1",
         worker="w",
     )
+    claimed = i.JobClaimed(by="worker:w", constellation=first, id="y", job="plan-1", ttl_ms=15_000, worker="w")
+    clock.do(claimed)
     clock.do(missing)
     notice = clock.schedule().notice
     assert notice is not None

@@ -175,7 +175,8 @@ def test_a_job_is_claimed_by_one_worker_at_a_time() -> None:
     asked(driver)
     assert driver.sent == [StartJob(after="durable", constellation="c1", job="plan-1", kind="plan")]
     assert codes(claim(driver, job="no")) == [Code.NOT_FOUND]
-    assert claim(driver).value == {"claimed": True}
+    assert codes(propose(driver, plan=plan(task("a")))) == [Code.CONFLICT], "nobody has claimed it"
+    assert claim(driver).value["claimed"] is True
     assert codes(claim(driver, "w2")) == [Code.CONFLICT]
     claim(driver)
     driver.now_ms += 1_001
@@ -192,6 +193,7 @@ def test_a_planner_without_a_plan_ends_the_request_with_its_reason() -> None:
     for fault in (Fault(code=Code.REQUEST_NOT_UNDERSTOOD, reason="no recipe fits"), None):
         driver = WatchedDriver("one")
         asked(driver)
+        claim(driver)
         propose(driver, fault=fault)
         head = driver.shard.constellations["c1"].head
         assert (head.state, head.attention) == ("failed", [Attention.PLANNING_FAILED])
@@ -202,11 +204,13 @@ def test_a_planner_without_a_plan_ends_the_request_with_its_reason() -> None:
 def test_a_plan_that_is_not_the_approved_one_is_not_run() -> None:
     driver = WatchedDriver("one")
     asked(driver, plan_hash="seen")
+    claim(driver)
     propose(driver, plan=plan(task("a"), hash="other"))
     head = driver.shard.constellations["c1"].head
     assert head.fault is not None
     assert head.fault.code is Code.PLAN_HASH_MISMATCH
     asked(driver, constellation="c2", plan_hash="seen")
+    do(driver, i.JobClaimed, by="worker", constellation="c2", job="plan-1", ttl_ms=1_000, worker="w")
     driver.do(
         i.PlanProposed(id="y", by="w", constellation="c2", job="plan-1", worker="w", plan=plan(task("a"), hash="seen"))
     )
@@ -229,6 +233,7 @@ def test_a_faulty_plan_leaves_nothing(made: Any, code: Code) -> None:
     assert codes(do(driver, i.RequestReceived, plan=made)) == [code]
     assert driver.shard.constellations == {}
     asked(driver)
+    claim(driver)
     assert codes(propose(driver, plan=made)) == [code]
 
 
@@ -269,6 +274,7 @@ def test_the_policy_says_what_is_approved_first(policy: Policy, fields: dict[str
 def test_risky_effects_and_words_that_write_are_approved_first() -> None:
     driver = WatchedDriver("one")
     asked(driver)
+    claim(driver)
     propose(driver, plan=plan(task("a", tool="t.idem")))
     found = driver.shard.constellations["c1"]
     assert found.head.state == "awaiting_approval"

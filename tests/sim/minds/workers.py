@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starloom.core.plan.goals.conversation import group_of
 from starloom.core.state import inputs as i
+from starloom.jobs.claiming import ClaimedReads
 from starloom.store.port import Unavailable
 from starloom_protocol.entities import Cite, Fault, Job, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.values import canonical
@@ -147,7 +148,8 @@ class Worker:
             raise NotOurs(reply.faults if reply is not None else "no answer")
         return reply.value
 
-    async def _claim(self, constellation: str, job: str, *, renews: bool = False) -> None:
+    async def _claim(self, constellation: str, job: str, *, renews: bool = False) -> int:
+        """Claim a job and return the number of the event that says so."""
         item = i.JobClaimed(
             by=f"worker:{self._name}",
             constellation=constellation,
@@ -157,11 +159,11 @@ class Worker:
             ttl_ms=round(TTL_S * 1000),
             worker=self._name,
         )
-        await self._ask(item)
+        return int((await self._ask(item)).get("seq", 0))
 
     async def _claimed(self, kind: str, constellation: str, job: str) -> None:
-        await self._claim(constellation, job)
-        thinking = asyncio.ensure_future(self._think(kind, constellation, job))
+        seq = await self._claim(constellation, job)
+        thinking = asyncio.ensure_future(self._think(kind, constellation, job, seq))
         renewing = asyncio.ensure_future(self._renew(constellation, job))
         try:
             await asyncio.wait({thinking, renewing}, return_when=asyncio.FIRST_COMPLETED)
@@ -178,8 +180,8 @@ class Worker:
             await asyncio.sleep(TTL_S / 3)
             await self._claim(constellation, job, renews=True)
 
-    async def _think(self, kind: str, constellation: str, job: str) -> None:
-        records = await self._read(constellation)
+    async def _think(self, kind: str, constellation: str, job: str, seq: int) -> None:
+        records = await self._read(constellation, seq)
         found = records.get(f"job/{job}")
         if not isinstance(found, Job):
             raise NotOurs(f"there is no job {job}")
@@ -190,11 +192,11 @@ class Worker:
         else:
             raise AssertionError(f"nobody asked for {kind} of {constellation}/{job}")
 
-    async def _read(self, constellation: str) -> dict[str, Any]:
+    async def _read(self, constellation: str, seq: int) -> dict[str, Any]:
         await self._awake()
         store = self._site.store
         try:
-            found = await store.entities(constellation) if store is not None else None
+            found = await ClaimedReads(store, constellation, seq).entities(constellation) if store is not None else None
         except Unavailable:
             found = None
         if found is None:

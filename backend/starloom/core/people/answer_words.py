@@ -16,7 +16,7 @@ from starloom.core.people.inquiries import PLAN_JOB, rounds
 from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import AnswerWorded, PlanProposed, TimerFired
 from starloom.core.state.model import Constellation
-from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, check_claim, fault
 from starloom_protocol.entities import Answer, Fault, Job
 from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Sharing, TaskState
@@ -167,8 +167,7 @@ def on_worded(work: Work, item: AnswerWorded) -> None:
         work.ignore("the answer is closed")
         work.answer({"accepted": False})
         return
-    if job.claimed_by not in (None, item.worker):
-        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    check_claim(job, item.worker)
     _refuse_too_much(constellation, item)
     if job.tasks != [_standing(constellation)] or not item.words:
         close(work, constellation, job, item.reason or "the results changed")

@@ -20,7 +20,7 @@ from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.effects import COMMIT, DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.work import Put, Refusal, Work, attend, fault
+from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
 from starloom_protocol.authors import MODEL
 from starloom_protocol.entities import (
     Choice,
@@ -153,8 +153,7 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
         work.ignore("the job is done")
         work.answer({"accepted": False})
         return
-    if job.claimed_by not in (None, item.worker):
-        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    check_claim(job, item.worker)
     made = rounds(constellation, job)
     number = 1 + len(made)
     specs, faults = _specs(work, item.calls, number, _first_name(constellation, job, number))

@@ -18,7 +18,7 @@ from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.shown import NothingToShow, shown_of
-from starloom.core.state.work import Refusal, Work, attend, change_task, fault, moved, unattend
+from starloom.core.state.work import Refusal, Work, attend, change_task, check_claim, fault, moved, unattend
 from starloom_protocol.authors import MODEL, is_model, may_decide, who
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
@@ -157,7 +157,8 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
         constellation, EventKind.JOB_RENEWED if renewed else EventKind.JOB_CLAIMED, job.id, [("job", job.id, claimed)]
     )
     review.prolong(work, constellation, claimed, item.takes_ms)
-    work.answer({"claimed": True})
+    # A Redis that lost commits shows older records until it is rebuilt; the worker reads none from before its claim.
+    work.answer({"claimed": True, "seq": constellation.seq})
 
 
 def on_plan_proposed(work: Work, item: PlanProposed) -> None:
@@ -174,8 +175,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         work.ignore("the job is done")
         work.answer({"accepted": False})
         return
-    if job.claimed_by not in (None, item.worker):
-        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    check_claim(job, item.worker)
     if item.words:
         answer_words.refuse_from_looks(constellation, item)
     done = replace(job, state="done", claimed_by=item.worker, fault=item.fault)

@@ -22,7 +22,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.failure_causes import cause_of
 from starloom.core.state.tasks.named_times import has_moment
 from starloom.core.state.tasks.names import is_of_goal
-from starloom.core.state.work import Put, Refusal, Work, attend, fault
+from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
 from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import SetPolicy
 from starloom_protocol.entities import GroupRecord, Job, TaskRecord, Verdict
@@ -244,8 +244,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
         work.ignore("the review is closed")
         work.answer({"accepted": False})
         return
-    if job.claimed_by not in (None, item.worker):
-        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    check_claim(job, item.worker)
     if item.wish:
         attend(work, constellation, Attention.REVIEW_WISHES, note=item.wish)
     if any(isinstance(operation, SetPolicy) for operation in item.operations):
@@ -281,7 +280,7 @@ def is_open(work: Work, constellation: Constellation, job: Job) -> bool:
 
 def may_propose(work: Work, constellation: Constellation, job: Job, item: ReviewProposed) -> bool:
     """Tell whether a review is open for this worker."""
-    return job.kind == KIND and is_open(work, constellation, job) and job.claimed_by in (None, item.worker)
+    return job.kind == KIND and is_open(work, constellation, job) and job.claimed_by == item.worker
 
 
 def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.inputs import ModelUsed
 from starloom.core.state.model import Constellation
-from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
+from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault, unattend
 from starloom_protocol.events import EventKind
 from starloom_protocol.model_records import ModelDay
 from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Attention, Code, ConstellationState
@@ -68,8 +68,7 @@ def on_used(work: Work, item: ModelUsed) -> None:
     job = constellation.jobs.get(item.job) if constellation else None
     if constellation is None or job is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
-    if job.claimed_by != item.worker:
-        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    check_claim(job, item.worker)
     used = replace(job, calls=job.calls + item.calls, tokens=job.tokens + item.tokens, micros=job.micros + item.micros)
     puts: list[Put] = [("job", job.id, used)]
     if item.call is not None:

@@ -8,6 +8,7 @@ may have written, such a call outside of these folders and hosts is refused with
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -28,6 +29,8 @@ ARGS_BYTES_MOST: Final = 16 * 1024
 CALLS_MOST: Final = 4
 CALL_S: Final = 120
 _HOSTS: Final = ("host", "source", "target", "url")
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]{0,20}://\S+", re.IGNORECASE)
+"""A whole argument that is an address: a tool may send there, whatever the argument is called."""
 _OUTSIDE: Final = "Stay within the envelope of the goal, or give up and say what it lacks."
 _PLACED: Final = PLACES | {"folders", "root"}
 """Arguments that name where a call reads or writes."""
@@ -215,14 +218,28 @@ def _beyond(goal: Goal, offer: ToolOffer, effects: frozenset[Effect], args: Mapp
 
 
 def _hosts_in(args: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each host that a call names: by the arguments for one, and by an address in any other argument."""
     for name in _HOSTS:
         value = args.get(name)
         if isinstance(value, str) and value:
-            try:
-                host = urlsplit(value if "//" in value else f"//{value}").hostname
-            except ValueError:
-                host = None
-            yield (host or value).lower()
+            yield _host_of(value)
+    stack: list[object] = [value for name, value in args.items() if name not in _HOSTS or not isinstance(value, str)]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str) and _ADDRESS.fullmatch(value.strip()):
+            yield _host_of(value.strip())
+        elif isinstance(value, dict):
+            stack.extend(value.values())
+        elif isinstance(value, list):
+            stack.extend(value)
+
+
+def _host_of(value: str) -> str:
+    try:
+        host = urlsplit(value if "//" in value else f"//{value}").hostname
+    except ValueError:
+        host = None
+    return (host or value).lower()
 
 
 # -- what a stranger may have written

@@ -15,7 +15,7 @@ from starloom.core.state.apply import full_key, put_all, undo
 from starloom.core.state.effects import DURABLE, Answer, AnyEffect
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard, Stream
-from starloom_protocol.entities import Fault, Record, TaskRecord, encode_entity
+from starloom_protocol.entities import Fault, Job, Record, TaskRecord, encode_entity
 from starloom_protocol.events import EventKind
 from starloom_protocol.feed import Event, encode_event
 from starloom_protocol.vocabulary import CODES, Attention, Code, TaskState
@@ -35,6 +35,17 @@ class Refusal(Exception):
 def fault(code: Code, reason: str, place: str = "", hint: str = "") -> Fault:
     """Return a fault with the vocabulary's hint unless a better one is given."""
     return Fault(code=code, reason=reason, place=place, hint=hint or CODES[code].hint)
+
+
+def check_claim(job: Job, worker: str) -> None:
+    """Check that a worker has the job that it proposes for.
+
+    Raises:
+        Refusal: another one has it, or nobody has: what it proposes may rest on what was there before others went on.
+    """
+    if job.claimed_by != worker:
+        holder = f"the job is claimed by {job.claimed_by}" if job.claimed_by else "nobody has claimed the job since"
+        raise Refusal(fault(Code.CONFLICT, f"{holder}, so this may rest on an older state"))
 
 
 class Drafted(msgspec.Struct, frozen=True, gc=False):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from starloom.planner.cards import OWN_WORDS, Card, one_line, scrubbed
+from starloom.planner.context import fenced_faults
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.evidence import Checked, Evidence, checked
 from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
@@ -150,7 +151,8 @@ class AnswerTalk:
                 # A repair may lose more than it mends.
                 return finished(*max(reversed(said), key=lambda one: (bool(one[0].words), -len(one[0].struck))))
             self._repairs -= 1
-            told = "\n".join(("This answer has faults. Answer again, whole:", *(f"- {fault}" for fault in faults[:20])))
+            lines = fenced_faults(f"- {fault}" for fault in faults[:20])
+            told = f"This answer has faults. Answer again, whole.\n{lines}"
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
 
 

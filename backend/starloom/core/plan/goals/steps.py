@@ -32,7 +32,7 @@ from starloom.core.run.checks import judgement
 from starloom.core.state.inputs import GoalProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import goal_answer
-from starloom.core.state.work import Refusal, Work, change_task, fault, moved
+from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved
 from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import AddTask
 from starloom_protocol.entities import Fault, Goal, GoalTurn, Job, TaskSpec
@@ -65,10 +65,8 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
         work.ignore("the goal does not wait for a model")
         work.answer({"accepted": False})
         return
-    if job.claimed_by != item.worker:
-        # A worker that was stopped for longer than its claim holds has not seen the turns since.
-        holder = f"the job is claimed by {job.claimed_by}" if job.claimed_by else "nobody has claimed the job since"
-        raise Refusal(fault(Code.CONFLICT, f"{holder}, so this turn rests on an older conversation"))
+    # A worker that was stopped for longer than its claim holds has not seen the turns since.
+    check_claim(job, item.worker)
     if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
     take = {"step": _step, "answer": _answer, "give_up": _give_up}.get(item.kind, _nothing)

@@ -19,7 +19,7 @@ from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import TimerFired, VerdictGiven
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import called
-from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
+from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, fault, moved
 from starloom_protocol.authors import MODEL
 from starloom_protocol.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict
 from starloom_protocol.events import EventKind
@@ -147,8 +147,7 @@ def on_given(work: Work, item: VerdictGiven) -> None:
         work.ignore("the judgement is over")
         work.answer({"accepted": False})
         return
-    if job.claimed_by not in (None, item.worker):
-        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    check_claim(job, item.worker)
     if item.holds not in (YES, NO, UNCLEAR, ""):
         raise Refusal(fault(Code.BAD_REQUEST, f"a verdict is yes, no or unclear, not {item.holds[:40]}", "holds"))
     if len(item.because) > BECAUSE_CHARS_MOST or len(item.cites) > CITES_MOST:

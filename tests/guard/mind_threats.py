@@ -1,0 +1,85 @@
+"""The rows of the threat table about texts that reach a model, goals that it pursues, and workers that speak for it."""
+
+from __future__ import annotations
+
+from tests.guard.threat import Threat
+
+_GOALS = "tests/guard/test_hostile_goals.py::"
+_INJECTIONS = "tests/guard/test_injections.py::"
+_SERVERS = "tests/guard/test_other_servers.py::"
+_STEPS = "tests/core/plan/goals/test_steps.py::"
+_UNCLAIMED = "tests/guard/test_unclaimed.py::"
+
+
+MIND_THREATS = (
+    Threat(
+        "T98",
+        "a file, page or log leads the model of a goal to another device, tool, folder, host or secret",
+        "each call is judged against the envelope that a person approved; calls beyond reading ask each time, and "
+        "after a stranger was read, sends and writes elsewhere are refused",
+        (
+            _GOALS + "test_a_file_that_a_model_obeys_leads_no_call_out_of_the_envelope",
+            _GOALS + "test_after_a_page_was_read_a_send_is_refused_without_a_question",
+            _STEPS + "test_a_stranger_counts_as_read_whose_call_ended_while_a_person_was_asked",
+            _GOALS + "test_a_reviewer_changes_no_goal",
+            _GOALS + "test_a_model_that_plans_a_goal_gets_no_more_right_by_it",
+        ),
+        part="logs and files of the owner's folders count as the owner's, although a stranger may have caused a line",
+    ),
+    Threat(
+        "T104",
+        "a goal answers from nothing, after its cancel, or with a hint of a program as a person's",
+        "an answer has the types of its goal and cites results, a job that has ended takes none, and a hint needs a "
+        "person",
+        (
+            _GOALS + "test_an_answer_that_rests_on_nothing_succeeds_in_nothing",
+            _GOALS + "test_an_answer_after_its_cancel_counts_for_nothing",
+            _GOALS + "test_no_program_gives_a_hint_in_the_name_of_a_person",
+        ),
+        part="values in an answer are held against cited results by a judge alone, where the plan has one",
+    ),
+    Threat(
+        "T109",
+        "a worker that was stopped, or any other, has its turn taken in a goal that others have gone on with, or "
+        "workers that end before they propose use up more than the goal may cost",
+        "a turn needs the claim, a renewal never takes a job anew, and a goal whose tokens are used up is put to a "
+        "person before the next worker asks its model",
+        (
+            _GOALS + "test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing",
+            _GOALS + "test_t109_an_honest_worker_keeps_its_job_by_renewing",
+            "tests/core/plan/goals/test_monitors.py::test_no_worker_takes_a_goal_whose_tokens_others_have_used_up",
+            "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
+        ),
+        part="a worker that holds the claim speaks for the model: only what it proposes is judged",
+    ),
+    Threat(
+        "T115",
+        "a worker that was stopped, or any other, has its plan, look, review, verdict or words taken for a job that "
+        "nobody or another worker has",
+        "a proposal of each kind needs the claim, and a worker is shown nothing from before its claim",
+        (
+            _UNCLAIMED + "test_t115_nothing_is_taken_for_a_job_that_nobody_has",
+            _UNCLAIMED + "test_t115_the_worker_that_has_the_job_is_heard_also_late",
+            _UNCLAIMED + "test_t115_after_a_look_the_planning_is_claimed_anew",
+            "tests/jobs/test_claiming.py::test_records_from_before_the_claim_are_not_shown",
+            _GOALS + "test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing",
+        ),
+        part="a worker that holds the claim speaks for the model: only what it proposes is judged",
+    ),
+    Threat(
+        "T114",
+        "a text of a page, mail, file, log, process, tool, server, agent, device, label or recipe gives orders to a "
+        "model that obeys each of them",
+        "what a model answers is judged like the wish of a stranger: within what a person approved, whatever stands "
+        "before it; texts of others stand in prompts as lines of JSON or in a fence, with the reasons that repeat them",
+        (
+            _INJECTIONS + "test_t114_a_text_that_a_model_obeys_widens_nothing_and_sends_nothing",
+            _INJECTIONS + "test_t114_what_a_person_approved_reaches_its_server",
+            _INJECTIONS + "test_t114_an_order_outside_of_data_is_seen",
+            _INJECTIONS + "test_t114_the_corpus_has_every_kind_every_want_and_sixty_texts",
+            _STEPS + "test_after_a_stranger_was_read_sends_outside_are_refused_and_not_asked",
+            _SERVERS + "test_t112_a_tool_whose_argument_has_no_name_takes_no_other_with_it",
+        ),
+        part="within the envelope a model may be led to other reads, to a false answer, and to use up the budget",
+    ),
+)
