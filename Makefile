@@ -44,7 +44,7 @@ check: ## format, lint, types, import rules, generated files, types and lint of 
 	@exec $(HERE) -m pytest -q tests/checks -n $(or $(PROCESSES),2) -k 'not tests_of_a_site'
 
 gen: environment-dev ## write the generated files anew
-	@$(HERE) -m starloom_agent.tool_pages --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tool_results.json
+	@$(HERE) -m starloom_agent.tool_pages --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tools/results.json
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m tests.edge.contract
 	@$(HERE) -m tests.client.generated

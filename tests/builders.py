@@ -14,8 +14,8 @@ from starloom.core.state.invariants import check, check_touched
 from starloom.core.state.model import Constellation, Shard, ShardSettings
 from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import (
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import (
     Condition,
     Dependency,
     Device,
@@ -27,8 +27,7 @@ from starloom_protocol.entities import (
     ToolOffer,
     decode_entity,
 )
-from starloom_protocol.feed import FLEET, Event, fold
-from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame, Started
+from starloom_protocol.stream.feed import FLEET, Event, fold
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     DeviceLink,
@@ -40,6 +39,7 @@ from starloom_protocol.vocabulary import (
     Profile,
     Repeatability,
 )
+from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
 
 PURE, NEVER, IDEMPOTENT = Repeatability.PURE, Repeatability.NEVER, Repeatability.IDEMPOTENT
 
@@ -238,7 +238,7 @@ class Driver:
     def folded_equals_state(self) -> None:
         """I7: folding all events gives the state, byte for byte, and loading that gives the same indexes."""
         from starloom.core.state.apply import full_key
-        from starloom_protocol.entities import encode_entity
+        from starloom_protocol.records.entities import encode_entity
 
         for name, found in self.shard.constellations.items():
             now = {full_key(kind, key): encode_entity(record) for kind, key, record in found.records()}

@@ -84,7 +84,7 @@ from starloom.store.file_names import DATABASE_FILE
 from starloom.store.opening import open_store
 from starloom.store.port import Damaged, DiskFull, Unavailable
 from starloom.store.redis import RedisStore
-from starloom_protocol.entities import Device
+from starloom_protocol.records.entities import Device
 from starloom_protocol.vocabulary import CODES
 
 GOODBYE_S = 2.0

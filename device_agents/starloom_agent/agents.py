@@ -29,9 +29,9 @@ from starloom_agent.toolkit.result_schemas import result_schema
 from starloom_agent.tools import agent, remote_agent
 from starloom_agent.tools.agent import ToldAgent, WorkDone, ground_of, tool_of, why_not
 from starloom_agent.tools.remote_agent import RemoteDone, RemoteWork, ToldRemote
-from starloom_protocol.scrubbing import Scrubber
+from starloom_protocol.text.scrubbing import Scrubber
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Effect
-from starloom_protocol.wording import quoted
 
 FILE: Final = "agents.toml"
 AGENTS_MOST: Final = 16

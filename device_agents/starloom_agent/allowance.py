@@ -16,8 +16,8 @@ from starloom_agent.policy import ANSWERS_HUB, Decision, Policy, PolicyFault, ac
 from starloom_agent.policy_file import read_policy
 from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool
-from starloom_protocol.frames import AsksFrame, OfferFrame, OwnerAnswer
-from starloom_protocol.scrubbing import Scrubber
+from starloom_protocol.text.scrubbing import Scrubber
+from starloom_protocol.wire.frames import AsksFrame, OfferFrame, OwnerAnswer
 
 _TOLD_CHARS_MOST = 4000
 

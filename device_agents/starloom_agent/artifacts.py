@@ -22,8 +22,8 @@ from typing import BinaryIO
 from starloom_agent.dialling import Route
 from starloom_agent.toolkit.interface import OutputPort, ToolFailed
 from starloom_agent.toolkit.results import Stored
-from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.channel import ANSWER_PROOF, answer_proof, request_proof
 
 CHUNK_BYTES = 256 * 1024
 _TRY_TIMEOUT_S = 20.0

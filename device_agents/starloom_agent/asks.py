@@ -20,10 +20,10 @@ import msgspec
 
 from starloom_agent.home import write_private
 from starloom_agent.policy import Always, Decision
-from starloom_protocol.ask_records import OwnerAsk
-from starloom_protocol.frames import OwnerAnswer
+from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.frames import OwnerAnswer
 
 ANSWER_WITHIN_S: Final = 24 * 3600.0
 """After this time a question counts as denied, and an unused allowance expires."""

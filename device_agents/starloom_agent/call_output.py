@@ -10,7 +10,7 @@ import codecs
 import msgspec
 
 from starloom_agent.calls import OUTPUT_BYTES_MAX, TAIL_BYTES, Ended, Said
-from starloom_protocol.scrubbing import Scrubber, Stream
+from starloom_protocol.text.scrubbing import Scrubber, Stream
 
 
 class Output:

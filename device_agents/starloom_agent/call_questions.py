@@ -19,8 +19,8 @@ from starloom_agent.judging import lease_name
 from starloom_agent.ledger import DecisionRow
 from starloom_agent.policy import action_of, ask_id
 from starloom_agent.toolkit.interface import Tool
-from starloom_protocol.frames import Dispatch
 from starloom_protocol.vocabulary import Effect
+from starloom_protocol.wire.frames import Dispatch
 
 QUESTIONS_MOST: Final = 500
 """More than this in one call, and the rest is refused: nobody reads so many, and each is a file."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom_protocol.entities import FileOut
-from starloom_protocol.frames import DispatchInput
+from starloom_protocol.records.entities import FileOut
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import DispatchInput
 
 OUTPUT_BYTES_MAX = 10 * 1024 * 1024
 TAIL_BYTES = 4 * 1024

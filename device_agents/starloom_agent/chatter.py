@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from starloom_agent.calls import Said
-from starloom_protocol.frames import Frame, LeaseRef, LogChunk, Progress
+from starloom_protocol.wire.frames import Frame, LeaseRef, LogChunk, Progress
 
 EVERY_S: Final = 0.05
 KEPT_CHARS: Final = 64 * 1024

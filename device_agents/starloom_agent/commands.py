@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
-from starloom_protocol.wording import quoted
 
 _PATTERN_CHARS_MAX: Final = 200
 

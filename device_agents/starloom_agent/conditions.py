@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from starloom_protocol.frames import DISK_FULL, DISK_OK, ConditionFrame
 from starloom_protocol.vocabulary import DeviceFact
+from starloom_protocol.wire.frames import DISK_FULL, DISK_OK, ConditionFrame
 
 READ_EVERY_S: Final = 30.0
 STEP_PERCENT: Final = 10

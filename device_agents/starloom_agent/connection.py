@@ -22,8 +22,9 @@ from starloom_agent.dialling import Route
 from starloom_agent.heartbeat import Heartbeat
 from starloom_agent.identity import Identity, KeyShare, signed_by
 from starloom_agent.line import Line
-from starloom_protocol.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
-from starloom_protocol.frames import (
+from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
+from starloom_protocol.wire.frames import (
     Alive,
     Bye,
     Challenge,
@@ -37,9 +38,8 @@ from starloom_protocol.frames import (
     Renew,
     Welcome,
 )
-from starloom_protocol.session import ProtocolFault, Session, Side, State
-from starloom_protocol.version import AGENT_VERSIONS
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
+from starloom_protocol.wire.version import AGENT_VERSIONS
 
 OPEN_TIMEOUT_S: Final = 15.0
 FRAMES_WAITING_MAX: Final = 2_000

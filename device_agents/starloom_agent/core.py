@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from starloom_protocol.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
 
 FENCES_KEPT: Final = 4_096
 """Tasks whose fences stay in memory; those of older durable work are recalled from the ledger when they are named."""

@@ -20,7 +20,7 @@ from urllib.parse import SplitResult, urlsplit
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import load_der_x509_certificate
 
-from starloom_protocol.peer import peer_uid
+from starloom_protocol.wire.peer import peer_uid
 
 PIN_PREFIX = "sha256//"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")

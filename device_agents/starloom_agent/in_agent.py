@@ -10,9 +10,9 @@ from starloom_agent.calls import Ended
 from starloom_agent.outcomes import arguments, canonical_value, facts_of
 from starloom_agent.toolkit.interface import Folders, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
-from starloom_protocol.frames import Dispatch
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire.frames import Dispatch
 
 
 class _Nothing:

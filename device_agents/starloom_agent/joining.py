@@ -19,8 +19,8 @@ from urllib.parse import quote, urlsplit
 from starloom_agent.dialling import Route
 from starloom_agent.home import Joined
 from starloom_agent.identity import Identity
-from starloom_protocol.session import short_words
 from starloom_protocol.vocabulary import Profile
+from starloom_protocol.wire.session import short_words
 
 _ASK_EVERY_S = 2.0
 _TIMEOUT_S = 15.0

@@ -16,8 +16,8 @@ from starloom_agent.policy import SHELL_RUN
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.secret_args import misplaced, shown_args
 from starloom_agent.toolkit.interface import Tool
-from starloom_protocol.frames import Dispatch, LeaseRef
 from starloom_protocol.vocabulary import Code, Effect, Outcome
+from starloom_protocol.wire.frames import Dispatch, LeaseRef
 
 _HARMLESS: Final = frozenset({Effect.READ})
 

@@ -13,8 +13,8 @@ from typing import Final
 from starloom_agent.artifacts import HubArtifacts
 from starloom_agent.outcomes import facts_of
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_protocol.frames import FactsFrame, FetchFacts, Receipt, ResultFrame
 from starloom_protocol.values import parse
+from starloom_protocol.wire.frames import FactsFrame, FetchFacts, Receipt, ResultFrame
 
 _FETCH_WITHIN_S: Final = 30.0
 

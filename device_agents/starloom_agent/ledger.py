@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from starloom_agent.conditions import LEAST_FREE_BYTES, free_bytes, full_words
-from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame, Started
+from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
 
 Report = Started | ResultFrame | Receipt
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starloom_agent.connection import Connection, ConnectionEnded
-from starloom_protocol.frames import Frame
+from starloom_protocol.wire.frames import Frame
 
 RECONNECT_LEAST_S: Final = 0.2
 RECONNECT_MOST_S: Final = 60.0

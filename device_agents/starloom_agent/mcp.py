@@ -24,10 +24,10 @@ from starloom_agent.toolkit.http_streams import address_fault
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import result_schema
 from starloom_agent.tools.mcp import MODULE, McpAnswer, Told, talking, tool_of
-from starloom_protocol.tool_results import SCHEMA_CHARS_MAX
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.tools.results import SCHEMA_CHARS_MAX
 from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 FILE: Final = "mcp.toml"
 LIST_WITHIN_S: Final = 45.0

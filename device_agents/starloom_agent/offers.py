@@ -22,11 +22,11 @@ from starloom_agent.policy import Policy, cage_for, why_not_offered
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
-from starloom_protocol.entities import Offer, ToolOffer
-from starloom_protocol.frames import OfferFrame
-from starloom_protocol.tool_results import name_of
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.tools.results import name_of
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Effect
+from starloom_protocol.wire.frames import OfferFrame
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from starloom_agent.ledger import Ledger, Report
-from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame
+from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame
 
 BATCH_BYTES: Final = 512 * 1024
 BATCH_FRAMES: Final = 1_000

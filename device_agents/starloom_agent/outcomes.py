@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_protocol.frames import DispatchInput
-from starloom_protocol.scrubbing import Scrubber
+from starloom_protocol.text.scrubbing import Scrubber
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import (
     FACT_LIST_BYTES_MAX,
     FACT_LIST_ITEMS_MAX,
@@ -25,7 +25,7 @@ from starloom_protocol.values import (
     point,
 )
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
+from starloom_protocol.wire.frames import DispatchInput
 
 _NAMED_MOST = 12
 _NAME_CHARS = 64

@@ -17,10 +17,10 @@ from typing import Any, Final
 from starloom_agent.commands import CommandRule, PolicyFault, word_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool, refused_line
-from starloom_protocol.profiles import PROFILE_GRANTS
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.tools.profiles import PROFILE_GRANTS
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Profile
-from starloom_protocol.wording import quoted
 
 __all__ = ["CommandRule", "Decision", "Policy", "PolicyFault", "decide", "policy_of", "with_grant", "without_grant"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from starloom_agent.calls import Ended
 from starloom_agent.ledger import Ledger
 from starloom_agent.platforms import processes
-from starloom_protocol.frames import LeaseRef
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import LeaseRef
 
 
 def end_leftovers(ledger: Ledger, boot: str, *, say: Callable[[str], None]) -> list[tuple[LeaseRef, Ended]]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from starloom_agent.calls import Ended
 from starloom_agent.ledger import Ledger
 from starloom_agent.outbox import Outbox
-from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame, Started
 from starloom_protocol.vocabulary import EffectSeen
+from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
 
 
 def report_start(outbox: Outbox, at: LeaseRef, *, durable: bool) -> None:

@@ -42,7 +42,8 @@ from starloom_agent.status_file import write_status
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_agent.toolkit.running import display
 from starloom_agent.vitals import VitalClock, read_vitals
-from starloom_protocol.frames import (
+from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
+from starloom_protocol.wire.frames import (
     BEGUN,
     Ack,
     Alive,
@@ -68,7 +69,6 @@ from starloom_protocol.frames import (
     VitalsFrame,
     Welcome,
 )
-from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 
 _WATCH_EVERY_S: Final = 1.0
 _STOP_WITHIN_S: Final = 8.0

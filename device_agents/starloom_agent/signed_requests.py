@@ -11,7 +11,7 @@ from starloom_agent import joining
 from starloom_agent.dialling import Route
 from starloom_agent.home import Joined
 from starloom_agent.identity import Identity, signed_by
-from starloom_protocol.signed_requests import LEAVE, UPGRADE, answer_bytes, request_bytes
+from starloom_protocol.wire.channel import LEAVE, UPGRADE, answer_bytes, request_bytes
 
 
 class Wheel(msgspec.Struct, frozen=True, kw_only=True):

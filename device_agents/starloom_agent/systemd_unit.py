@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from starloom_agent.policy import NET_REACH, Policy
-from starloom_protocol.profiles import PROFILE_GRANTS
+from starloom_protocol.tools.profiles import PROFILE_GRANTS
 from starloom_protocol.vocabulary import Profile
 
 # What these allow writes in granted folders and in the agent's home alone, or not at all.

@@ -13,9 +13,9 @@ import msgspec
 from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
-from starloom_protocol.fleet_records import ToolOffer
-from starloom_protocol.hub_tools import HUB_TOOLS
-from starloom_protocol.tool_results import fields_of
+from starloom_protocol.records.fleet import ToolOffer
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical, parse
 
 _HEAD = """# Tools

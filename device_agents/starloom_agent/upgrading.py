@@ -33,7 +33,7 @@ from starloom_agent.identity import load_or_make
 from starloom_agent.locking import hold_upgrade, running_pid
 from starloom_agent.signed_requests import Release, Wheel
 from starloom_agent.status_file import ONLINE, read_status
-from starloom_protocol.version import release_numbers
+from starloom_protocol.wire.version import release_numbers
 
 OWN: Final = ("starloom_protocol", "starloom_agent")
 SLOTS_OF_OLDER: Final = 4

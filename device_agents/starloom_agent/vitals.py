@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from starloom_agent.tools.system import charge_percent, memory_bytes
-from starloom_protocol.frames import VITALS_EVERY_S, VitalsFrame
+from starloom_protocol.wire.frames import VITALS_EVERY_S, VitalsFrame
 
 LOAD_MOST: Final = 10_000
 """The highest load that a hub accepts; a machine with more is just as overloaded."""

@@ -18,38 +18,30 @@ from typing import Any, Final, cast, get_args
 import msgspec
 from msgspec import inspect
 
-from starloom_protocol import (
-    access_records,
-    approval_records,
-    ask_records,
-    edits,
-    entities,
-    events,
-    feed,
-    fleet_records,
-    frame_shapes,
-    frames,
-    goal_records,
-    history_records,
-    lab_faults,
-    lab_records,
-    model_records,
-    presentation,
-    record,
-    run_report,
-    schedule_records,
-    secret_records,
-    session,
-    sketch_records,
-    spec_records,
-    task_controls,
-    vital_records,
-    vocabulary,
-)
-from starloom_protocol.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
-from starloom_protocol.version import AGENT_VERSIONS, FRAMES_SINCE, PROTOCOL_VERSIONS
+from starloom_protocol import vocabulary
+from starloom_protocol import vocabulary as task_controls
+from starloom_protocol.records import access as access_records
+from starloom_protocol.records import access as secret_records
+from starloom_protocol.records import approvals as approval_records
+from starloom_protocol.records import approvals as ask_records
+from starloom_protocol.records import edits, entities, record, run_report
+from starloom_protocol.records import entities as history_records
+from starloom_protocol.records import fleet as fleet_records
+from starloom_protocol.records import fleet as vital_records
+from starloom_protocol.records import goals as goal_records
+from starloom_protocol.records import lab as lab_faults
+from starloom_protocol.records import lab as lab_records
+from starloom_protocol.records import models as model_records
+from starloom_protocol.records import schedules as schedule_records
+from starloom_protocol.records import specs as spec_records
+from starloom_protocol.stream import events, feed
+from starloom_protocol.stream import sketches as sketch_records
+from starloom_protocol.text import presentation
 from starloom_protocol.vocabulary import CodeClass
-from starloom_protocol.words import WORDS
+from starloom_protocol.wire import frame_shapes, frames, session
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
+from starloom_protocol.wire.short_words import WORDS
+from starloom_protocol.wire.version import AGENT_VERSIONS, FRAMES_SINCE, PROTOCOL_VERSIONS
 
 TYPESCRIPT: Final = Path("frontend/src/generated/protocol.ts")
 TAB: Final = Path("device_agents/browser/src/generated")

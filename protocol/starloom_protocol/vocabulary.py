@@ -369,3 +369,20 @@ class NotifyWhen(StrEnum):
     FAILURE = "failure"
     CHANGE = "change"
     ALWAYS = "always"
+
+
+_UNSTARTED: Final = ("skip", "hold", "release", "cancel")
+_ENDED: Final = ("retry", "retry-from", "mark")
+
+CONTROLS: Final[dict[TaskState, tuple[str, ...]]] = {
+    TaskState.WAITING: _UNSTARTED,
+    TaskState.READY: _UNSTARTED,
+    TaskState.LEASED: ("cancel",),
+    TaskState.RUNNING: ("cancel",),
+    TaskState.CANCELLING: (),
+    TaskState.UNKNOWN: ("retry", "mark"),
+    TaskState.SUCCEEDED: ("retry-from", "mark"),
+    TaskState.FAILED: _ENDED,
+    TaskState.CANCELLED: _ENDED,
+    TaskState.SKIPPED: _ENDED,
+}

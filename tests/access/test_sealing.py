@@ -11,7 +11,7 @@ import pytest
 from starloom.access.sealing import CannotOpen, Sealer, load_or_make
 from starloom.access.vault import Vault
 from starloom.store.memory import MemoryStore
-from starloom_protocol.entities import Secret
+from starloom_protocol.records.entities import Secret
 
 ONE, TWO = b"1" * 32, b"2" * 32
 

@@ -7,7 +7,7 @@ from starloom.access.callers import Caller, Means, Scope, may_issue
 from starloom.access.limits import Limits, Rate
 from starloom.access.tickets import Tickets
 from starloom.access.view import BEARER, SESSION, AccessView
-from starloom_protocol.entities import encode_entity
+from starloom_protocol.records.entities import encode_entity
 from starloom_protocol.vocabulary import Role
 
 

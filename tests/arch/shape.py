@@ -345,7 +345,7 @@ def _lines(paths: Iterable[Path]) -> int:
 
 async def traced() -> tuple[list[str], list[str]]:
     """Carry out one request in a whole hub: its files that ran from the POST to the answer, and its untyped routes."""
-    from starloom_protocol import frames as f
+    from starloom_protocol.wire import frames as f
     from tests.edge.world import a_world, an_offer, settle
 
     ran: set[str] = set()

@@ -15,8 +15,8 @@ import typer.main
 from starloom.cli.commands import build
 from starloom.client.discovery import read_local
 from starloom.client.rest import Client
-from starloom_protocol.plan.check import check_plan
-from starloom_protocol.plan.document import read_document
+from starloom_protocol.plan.checks.check import check_plan
+from starloom_protocol.plan.language.document import read_document
 from starloom_protocol.vocabulary import CODES
 from tests.arch.checkout import ROOT, files
 from tests.arch.documents import Block, blocks, links

@@ -45,7 +45,7 @@ from starloom.planner.fleet import FleetView
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
 from starloom_agent.registry import all_tools
-from starloom_protocol.entities import Device
+from starloom_protocol.records.entities import Device
 offer = make_offer(all_tools(), Policy(), slots=1, folder=Path.cwd()).offer
 tool = next(one for one in offer.tools if one.name == "greet.say")
 device = Device(id="d-1", name="box", key="k", joined_ms=1)

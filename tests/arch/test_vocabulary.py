@@ -8,8 +8,8 @@ import typing
 import pytest
 
 from starloom.core.state import effects, inputs
-from starloom_protocol import frames
-from starloom_protocol.events import KINDS, Category, EventKind
+from starloom_protocol.stream.events import KINDS, Category, EventKind
+from starloom_protocol.wire import frames
 from tests.arch.shape import bare_kinds
 from tests.arch.usage import Uses, calls, count, in_script, looked_up, names, uses, vocabularies
 
@@ -136,7 +136,7 @@ def test_every_fact_of_a_device_is_told_and_used(member: str, fact: str) -> None
 
 @pytest.mark.parametrize("kind", STRUCTS)
 def test_every_struct_is_made_and_read(kind: str) -> None:
-    made, tables = calls(), looked_up(AGENT, HUB, "protocol/starloom_protocol/session.py")
+    made, tables = calls(), looked_up(AGENT, HUB, "protocol/starloom_protocol/wire/session.py")
     unmade, unread = [], []
     for struct in dict.fromkeys(STRUCTS[kind]):
         name, tag = struct.__name__, str(struct.__struct_config__.tag)

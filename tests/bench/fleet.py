@@ -38,8 +38,9 @@ from starloom_agent.link import RECONNECT_LEAST_S, RECONNECT_MOST_S
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
 from starloom_agent.registry import all_tools
-from starloom_protocol.channel import channel_keys, device_proof, hub_proof, transcript
-from starloom_protocol.frames import (
+from starloom_protocol.vocabulary import Profile
+from starloom_protocol.wire.channel import channel_keys, device_proof, hub_proof, transcript
+from starloom_protocol.wire.frames import (
     Alive,
     Challenge,
     ErrorFrame,
@@ -52,9 +53,8 @@ from starloom_protocol.frames import (
     Renew,
     Welcome,
 )
-from starloom_protocol.session import ProtocolFault, Session, Side, device_id
-from starloom_protocol.version import AGENT_VERSIONS
-from starloom_protocol.vocabulary import Profile
+from starloom_protocol.wire.session import ProtocolFault, Session, Side, device_id
+from starloom_protocol.wire.version import AGENT_VERSIONS
 from tests.bench.requests import Requests
 
 LAB = "lab."

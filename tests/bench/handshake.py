@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from starloom_protocol import frames as f
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, a_world
 
 ROUNDS = 5

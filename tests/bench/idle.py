@@ -17,8 +17,8 @@ from starloom_agent.dialling import Route
 from starloom_agent.identity import Identity, load_or_make
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
-from starloom_protocol.frames import Alive, Frame, Welcome
 from starloom_protocol.vocabulary import Profile
+from starloom_protocol.wire.frames import Alive, Frame, Welcome
 from tests.bench.hub_client import BenchFailed
 from tests.bench.stack import Stack
 

@@ -19,9 +19,9 @@ from starloom.core.placement.pace import waits
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
 from starloom.planner.fleet import FleetView
-from starloom_protocol.entities import Policy, ToolOffer
-from starloom_protocol.frames import ResultFrame
+from starloom_protocol.records.entities import Policy, ToolOffer
 from starloom_protocol.vocabulary import Approval, Effect, Outcome, Repeatability
+from starloom_protocol.wire.frames import ResultFrame
 from tests.bench.placement_worlds import (
     DEVICES,
     Graph,

@@ -19,9 +19,9 @@ from starloom.core.state.effects import SendDispatch
 from starloom.core.state.model import Shard, ShardSettings
 from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom_protocol.entities import Policy
-from starloom_protocol.frames import ResultFrame
+from starloom_protocol.records.entities import Policy
 from starloom_protocol.vocabulary import Approval, Outcome
+from starloom_protocol.wire.frames import ResultFrame
 from tests.builders import Driver, plan, task
 
 GROWTH_MOST = 1.5

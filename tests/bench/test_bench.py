@@ -17,7 +17,7 @@ import pytest
 
 from starloom.lab.ports import free_port
 from starloom_protocol.plan import check_plan
-from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
+from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
 from tests.arch.checkout import ROOT
 from tests.bench import echo, machine
 from tests.bench.echo import EchoFigures

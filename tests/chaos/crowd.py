@@ -19,7 +19,7 @@ from starloom.client.problems import Problem, unreachable
 from starloom.client.rest import Client
 from starloom.client.view import View
 from starloom.store.port import Unavailable
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, TaskState
 from tests.chaos.sql_log import read_log
 from tests.chaos.stack import Accepted, Stack

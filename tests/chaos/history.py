@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from starloom.store import keys
-from starloom_protocol.feed import ACCESS, FLEET, Event
-from starloom_protocol.frames import Receipt, ResultFrame
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.vocabulary import Outcome
+from starloom_protocol.wire.frames import Receipt, ResultFrame
 from tests.chaos.sql_log import CommitLine, read_log
 from tests.chaos.stack import Stack
 from tests.chaos.work import Line

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from starloom_protocol.entities import Attempt, Head, TaskRecord, decode_entity
-from starloom_protocol.feed import Event, encode_event, fold
+from starloom_protocol.records.entities import Attempt, Head, TaskRecord, decode_entity
+from starloom_protocol.stream.feed import Event, encode_event, fold
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,

@@ -32,8 +32,8 @@ from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.lab.ports import free_port
 from starloom.store.embedded import EmbeddedRedis
-from starloom_protocol.feed import Event, decode_event
-from starloom_protocol.sketch_records import SKETCH, Sketch
+from starloom_protocol.stream.feed import Event, decode_event
+from starloom_protocol.stream.sketches import SKETCH, Sketch
 from tests.chaos.stack import Accepted, Stack
 from tests.waiting import REDIS_WAITS, SLOWER, until
 

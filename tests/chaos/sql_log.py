@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from starloom.store.database import open_database
 from starloom.store.history import unpack
-from starloom_protocol.feed import Event, decode_event
+from starloom_protocol.stream.feed import Event, decode_event
 
 _COMMITS = "SELECT pos, incarnation, term FROM commits ORDER BY pos"
 _EVENTS = "SELECT events FROM commits WHERE events IS NOT NULL ORDER BY pos"

@@ -30,8 +30,8 @@ from starloom.jobs import broker
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.threaded_proxy import ThreadedProxy
 from starloom.settings import Settings
-from starloom_protocol.entities import Job
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import Job
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile
 from tests.chaos.sql_log import read_log
 from tests.chaos.work import Place

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 
 from starloom.lab.proxy import FaultProxy
-from starloom_protocol.entities import Attempt
+from starloom_protocol.records.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
 from tests.chaos.work import plan

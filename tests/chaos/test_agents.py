@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from starloom.lab.proxy import FaultProxy
-from starloom_protocol.entities import Attempt
+from starloom_protocol.records.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import plan

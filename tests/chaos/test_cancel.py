@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from starloom_protocol.entities import Attempt, TaskRecord, decode_entity
+from starloom_protocol.records.entities import Attempt, TaskRecord, decode_entity
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import plan

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom_protocol.entities import Attempt
+from starloom_protocol.records.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.skewed import DAY_S, SkewedPair
 from tests.chaos.stack import LEASE_S, Accepted, Stack

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from starloom_protocol.entities import Job
+from starloom_protocol.records.entities import Job
 from tests.chaos.conftest import Settled
 from tests.chaos.model_server import DEVICE
 from tests.chaos.stack import Accepted, Stack

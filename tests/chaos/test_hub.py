@@ -7,7 +7,7 @@ import time
 import pytest
 
 from starloom.lab.proxy import FaultProxy
-from starloom_protocol.entities import Attempt
+from starloom_protocol.records.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import LEASE_S, Stack
 from tests.chaos.submitter import Submitter

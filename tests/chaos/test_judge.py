@@ -8,8 +8,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from starloom_protocol.entities import Attempt, Head, Record, TaskRecord
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import Attempt, Head, Record, TaskRecord
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import (
     AttemptEnd,
     Attention,

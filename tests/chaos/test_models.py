@@ -20,8 +20,8 @@ import pytest
 
 from starloom.engine.jobs import JOB_SWEEP_MS
 from starloom.lab.ports import free_port
-from starloom_protocol.entities import Answer, Head, Job, Question
-from starloom_protocol.model_records import ModelCall
+from starloom_protocol.records.entities import Answer, Head, Job, Question
+from starloom_protocol.records.models import ModelCall
 from tests.chaos.conftest import Settled
 from tests.chaos.model_server import DEVICE, NOTE, Calls
 from tests.chaos.stack import Accepted, Stack

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from starloom_protocol.entities import TaskRecord, TaskSpec, encode_entity
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import TaskRecord, TaskSpec, encode_entity
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import TaskState
 from tests.chaos.crowd import effects_missing
 from tests.chaos.stack import Stack

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
+from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
 from tests.waiting import PATIENCE_S, until

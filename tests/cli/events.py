@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom_protocol.entities import Record, encode_entity
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import Record, encode_entity
+from starloom_protocol.stream.feed import Event
 
 CONSTELLATION = "c-test"
 

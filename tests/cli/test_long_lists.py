@@ -10,7 +10,7 @@ from rich.console import Console
 from starloom.cli.text.constellation_text import task_table
 from starloom.cli.text.matrix import ROWS_MOST, family_table
 from starloom.client.view import View
-from starloom_protocol.entities import ForEach, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import ForEach, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import Code, Reason, TaskState
 from tests.cli.events import CONSTELLATION, Log
 

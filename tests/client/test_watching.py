@@ -9,8 +9,8 @@ from starloom.client.exits import Exit
 from starloom.client.problems import Problem, unreachable, usage
 from starloom.client.view import View
 from starloom.client.watching import follow, outcome
-from starloom_protocol.entities import Head, Question, TaskRecord
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import Head, Question, TaskRecord
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import Attention, ConstellationState, Reason, TaskState
 from tests.cli.events import CONSTELLATION, Log
 

@@ -12,10 +12,10 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.core.state.effects import Answer
 from starloom.core.state.model import ShardSettings
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Principal, Token
-from starloom_protocol.feed import ACCESS
-from starloom_protocol.schedule_records import Schedule
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Principal, Token
+from starloom_protocol.records.schedules import Schedule
+from starloom_protocol.stream.feed import ACCESS
 from starloom_protocol.vocabulary import Role
 from tests.builders import Driver, plan, task
 

@@ -16,8 +16,8 @@ from starloom.core.placement.off_devices import TIMER as OFF
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy, Supersede
-from starloom_protocol.entities import (
+from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy, Supersede
+from starloom_protocol.records.entities import (
     Check,
     Choice,
     Condition,
@@ -33,11 +33,11 @@ from starloom_protocol.entities import (
     Timeouts,
     VerifyCall,
 )
-from starloom_protocol.feed import FLEET, encode_event, state_hash
-from starloom_protocol.frames import BEGUN
-from starloom_protocol.lab_faults import FaultKind, FaultTarget
+from starloom_protocol.records.lab import FaultKind, FaultTarget
+from starloom_protocol.stream.feed import FLEET, encode_event, state_hash
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, DeviceLink, Gate, Need, Op, Outcome, Profile
+from starloom_protocol.wire.frames import BEGUN
 from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task, when
 
 FOLDER = Path(str(files("starloom_protocol"))) / "golden" / "v1" / "logs"

@@ -10,8 +10,8 @@ import pytest
 from starloom.core.state.apply import full_key, load
 from starloom.core.state.invariants import check
 from starloom.core.state.model import Shard
-from starloom_protocol.entities import decode_entity, encode_entity
-from starloom_protocol.feed import decode_event, encode_event, fold, state_hash
+from starloom_protocol.records.entities import decode_entity, encode_entity
+from starloom_protocol.stream.feed import decode_event, encode_event, fold, state_hash
 from tests.core.golden_logs import FOLDER, SCENARIOS
 
 

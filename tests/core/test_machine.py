@@ -17,7 +17,7 @@ from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
 from starloom.core.state.model import Constellation
-from starloom_protocol.edits import (
+from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,
     DropItems,
@@ -31,7 +31,7 @@ from starloom_protocol.edits import (
     UpdateDependency,
     UpdateTask,
 )
-from starloom_protocol.entities import (
+from starloom_protocol.records.entities import (
     Check,
     Choice,
     Condition,
@@ -49,9 +49,9 @@ from starloom_protocol.entities import (
     ToolOffer,
     dependency_id,
 )
-from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, EffectSeen, Gate, Need, Op, Outcome, Reason, TaskState
+from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame
 from tests.builders import PURE, edge, plan, task, when
 from tests.builders import TOOLS as OFFERED
 from tests.core.watched import WatchedDriver

@@ -7,8 +7,17 @@ from typing import Any
 import msgspec
 
 from starloom.core.state import inputs as i
-from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask
-from starloom_protocol.entities import Check, Choice, Condition, ForEach, Policy, ResultSpec, RuleRecord, Selector
+from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, RemoveTask
+from starloom_protocol.records.entities import (
+    Check,
+    Choice,
+    Condition,
+    ForEach,
+    Policy,
+    ResultSpec,
+    RuleRecord,
+    Selector,
+)
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Op, Outcome
 from tests.builders import IDEMPOTENT, MAYBE, NONE, Driver, edge, plan, task, when

@@ -20,9 +20,9 @@ from starloom_agent.ledger import Ledger
 from starloom_agent.policy import ANSWERS_HUB, CommandRule, Policy
 from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
-from starloom_protocol.ask_records import OwnerAsk
-from starloom_protocol.frames import AsksFrame, Dispatch, LogChunk
+from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.vocabulary import Profile
+from starloom_protocol.wire.frames import AsksFrame, Dispatch, LogChunk
 from tests.arch.checkout import ROOT
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch
 

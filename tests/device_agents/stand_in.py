@@ -16,8 +16,8 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from starloom_agent.identity import KeyShare, b64, signed_by
-from starloom_protocol.channel import channel_keys, device_proof, hub_proof, transcript
-from starloom_protocol.frames import (
+from starloom_protocol.wire.channel import channel_keys, device_proof, hub_proof, transcript
+from starloom_protocol.wire.frames import (
     Ack,
     Alive,
     Challenge,
@@ -33,8 +33,8 @@ from starloom_protocol.frames import (
     Started,
     Welcome,
 )
-from starloom_protocol.session import ProtocolFault, Session, Side
-from starloom_protocol.version import PROTOCOL_VERSIONS
+from starloom_protocol.wire.session import ProtocolFault, Session, Side
+from starloom_protocol.wire.version import PROTOCOL_VERSIONS
 
 HUB = Ed25519PrivateKey.from_private_bytes(b"the hub that all tests know ....")
 HUB_KEY = b64(HUB.public_key().public_bytes_raw())

@@ -20,8 +20,8 @@ from starloom_agent.artifacts import CHUNK_BYTES, HubArtifacts
 from starloom_agent.calls import CallSpec
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.results import Stored
-from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire.channel import ANSWER_PROOF, answer_proof, request_proof
 from tests.device_agents.played_call import Call, Loop
 
 KEY = b"the key of the agent's connection"

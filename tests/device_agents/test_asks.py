@@ -22,9 +22,9 @@ from starloom_agent.policy import Always, Decision, Policy, PolicyFault, decide,
 from starloom_agent.policy_file import read_policy, write_policy
 from starloom_agent.registry import all_tools
 from starloom_agent.sandbox.levels import NOT_TRIED
-from starloom_protocol.ask_records import OwnerAsk
-from starloom_protocol.frames import OwnerAnswer
+from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Profile
+from starloom_protocol.wire.frames import OwnerAnswer
 
 TOOLS = {tool.name: tool for tool in all_tools()}
 RESTART = TOOLS["service.restart"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from starloom_agent import core
-from starloom_protocol.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
 
 pytestmark = pytest.mark.short
 

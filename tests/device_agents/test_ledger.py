@@ -8,8 +8,8 @@ import pytest
 
 from starloom_agent.ledger import DecisionRow, Ledger
 from starloom_agent.outbox import Outbox
-from starloom_protocol.frames import LeaseRef, ResultFrame, Started
 from starloom_protocol.vocabulary import Outcome
+from starloom_protocol.wire.frames import LeaseRef, ResultFrame, Started
 
 
 def lease(task: str = "t", attempt: int = 1, incarnation: int = 1) -> LeaseRef:

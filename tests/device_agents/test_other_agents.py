@@ -13,10 +13,10 @@ from starloom_agent.cli import main
 from starloom_agent.ledger import Ledger
 from starloom_agent.platforms import processes
 from starloom_agent.policy import Always
-from starloom_protocol.ask_records import OwnerAsk
-from starloom_protocol.frames import AsksFrame, Cancel, OwnerAnswer
+from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import AsksFrame, Cancel, OwnerAnswer
 from tests.device_agents.other_agents import NAME, OtherAgents, other_agents
 from tests.device_agents.stand_in import lease
 

@@ -22,8 +22,8 @@ from starloom_agent import registry, runner
 from starloom_agent.calls import OUTPUT_BYTES_MAX, Begin, CallSpec, Ended, Order, decode_tool_line, encode
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
-from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import DispatchInput, InputPart
 from tests.device_agents.played_call import Call, Loop
 from tests.waiting import PATIENCE_S, until
 

@@ -22,7 +22,8 @@ from starloom_agent.platforms import processes
 from starloom_agent.policy import CommandRule, Policy
 from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
-from starloom_protocol.frames import (
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
+from starloom_protocol.wire.frames import (
     Alive,
     AsksFrame,
     Bye,
@@ -43,7 +44,6 @@ from starloom_protocol.frames import (
     UpdateAvailable,
     VitalsFrame,
 )
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
 from tests.waiting import PATIENCE_S
 

@@ -14,7 +14,7 @@ from starloom_agent.identity import Identity
 from starloom_agent.locking import AlreadyRunning, hold_home, hold_upgrade
 from starloom_agent.signed_requests import Release, Wheel
 from starloom_agent.upgrading import CannotUpgrade, Wishes, refusal, upgrade
-from starloom_protocol.version import release_numbers
+from starloom_protocol.wire.version import release_numbers
 
 
 @pytest.fixture

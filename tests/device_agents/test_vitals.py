@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from starloom_agent import vitals
-from starloom_protocol.frames import VITALS_EVERY_S
+from starloom_protocol.wire.frames import VITALS_EVERY_S
 
 
 def test_figures_are_due_at_once_then_at_their_pace_and_anew_for_each_session() -> None:

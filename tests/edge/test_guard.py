@@ -16,9 +16,9 @@ from starloom.edge.agents.aip import Connection
 from starloom.edge.web.admission import Admission
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem
-from starloom_protocol.codec import AGENT_FRAMES
-from starloom_protocol.frames import Hello, Prove
 from starloom_protocol.vocabulary import Role
+from starloom_protocol.wire.codec import AGENT_FRAMES
+from starloom_protocol.wire.frames import Hello, Prove
 from tests.edge.world import World
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

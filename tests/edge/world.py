@@ -50,12 +50,15 @@ from starloom.planner.refusals import refused
 from starloom.planner.what_if import what_if
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
-from starloom_protocol import frames as f
-from starloom_protocol.api.forecasts import WhatIf
-from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.api.previews import PlanPreview, WhatIf
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
-from starloom_protocol.approval_records import Call
-from starloom_protocol.channel import (
+from starloom_protocol.plan import PlanCheck
+from starloom_protocol.records.approvals import Call
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault, Offer, RecipeVersion, RuleRecord, TaskSpec, ToolOffer
+from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.channel import (
     ChannelKeys,
     channel_keys,
     device_proof,
@@ -64,11 +67,7 @@ from starloom_protocol.channel import (
     seal,
     transcript,
 )
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, Offer, RecipeVersion, RuleRecord, TaskSpec, ToolOffer
-from starloom_protocol.plan import PlanCheck
-from starloom_protocol.session import Session, Side, device_id, proof_bytes
-from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
+from starloom_protocol.wire.session import Session, Side, device_id, proof_bytes
 from tests.edge.answers import held_to_its_type
 from tests.waiting import PATIENCE_S
 

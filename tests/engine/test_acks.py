@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from starloom.core.state.inputs import ReceiptReported
 from starloom.engine.acks import Acknowledgements
-from starloom_protocol.frames import Ack, HubFrame, LeaseRef, Receipt
+from starloom_protocol.wire.frames import Ack, HubFrame, LeaseRef, Receipt
 from tests.builders import plan, task
 from tests.engine.test_loop import hub, settle
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Question
+from starloom_protocol.records.entities import Question
 from starloom_protocol.vocabulary import ConstellationState
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, Wires, build, kill

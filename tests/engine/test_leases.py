@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starloom.core.state import inputs as i
 from starloom.engine.leases import Leases
-from starloom_protocol.entities import Timeouts
+from starloom_protocol.records.entities import Timeouts
 from tests.builders import Driver, plan, task
 
 

@@ -13,9 +13,9 @@ from starloom.core.state import inputs as i
 from starloom.engine.settings import Keeping
 from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom.store.port import Unavailable
-from starloom_protocol.feed import state_hash
-from starloom_protocol.frames import Ack, Dispatch, LeaseRef, ResultFrame
+from starloom_protocol.stream.feed import state_hash
 from starloom_protocol.vocabulary import Outcome
+from starloom_protocol.wire.frames import Ack, Dispatch, LeaseRef, ResultFrame
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
 

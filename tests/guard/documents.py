@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from starloom_protocol.plan import check_edit, check_plan, read_document, read_recipe
-from starloom_protocol.plan.document import DocumentRefused
+from starloom_protocol.plan.language.document import DocumentRefused
 from starloom_protocol.plan.scenario import read_scenario
 from tests.cost import calls
 from tests.guard.mutate import cut, damage

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol import frames as f
-from starloom_protocol.codec import Side, tag_of
-from starloom_protocol.entities import encode_entity
-from starloom_protocol.feed import ACCESS, FLEET, Event, decode_event
-from starloom_protocol.frames import LeaseRef
+from starloom_protocol.records.entities import encode_entity
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.codec import Side, tag_of
+from starloom_protocol.wire.frames import LeaseRef
 from tests.edge.world import Agent, World, an_offer, settle
 from tests.guard.sockets import Attacker
 from tests.protocol.frames_sample import BY_SIDE

@@ -18,8 +18,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from starloom_protocol import frames as f
-from starloom_protocol.channel import hub_proof, transcript
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.channel import hub_proof, transcript
 
 AT = {"constellation": "c-false", "task": "t", "attempt": 1, "incarnation": 1}
 WELCOME = {

@@ -15,11 +15,11 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from starloom_protocol import codec
-from starloom_protocol.frames import Frame
-from starloom_protocol.session import ProtocolFault, Session, Side, State
-from starloom_protocol.version import PROTOCOL_VERSIONS
 from starloom_protocol.vocabulary import CODES
+from starloom_protocol.wire import codec
+from starloom_protocol.wire.frames import Frame
+from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
+from starloom_protocol.wire.version import PROTOCOL_VERSIONS
 from tests.guard.mutate import cut, damage
 from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, HELLO, PROVE, WELCOME
 

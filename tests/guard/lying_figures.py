@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from starloom_protocol.frames import VitalsFrame
+from starloom_protocol.wire.frames import VitalsFrame
 
 FIELDS: Final = ("battery_percent", "disk_percent", "load_percent", "memory_percent")
 IMPOSSIBLE: Final = ("-2", "-9007199254740993", "10001", "65535", "65536", "1000000000000000000000000000000")

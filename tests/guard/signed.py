@@ -9,7 +9,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from starloom_protocol.signed_requests import request_bytes
+from starloom_protocol.wire.channel import request_bytes
 from tests.edge.world import Agent, World
 
 

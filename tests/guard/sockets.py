@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from starloom.edge.agents import hub_keys
-from starloom_protocol import frames as f
-from starloom_protocol.session import Session, Side
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.session import Session, Side
 from tests.edge.world import Agent, World, an_offer, chain, settle
 from tests.guard.frames import FAMILY
 from tests.guard.mutate import damage

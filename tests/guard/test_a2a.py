@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from starloom.edge.routes.requests import a2a_tasks
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.edge.routes.requests.test_a2a import READS, Caller, message
 from tests.edge.world import Agent, World, a_world, settle

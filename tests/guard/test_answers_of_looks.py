@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Cite
+from starloom_protocol.records.entities import Cite
 from starloom_protocol.vocabulary import Code, ConstellationState
 from tests.jobs.test_answers_of_looks import ended, told, words
 from tests.jobs.test_looking import CSV, answer, call, hub_of, looks

@@ -6,7 +6,7 @@ from typing import get_args
 
 import msgspec
 
-from starloom_protocol.edits import EditOperation
+from starloom_protocol.records.edits import EditOperation
 from tests.edge.world import World
 from tests.guard.evil_device import OPERATIONS, TAGS, Stage
 

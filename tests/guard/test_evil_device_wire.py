@@ -14,9 +14,9 @@ from websockets.exceptions import ConnectionClosed
 
 from starloom.client.rest import Client
 from starloom.edge.agents import hub_keys
-from starloom_protocol import frames as f
-from starloom_protocol.frames import LeaseRef
-from starloom_protocol.session import Session, Side
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.frames import LeaseRef
+from starloom_protocol.wire.session import Session, Side
 from tests.edge.world import Agent, an_offer
 from tests.guard.evil_device import Lies
 from tests.installation import Installation

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from starloom_protocol.session import Session, Side
+from starloom_protocol.wire.session import Session, Side
 from tests.edge.test_served import served
 from tests.edge.world import Agent, World
 from tests.guard.test_evil_device_wire import Line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability, Role
 from tests.edge.world import World, settle
 

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import ToolOffer
+from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Code, ConstellationState, Effect, Outcome, Repeatability
 from tests.jobs.test_modelling import Hub, models, plan, review, says
 from tests.models.modes import HOSTILE

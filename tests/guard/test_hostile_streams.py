@@ -14,9 +14,9 @@ from starloom.planner.model.endpoint import Endpoint, Limits, Wire
 from starloom.planner.model.port import ModelFault, Piece, Turn
 from starloom.planner.model.sketching import SketchPad
 from starloom.planner.model.wire import WiredModel
-from starloom_protocol.feed import Beside
-from starloom_protocol.plan.models import TASK_ID
-from starloom_protocol.sketch_records import SKETCH_BYTES_MOST, TASKS_MOST, Sketch
+from starloom_protocol.plan.language.models import TASK_ID
+from starloom_protocol.stream.feed import Beside
+from starloom_protocol.stream.sketches import SKETCH_BYTES_MOST, TASKS_MOST, Sketch
 from tests.edge.live.test_endpoint import page
 from tests.edge.world import World, settle
 from tests.guard.test_rights import V1, dispatched, worker

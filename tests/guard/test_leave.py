@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.edge.agents.hub_keys import verifies
-from starloom_protocol.signed_requests import LEAVE, answer_bytes
+from starloom_protocol.wire.channel import LEAVE, answer_bytes
 from tests.edge.world import World, settle
 from tests.guard.signed import asked, lies
 

@@ -15,7 +15,7 @@ import pytest
 from starloom_agent import registry
 from starloom_agent.toolkit import beneath
 from starloom_agent.toolkit.interface import ToolContext
-from starloom_protocol.entities import FileOut
+from starloom_protocol.records.entities import FileOut
 from tests.device_agents.played_call import Loop
 from tests.device_agents.test_artifacts import Store
 from tests.guard.confined import as_a_device, storing

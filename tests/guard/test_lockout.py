@@ -16,8 +16,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from starloom.edge.agents import aip, hub_keys
-from starloom_protocol import frames as f
-from starloom_protocol.session import Session, Side
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.session import Session, Side
 from tests.edge.test_served import served
 from tests.edge.world import Agent, World, an_offer
 from tests.waiting import PATIENCE_S

@@ -7,8 +7,8 @@ import tracemalloc
 
 import pytest
 
-from starloom_protocol import frames as f
 from starloom_protocol.vocabulary import Vital
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, settle
 from tests.guard.lying_figures import BROKEN, FIELDS, FLOOD, IMPOSSIBLE, flood
 

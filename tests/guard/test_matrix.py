@@ -8,9 +8,9 @@ import pytest
 
 from starloom.access.callers import Scope
 from starloom.access.guard import ROUTES, Door
-from starloom_protocol.codec import AGENT_FRAMES, HUB_FRAMES, tag_of
-from starloom_protocol.session import TABLE, ProtocolFault, Side, State
 from starloom_protocol.vocabulary import Role
+from starloom_protocol.wire.codec import AGENT_FRAMES, HUB_FRAMES, tag_of
+from starloom_protocol.wire.session import TABLE, ProtocolFault, Side, State
 from tests.edge.routes.people.test_sessions import link_of
 from tests.edge.test_guard import concrete
 from tests.edge.world import World

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from starloom_protocol import frames as f
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, settle
 from tests.guard.test_rights import dispatched
 

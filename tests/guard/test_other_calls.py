@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from starloom_protocol import frames as f
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, EffectSeen, Outcome, Repeatability
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, settle
 from tests.guard.test_rights import RUNNERS, V1, C, as_token, dispatched, plan, worker
 

@@ -15,8 +15,8 @@ from starloom.planner.context_tools import shelf, ways
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Candidate, Missing
 from starloom.planner.model.prompt import planning_context, reviewing_context
-from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import Recipe
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Effect
 from tests.planner.fleets import device, fleet

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.state.apply import put
-from starloom_protocol.entities import Reuse
+from starloom_protocol.records.entities import Reuse
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile
 from tests.builders import PURE, Driver, plan

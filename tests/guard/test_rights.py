@@ -16,10 +16,10 @@ import pytest
 
 from starloom.access.callers import Scope
 from starloom.core.state import inputs as i
-from starloom_protocol import frames as f
-from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import ROLE_RANK, Effect, Repeatability, Role
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, settle
 
 V1 = "/api/v1"

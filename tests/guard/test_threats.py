@@ -15,11 +15,11 @@ import pytest
 
 from starloom.access.guard import ROUTES
 from starloom.edge.agents import aip
-from starloom_protocol import frames as f
-from starloom_protocol.codec import Side, decode
-from starloom_protocol.entities import Offer
-from starloom_protocol.faults import ProtocolFault
 from starloom_protocol.plan import check_plan, read_recipe
+from starloom_protocol.records.entities import Offer
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.codec import Side, decode
+from starloom_protocol.wire.frames import ProtocolFault
 from tests.cost import GROWTH_MOST, calls
 from tests.edge.test_guard import METHODS, concrete
 from tests.edge.world import Agent, World, an_offer, chain, settle

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Cite
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import Cite
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver
 

@@ -21,8 +21,8 @@ from starloom_agent.home import AgentHome, Joined
 from starloom_agent.joining import JoinRefused
 from starloom_agent.runtime import Agent as RealAgent
 from starloom_agent.upgrading import CannotUpgrade, Wishes, upgrade
-from starloom_protocol.frames import UpdateAvailable
-from starloom_protocol.signed_requests import LEAVE, UPGRADE, answer_bytes
+from starloom_protocol.wire.channel import LEAVE, UPGRADE, answer_bytes
+from starloom_protocol.wire.frames import UpdateAvailable
 from tests.edge.world import World, a_world
 from tests.guard.signed import asked, lies
 

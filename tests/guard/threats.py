@@ -113,7 +113,7 @@ THREATS = (
         "I2",
         "a secret in a log, a model's prompt or the page",
         "given by reference, scrubbed by value",
-        ("tests/recipes/test_secrets.py", "tests/protocol/test_scrubbing.py"),
+        ("tests/recipes/test_secrets.py", "tests/protocol/text/test_scrubbing.py"),
     ),
     Threat(
         "I3",
@@ -688,7 +688,7 @@ THREATS = (
             _OTHER_CALLS + "test_t110_a_declared_tool_stands_in_the_plan_that_is_shown_and_one_that_does_more_does_not",
             "tests/planner/test_equivalents.py",
             "tests/core/run/test_other_calls.py",
-            "tests/protocol/plan/test_other_calls.py",
+            "tests/protocol/plan/lowering/patterns/test_other_calls.py",
         ),
     ),
     Threat(

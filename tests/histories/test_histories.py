@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starloom.engine.redeciding import redecide
 from starloom.store.chain import Walk
 from starloom.store.memory import MemoryHistory, MemoryStore
-from starloom_protocol.feed import ACCESS, FLEET, decode_event, fold
+from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event, fold
 from tests.histories.kept import FOLDER, expected, read
 
 LOGS = sorted(FOLDER.glob("*/*.ndjson"))

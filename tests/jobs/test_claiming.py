@@ -11,7 +11,7 @@ from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.jobs import claiming
 from starloom.jobs.claiming import Answered, Claim, NotOurs, ask
 from starloom.store.port import Unavailable
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
 from tests.waiting import PATIENCE_S
 

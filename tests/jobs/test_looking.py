@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import ToolOffer
+from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Code, ConstellationState, Effect, Outcome, Repeatability
 from tests.builders import TOOLS
 from tests.jobs.test_modelling import READING, WRITING, Hub, models, plan, says

@@ -22,9 +22,9 @@ from starloom.jobs.planning import PlanJobs
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.planner.catalogue import Catalogue
 from starloom.store.port import StreamRow
-from starloom_protocol.entities import Budget, Head, encode_entity
-from starloom_protocol.feed import FLEET
 from starloom_protocol.plan import read_recipe
+from starloom_protocol.records.entities import Budget, Head, encode_entity
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, TaskState
 from tests.builders import Driver
 from tests.models.modes import REFUSES_TOOLS

@@ -9,9 +9,9 @@ from starloom.core.state.inputs import AnyInput, PlanProposed
 from starloom.jobs.claiming import Answered, NotOurs
 from starloom.jobs.planning import PlanJobs, fleet_of, plan_of
 from starloom.planner.catalogue import load_catalogue
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Device, Fault, Head, Offer, Record, ToolOffer, encode_entity
-from starloom_protocol.feed import FLEET
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Device, Fault, Head, Offer, Record, ToolOffer, encode_entity
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code, ConstellationState, DeviceLink, Repeatability
 
 WORDS = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop."

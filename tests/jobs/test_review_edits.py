@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.jobs import reviewing
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.jobs.test_modelling import READING, TWO, Hub, failed, models, plan, review, says
 from tests.models.server import Say, fake_model

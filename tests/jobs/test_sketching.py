@@ -19,9 +19,9 @@ from starloom.jobs.sketching import ALIVE_TICKS, EVERY_S, sketched
 from starloom.planner.catalogue import Catalogue
 from starloom.planner.model.port import Piece
 from starloom.store.port import SketchPort, Unavailable
-from starloom_protocol.feed import Beside
 from starloom_protocol.plan import read_recipe
-from starloom_protocol.sketch_records import Sketch
+from starloom_protocol.stream.feed import Beside
+from starloom_protocol.stream.sketches import Sketch
 from starloom_protocol.vocabulary import ConstellationState
 from tests.jobs.test_modelling import ECHO, READING, Hub, models, says
 from tests.models.server import Say, fake_model

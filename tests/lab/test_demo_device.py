@@ -17,7 +17,7 @@ from starloom.host.processes import Child, Program
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice
 from starloom.lab.proxy import FaultProxy
-from starloom_protocol.lab_faults import CAN, FaultKind, FaultTarget
+from starloom_protocol.records.lab import CAN, FaultKind, FaultTarget
 from tests.waiting import until
 
 GREETING = b"here"

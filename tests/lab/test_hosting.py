@@ -14,7 +14,7 @@ from starloom.client.rest import Client
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice, Wound
 from starloom.lab.hosting import Host
-from starloom_protocol.lab_faults import FaultKind, FaultTarget
+from starloom_protocol.records.lab import FaultKind, FaultTarget
 from tests.waiting import PATIENCE_S
 
 WITHIN_S = PATIENCE_S

@@ -14,11 +14,11 @@ from starloom.lab.effects import Effects, count, read_ledger
 from starloom.lab.story import FAULT, LINES_MAX, Story
 from starloom.lab.verdict import misses
 from starloom_agent.ledger import Ledger
-from starloom_protocol.entities import Attempt, Head, Record, TaskRecord
-from starloom_protocol.feed import Event
-from starloom_protocol.frames import LeaseRef
 from starloom_protocol.plan.scenario import ExpectDoc
+from starloom_protocol.records.entities import Attempt, Head, Record, TaskRecord
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import AttemptEnd, ConstellationState, EffectSeen, Repeatability, TaskState
+from starloom_protocol.wire.frames import LeaseRef
 
 
 def event(seq: int, kind: str, at_ms: int, puts: dict[str, Record], **more: Any) -> Event:

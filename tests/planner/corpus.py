@@ -27,8 +27,8 @@ import yaml
 from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.matching import Match, Matched, match
-from starloom_protocol.entities import ToolOffer
 from starloom_protocol.plan import Recipe
+from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.planner.fleets import device, fleet, offer
 

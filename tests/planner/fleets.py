@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from starloom.planner.fleet import FleetView
 from starloom_agent.registry import all_tools
-from starloom_protocol.entities import Device, Offer, ToolOffer
+from starloom_protocol.records.entities import Device, Offer, ToolOffer
 from starloom_protocol.vocabulary import DeviceLink
 
 GRANTS = ("files:read", "files:write", "net:reach", "python:run", "shell:run")

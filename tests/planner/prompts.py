@@ -20,8 +20,8 @@ from starloom.planner.fleet import FleetView
 from starloom.planner.model.prompt import planning_context
 from starloom_agent.offers import schema_of
 from starloom_agent.registry import all_tools
-from starloom_protocol.entities import Device, Offer, ToolOffer
-from starloom_protocol.tool_results import built_in, name_of
+from starloom_protocol.records.entities import Device, Offer, ToolOffer
+from starloom_protocol.tools.results import built_in, name_of
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability
 from tests.planner.fleets import device, fleet

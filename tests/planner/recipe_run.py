@@ -28,8 +28,8 @@ from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Folders, Tool, ToolContext
 from starloom_agent.toolkit.pictures.png import encode
 from starloom_agent.toolkit.results import Stored
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Dependency, Device, Input, Offer, Selector, TaskSpec, ToolOffer
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Dependency, Device, Input, Offer, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import MISSING, canonical, holds, parse, point
 from starloom_protocol.vocabulary import DeviceLink, Effect, Gate, Repeatability
 from tests.planner.drawing import speckled

@@ -13,10 +13,10 @@ from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.pasted import find_plan
 from starloom_agent.registry import all_tools
-from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import check_plan, read_document
-from starloom_protocol.plan.models import ForEachDoc, InputDoc, PlanDoc, RuleDoc, TaskDoc
-from starloom_protocol.tool_results import built_in, name_of
+from starloom_protocol.plan.language.models import ForEachDoc, InputDoc, PlanDoc, RuleDoc, TaskDoc
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.tools.results import built_in, name_of
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Gate, Need, Op
 from tests.planner.fleets import device, fleet

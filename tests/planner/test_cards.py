@@ -17,7 +17,7 @@ from starloom.planner.cards import (
     shape_of,
     telling_in,
 )
-from starloom_protocol.entities import Attempt, ForEach, Input, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import Attempt, ForEach, Input, TaskRecord, TaskSpec
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import AttemptEnd, Code, Repeatability, Sharing, TaskState
 

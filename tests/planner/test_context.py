@@ -15,8 +15,8 @@ from starloom.planner.context_tools import more, near, shelf, ways
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.prompt import planning_context
 from starloom.planner.relevance import ranked
-from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import Recipe
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical
 from tests.planner import prompts
 from tests.planner.fleets import device, fleet

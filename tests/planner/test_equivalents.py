@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from starloom.planner.equivalents import checked, equivalents
-from starloom_protocol.entities import Device, Offer, ToolOffer
 from starloom_protocol.plan import PlanCheck, check_plan, signatures_of
+from starloom_protocol.records.entities import Device, Offer, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import DeviceLink, Effect, Repeatability
 

@@ -18,9 +18,9 @@ from starloom.planner.forecast import (
 )
 from starloom.planner.service import Planning
 from starloom.planner.what_if import what_if
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import ForEach, Offer, Selector
-from starloom_protocol.fleet_records import Pace
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import ForEach, Offer, Selector
+from starloom_protocol.records.fleet import Pace
 from starloom_protocol.vocabulary import Op
 from tests.bench.forecasts import FLEETS, INSIDE_LEAST, Calibration, measure, missed, table
 from tests.builders import TOOLS, plan, task, when

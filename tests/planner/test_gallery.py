@@ -11,8 +11,8 @@ from starloom.planner.fleet import FleetView
 from starloom.planner.gallery import Filled, card, filled, shape
 from starloom.planner.matching import Match, match
 from starloom.planner.planning import plan_recipe
-from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import Recipe
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Purpose, Repeatability
 from tests.planner.fleets import GRANTS, device, fleet, offer
 

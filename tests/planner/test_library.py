@@ -13,8 +13,8 @@ from starloom.planner.planning import plan_recipe
 from starloom_agent.offers import schema_of
 from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.result_schemas import schema_of_result
-from starloom_protocol.entities import RecipeVersion, ToolOffer, encode_entity
 from starloom_protocol.plan import read_recipe, signatures_of
+from starloom_protocol.records.entities import RecipeVersion, ToolOffer, encode_entity
 
 BUILT_IN = load_catalogue()
 

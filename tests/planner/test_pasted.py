@@ -7,8 +7,8 @@ import json
 import pytest
 
 from starloom.planner.pasted import FAULTS_MOST, PASTED_CHARS_MAX, REPLY_CHARS_MAX, find_plan, reply_to
-from starloom_protocol.entities import Fault
 from starloom_protocol.plan import check_plan, read_document
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
 
 PLAN = "starloom: 1\nname: A plan\ntasks:\n  - {id: a, tool: disk.usage}\n"

@@ -12,9 +12,9 @@ from starloom.planner.fleet import FleetView
 from starloom.planner.preview import core_fleet, preview
 from starloom.planner.service import Planning
 from starloom_protocol.api.previews import TaskPreviewRow
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.cost import GROWTH_MOST, calls

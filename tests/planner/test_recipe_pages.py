@@ -5,8 +5,8 @@ from __future__ import annotations
 from starloom.planner.catalogue import load_catalogue
 from starloom.planner.recipe_pages import about, page
 from starloom_protocol.plan import read_recipe
-from starloom_protocol.plan.param_types import PARAM_TYPES
-from starloom_protocol.plan.signatures import built_in_results
+from starloom_protocol.plan.language.param_types import PARAM_TYPES
+from starloom_protocol.plan.types.signatures import built_in_results
 
 
 def test_the_comment_above_the_name_is_the_paragraph() -> None:

@@ -14,8 +14,8 @@ from starloom.planner.fleet import FleetView
 from starloom.planner.service import Planning
 from starloom.terminal.typed import typed
 from starloom_protocol.api.previews import PlanPreview
-from starloom_protocol.entities import Secret
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import Secret
 from starloom_protocol.values import canonical
 from tests.planner.fleets import device, fleet, offer
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom_protocol import frames as f
-from starloom_protocol.ask_records import OwnerAsk
-from starloom_protocol.codec import Side
-from starloom_protocol.entities import FileOut, Offer, ToolOffer
+from starloom_protocol.records.approvals import OwnerAsk
+from starloom_protocol.records.entities import FileOut, Offer, ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, EffectSeen, Outcome, Profile, Repeatability
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.codec import Side
 
 AT = f.LeaseRef(attempt=2, constellation="c-1", incarnation=3, task="send.3")
 HELLO = f.Hello(

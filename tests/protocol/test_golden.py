@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 import starloom_protocol
-from starloom_protocol.codec import FRAMES, Side, decode, encode, tag_of
-from starloom_protocol.frames import AgentMessage, Frame, HubMessage
-from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.codec import FRAMES, Side, decode, encode, tag_of
+from starloom_protocol.wire.frames import AgentMessage, Frame, HubMessage
+from starloom_protocol.wire.session import ProtocolFault, Session, device_id, proof_bytes, short_words
 from tests.protocol.write_golden import GOLDEN, ROOT, channel, identity
 
 FRAME_FILES = sorted(GOLDEN.glob("v*/frames/*.json"))

@@ -15,8 +15,10 @@ from typing import Any
 import msgspec
 
 import starloom_protocol
-from starloom_protocol import frames as f
-from starloom_protocol.channel import (
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
+from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.channel import (
     answer_proof,
     channel_keys,
     device_proof,
@@ -25,11 +27,9 @@ from starloom_protocol.channel import (
     seal,
     transcript,
 )
-from starloom_protocol.codec import Side, encode, tag_of
-from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
-from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
-from starloom_protocol.version import FIELDS_SINCE, FRAMES_SINCE, knows
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.codec import Side, encode, tag_of
+from starloom_protocol.wire.session import ProtocolFault, Session, device_id, proof_bytes, short_words
+from starloom_protocol.wire.version import FIELDS_SINCE, FRAMES_SINCE, knows
 from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, CHALLENGE_3, HELLO, HELLO_3, PING, PROVE, WELCOME
 
 GOLDEN = Path(starloom_protocol.__file__).parent / "golden"

@@ -33,7 +33,7 @@ from typing import Any
 from starloom.client.problems import Problem
 from starloom.client.view import View
 from starloom.host.agents import LocalAgent, join
-from starloom_protocol.entities import Attempt, Job, TaskRecord
+from starloom_protocol.records.entities import Attempt, Job, TaskRecord
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process
 from tests.waiting import PATIENCE_S, SLOWER, until

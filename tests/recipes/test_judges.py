@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from starloom.client.problems import Problem
-from starloom_protocol.entities import Job
+from starloom_protocol.records.entities import Job
 from tests.models.server import FakeModel, Json, Reading, Say
 from tests.models.threaded import a_model
 from tests.recipes.fleet import Fleet, Running

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from starloom_protocol.entities import Job
+from starloom_protocol.records.entities import Job
 from tests.models.server import FakeModel, Json, Reading, Say, fake_model
 from tests.recipes.fleet import Fleet, Running
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from starloom_protocol.entities import Job, Version
+from starloom_protocol.records.entities import Job, Version
 from tests.models.server import FakeModel, Reading, Say
 from tests.models.threaded import a_model
 from tests.recipes.fleet import Fleet, Running

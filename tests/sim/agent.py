@@ -17,7 +17,9 @@ import msgspec
 from starloom_agent import core
 from starloom_agent.outbox import Outbox
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_protocol.frames import (
+from starloom_protocol.values import canonical, parse, point
+from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
+from starloom_protocol.wire.frames import (
     BEGUN,
     Ack,
     Alive,
@@ -35,8 +37,6 @@ from starloom_protocol.frames import (
     ResumePlan,
     Started,
 )
-from starloom_protocol.values import canonical, parse, point
-from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 from tests.sim.disk import SimLedger
 
 ALIVE_EVERY_S = 5.0

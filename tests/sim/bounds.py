@@ -15,7 +15,7 @@ from starloom.core.placement.pace.learning import inputs_of
 from starloom.core.placement.pace.table import size_of
 from starloom.core.placement.selection import avoided
 from starloom.core.state.model import Constellation, Shard
-from starloom_protocol.entities import Selector
+from starloom_protocol.records.entities import Selector
 from starloom_protocol.vocabulary import ConstellationState, DeviceLink, TaskState
 from tests.sim.surroundings import Surroundings
 

@@ -16,8 +16,8 @@ import msgspec
 from starloom.core.state import inputs as i
 from starloom.store.memory import MemoryStore
 from starloom.store.port import Unavailable
-from starloom_protocol.edits import AddDependency, AddTask, EditOperation, LoweredPlan, RemoveTask
-from starloom_protocol.entities import (
+from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, LoweredPlan, RemoveTask
+from starloom_protocol.records.entities import (
     Check,
     Dependency,
     ForEach,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from starloom_agent import core
-from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame
+from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame
 
 RESERVED = 100
 BEGUN_TOLD = 128

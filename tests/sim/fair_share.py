@@ -16,8 +16,8 @@ from heapq import heappop, heappush
 
 from starloom.core.state import inputs as i
 from starloom.core.state.queues.fair_share import SMALL_MOST
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Policy
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Policy
 from starloom_protocol.vocabulary import Approval
 from tests.builders import Driver, plan, task
 

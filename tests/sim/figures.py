@@ -28,7 +28,7 @@ from starloom.engine.settings import EngineSettings
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.memory import MemoryStore
 from starloom.store.opening import open_store
-from starloom_protocol.edits import (
+from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,
     EditOperation,

@@ -15,7 +15,7 @@ from starloom.engine.ports import JobSender, Overloaded
 from starloom.engine.settings import EngineSettings
 from starloom.store.memory import MemoryRedis
 from starloom.store.port import Unavailable
-from starloom_protocol.frames import PlanEntry, ResumePlan
+from starloom_protocol.wire.frames import PlanEntry, ResumePlan
 from tests.sim.agent import SimAgent
 from tests.sim.network import Sockets, Wire
 from tests.sim.slow_store import SlowStore

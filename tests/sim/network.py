@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from starloom_protocol.frames import HubFrame
+from starloom_protocol.wire.frames import HubFrame
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 from starloom.engine.loop import Engine
 from starloom.store.port import Unavailable
-from starloom_protocol.frames import ResumePlan
+from starloom_protocol.wire.frames import ResumePlan
 from tests.sim.agent import SimAgent
 from tests.sim.network import Sockets, Wire
 from tests.sim.pair_hub import Hub, Line, Shown, Welcome

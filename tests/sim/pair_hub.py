@@ -26,8 +26,8 @@ from starloom.engine.remote import RemoteInbox
 from starloom.engine.settings import EngineSettings
 from starloom.engine.succession import Succession
 from starloom.store.port import Unavailable
-from starloom_protocol.feed import Event
-from starloom_protocol.frames import PlanEntry
+from starloom_protocol.stream.feed import Event
+from starloom_protocol.wire.frames import PlanEntry
 from tests.sim.hub import Nothing
 from tests.sim.network import Sockets, Wire
 from tests.sim.pair_redis import Cards, HubStore

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Policy
+from starloom_protocol.records.entities import Policy
 from starloom_protocol.vocabulary import Code, Gate, Outcome, TaskState
 from tests.builders import Driver, edge, plan, task
 

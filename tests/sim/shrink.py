@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.records.edits import LoweredPlan
 from tests.sim.client import make_plan
 from tests.sim.schedule import Outcome, play
 from tests.sim.script import Act, Script

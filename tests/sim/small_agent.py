@@ -10,7 +10,8 @@ import msgspec
 
 from starloom_agent import core
 from starloom_agent.outbox import Outbox
-from starloom_protocol.frames import (
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
+from starloom_protocol.wire.frames import (
     Ack,
     Cancel,
     Dispatch,
@@ -26,7 +27,6 @@ from starloom_protocol.frames import (
     ResumePlan,
     Started,
 )
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
 from tests.sim.disk import SimLedger
 
 

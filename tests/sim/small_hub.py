@@ -15,10 +15,11 @@ from starloom.core.state.invariants import Violated, check, check_touched
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveTask
-from starloom_protocol.entities import Device, Offer, decode_entity, encode_entity
-from starloom_protocol.feed import FLEET, fold
-from starloom_protocol.frames import (
+from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, RemoveTask
+from starloom_protocol.records.entities import Device, Offer, decode_entity, encode_entity
+from starloom_protocol.stream.feed import FLEET, fold
+from starloom_protocol.vocabulary import AttemptEnd, DeviceLink, Gate, Reason, TaskState
+from starloom_protocol.wire.frames import (
     Cancel,
     Dispatch,
     LeaseRef,
@@ -30,7 +31,6 @@ from starloom_protocol.frames import (
     ResumePlan,
     Started,
 )
-from starloom_protocol.vocabulary import AttemptEnd, DeviceLink, Gate, Reason, TaskState
 from tests.builders import TOOLS, edge, plan, task
 
 NAME = "c1"

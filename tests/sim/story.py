@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom_protocol.feed import ACCESS, decode_event
+from starloom_protocol.stream.feed import ACCESS, decode_event
 from tests.sim.schedule import Outcome
 from tests.sim.script import Act, Fault, Script
 from tests.sim.virtual import START_MS

@@ -18,9 +18,9 @@ from starloom.engine.loop import Engine
 from starloom.engine.ports import Inbox
 from starloom.engine.settings import Keeping
 from starloom.store.memory import MemoryHistory, MemoryRedis, MemoryStore
-from starloom_protocol.entities import Enrollment, Offer, ToolOffer
-from starloom_protocol.frames import Alive, LedgerReport, Receipt, ResultFrame, Started
+from starloom_protocol.records.entities import Enrollment, Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
+from starloom_protocol.wire.frames import Alive, LedgerReport, Receipt, ResultFrame, Started
 from tests.sim.agent import ALIVE_EVERY_S, SimAgent, World
 from tests.sim.network import Network, Wire
 from tests.sim.slow_store import Doubts

@@ -11,7 +11,7 @@ import pytest
 
 from starloom.engine.redeciding import Redecided, redecide
 from starloom.store.memory import MemoryHistory, MemoryStore
-from starloom_protocol.feed import ACCESS, FLEET, decode_event, encode_event
+from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event, encode_event
 from tests.sim.recorded import run_recorded
 
 pytestmark = pytest.mark.sim

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from starloom_protocol.feed import decode_event
+from starloom_protocol.stream.feed import decode_event
 from tests.sim.run import known_seeds, seeds_from
 from tests.sim.schedule import Outcome, play, run_seed
 from tests.sim.script import MINDS_FROM, PAIR_FAULTS, PAIR_FROM, draw

@@ -11,7 +11,7 @@ from starloom.store.chain import BEGINNING, Walk, digest_of, link_of
 from starloom.store.database import MIGRATIONS, Database
 from starloom.store.history import PastCommit, past_of, rows_of
 from starloom.store.port import Ownership
-from starloom_protocol.feed import decode_event
+from starloom_protocol.stream.feed import decode_event
 from tests.store.sample import commit, task
 
 OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)

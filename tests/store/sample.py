@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from starloom.store.port import Commit, Ownership
-from starloom_protocol.entities import Attempt, Head, encode_entity
-from starloom_protocol.feed import Event, decode_event, encode_event
+from starloom_protocol.records.entities import Attempt, Head, encode_entity
+from starloom_protocol.stream.feed import Event, decode_event, encode_event
 from starloom_protocol.vocabulary import ConstellationState, Repeatability
 
 Puts = dict[str, bytes | None]

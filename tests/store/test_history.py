@@ -19,7 +19,7 @@ from starloom.store.database import MIGRATIONS, Database, SqliteDatabase, newest
 from starloom.store.file_names import OPENING_FILE
 from starloom.store.history import PastCommit, Superseded, rows_of
 from starloom.store.port import Ownership, Unavailable
-from starloom_protocol.feed import decode_event
+from starloom_protocol.stream.feed import decode_event
 from tests.store.old_history import migrate_back, migrate_to, moves_old_events, old_history, write_old
 from tests.store.sample import attempt, commit, head, task
 

@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 
 from starloom.cli.text.constellation_text import answer_text, task_name
 from starloom.terminal.tables import cell, is_table, value_table
-from starloom_protocol.entities import Answer, AnswerItem
+from starloom_protocol.records.entities import Answer, AnswerItem
 from starloom_protocol.values import canonical
 
 TABLE = {

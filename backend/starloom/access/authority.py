@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from starloom_protocol.words import WORDS
+from starloom_protocol.wire.short_words import WORDS
 
 LEAF_DAYS = 30
 RENEW_DAYS = 10

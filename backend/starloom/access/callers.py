@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from starloom_protocol.authors import author_of
-from starloom_protocol.entities import Token
+from starloom_protocol.records.entities import Token
+from starloom_protocol.stream.authors import author_of
 from starloom_protocol.vocabulary import ROLE_RANK, PrincipalKind, Role
 
 

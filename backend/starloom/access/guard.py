@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from starloom.access.callers import Caller, Scope
-from starloom_protocol import frames
 from starloom_protocol.vocabulary import PrincipalKind, Role
+from starloom_protocol.wire import frames
 
 
 class Door(StrEnum):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from starloom.access import secrets
 from starloom.access.view import BEARER, SESSION
-from starloom_protocol.entities import Principal, SignIn, Token
+from starloom_protocol.records.entities import Principal, SignIn, Token
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from starloom.access.sealing import CannotOpen, Sealer
 from starloom.access.secrets import new_id
 from starloom.store.port import CiphertextPort
-from starloom_protocol.entities import Secret
+from starloom_protocol.records.entities import Secret
 
 _UNNAMED_MS = 3_600_000
 _log = logging.getLogger(__name__)

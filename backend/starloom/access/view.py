@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from starloom.access import secrets
 from starloom.access.callers import Caller, Means
-from starloom_protocol.entities import Principal, Secret, SignIn, Token, decode_entity
-from starloom_protocol.feed import ACCESS, Event
+from starloom_protocol.records.entities import Principal, Secret, SignIn, Token, decode_entity
+from starloom_protocol.stream.feed import ACCESS, Event
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 BEARER = "bearer"

@@ -20,8 +20,8 @@ from typing import BinaryIO, Final, Protocol
 
 from starloom.blobs.fault import BlobRefused
 from starloom.blobs.owners import Owners
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
 
 QUOTA_BYTES: Final = 20 * 1024**3
 OWNER_BYTES_MOST: Final = 10 * 1024**3

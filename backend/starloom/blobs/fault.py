@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
 

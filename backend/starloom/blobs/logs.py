@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 
 from starloom.blobs.fault import BlobRefused
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
 
 LOG_BYTES_MOST: Final = 10 * 1024 * 1024
 SEGMENTS_MOST: Final = 256

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import httpcore
 import httpx
 
-from starloom_protocol.peer import peer_uid
+from starloom_protocol.wire.peer import peer_uid
 
 
 class _Stream(httpcore.NetworkStream):

@@ -25,11 +25,11 @@ from starloom.client.exits import Exit
 from starloom.client.own_socket import OwnSocket
 from starloom.client.problems import Problem, problem_of, unreachable, usage
 from starloom.client.routes import get_devices
-from starloom_protocol.feed import Event, decode_event
+from starloom_protocol.stream.feed import Event, decode_event
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow
-    from starloom_protocol.api.lists import Items
+    from starloom_protocol.api.service import Items
 
 A = TypeVar("A")
 

@@ -22,11 +22,22 @@ if TYPE_CHECKING:
         TranscriptJson,
         VitalsJson,
     )
-    from starloom_protocol.api.activity import ActivityRow, ChainCheck, Replayed
     from starloom_protocol.api.approvals import ChangingCalls, GivenAnswer, Revoked, StandingRow
-    from starloom_protocol.api.constellations import Comparison, ConstellationRow, VersionRow, WhyAll, WhyRow
-    from starloom_protocol.api.controls import Closed, Controlled, DraftRow, Edited, Stop, Stopped
+    from starloom_protocol.api.constellations import (
+        Closed,
+        Comparison,
+        ConstellationRow,
+        Controlled,
+        DraftRow,
+        Edited,
+        Stop,
+        Stopped,
+        VersionRow,
+        WhyAll,
+        WhyRow,
+    )
     from starloom_protocol.api.fleet import (
+        AskRow,
         Capability,
         DeviceDetail,
         DeviceRow,
@@ -35,28 +46,36 @@ if TYPE_CHECKING:
         Enrollments,
         NewEnrollment,
     )
-    from starloom_protocol.api.forecasts import WhatIf
-    from starloom_protocol.api.history import BlameRow, EventPage, Forked, Output, Undone, Uploaded
-    from starloom_protocol.api.joining import AskRow
+    from starloom_protocol.api.history import (
+        ActivityRow,
+        BlameRow,
+        ChainCheck,
+        EventPage,
+        Forked,
+        Output,
+        Replayed,
+        Undone,
+        Uploaded,
+    )
     from starloom_protocol.api.lab import FaultAfter, FaultRow, Faults, FaultWhole, Noted, Orders, RunRow, ScenarioRow
-    from starloom_protocol.api.lists import Items
     from starloom_protocol.api.models import ModelReply, ModelState
     from starloom_protocol.api.people import (
         IssuedToken,
         LiveTicket,
         RevokedToken,
         RoleRow,
+        SecretRow,
         SessionRow,
+        SetSecret,
         SignedIn,
         SignedOut,
         SignInLink,
         TokenRow,
     )
-    from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview
+    from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview, WhatIf
     from starloom_protocol.api.recipes import RecipeLine, RecipeRow, RecipeVersionRow, RecipeWhole
     from starloom_protocol.api.schedules import RemovedSchedule, SchedulePreview
-    from starloom_protocol.api.secrets import SecretRow, SetSecret
-    from starloom_protocol.api.service import LanRow
+    from starloom_protocol.api.service import Items, LanRow
 
 
 def _part(given: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from starloom_protocol.entities import (
+from starloom_protocol.records.entities import (
     Answer,
     Attempt,
     GroupRecord,
@@ -20,8 +20,8 @@ from starloom_protocol.entities import (
     Version,
     decode_entity,
 )
-from starloom_protocol.feed import Event, fold
-from starloom_protocol.presentation import Presentation, presentation
+from starloom_protocol.stream.feed import Event, fold
+from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     Attention,

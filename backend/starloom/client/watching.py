@@ -15,7 +15,7 @@ from typing import Protocol
 from starloom.client.exits import Exit, exit_of_state
 from starloom.client.problems import Problem
 from starloom.client.view import View
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 
 POLL_S = 20.0
 SETTLE_S = 3.0

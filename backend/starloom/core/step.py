@@ -48,9 +48,9 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
-from starloom_protocol.events import EventKind
-from starloom_protocol.frames import BEGUN
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
+from starloom_protocol.wire.frames import BEGUN
 
 _STATE = ConstellationState
 _CANCELLING = ConstellationState.CANCELLING

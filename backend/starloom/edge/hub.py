@@ -40,15 +40,14 @@ from starloom.planner.matching import Matched
 from starloom.program import NAME
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
-from starloom_protocol.api.forecasts import WhatIf
 from starloom_protocol.api.lab import FaultMeeting, RunRow, ScenarioRow
-from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.api.previews import PlanPreview, WhatIf
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
-from starloom_protocol.approval_records import Call
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, RecipeVersion, RuleRecord, TaskSpec
-from starloom_protocol.lab_records import LabFault
 from starloom_protocol.plan import PlanCheck
+from starloom_protocol.records.approvals import Call
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.records.lab import LabFault
 
 
 class Planner(Protocol):

@@ -18,7 +18,7 @@ from starloom.core.state.inputs import (
     StartedReported,
 )
 from starloom.engine.ports import Clock, DeviceSender
-from starloom_protocol.frames import Ack
+from starloom_protocol.wire.frames import Ack
 
 EVERY_MS = 100
 """The least time between two acknowledgements. A device only forgets reports by them and never waits for one."""

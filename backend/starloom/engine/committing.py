@@ -19,7 +19,7 @@ from starloom.engine.lagging import obstacle_of
 from starloom.engine.owning import Owning
 from starloom.engine.ports import Clock
 from starloom.store.port import Commit, CommitPort, Ownership, Refused, Unavailable
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
 
 log = logging.getLogger("starloom.engine")

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from starloom.engine.ports import Clock, LiveSink
 from starloom.store.port import Followed, LogPort, Unavailable
-from starloom_protocol.feed import decode_event
+from starloom_protocol.stream.feed import decode_event
 
 log = logging.getLogger("starloom.engine")
 WAIT_MS = 500

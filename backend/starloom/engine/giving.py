@@ -19,11 +19,11 @@ from starloom.core.state.inputs import ResultReported
 from starloom.core.state.model import Constellation, Shard
 from starloom.engine.ports import Clock, Inbox
 from starloom.store.port import Unavailable
-from starloom_protocol.entities import Secret
-from starloom_protocol.frames import FactsFrame, LeaseRef, LogChunk, Progress, ResultFrame
-from starloom_protocol.scrubbing import Scrubber
+from starloom_protocol.records.entities import Secret
+from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Outcome, TaskState
+from starloom_protocol.wire.frames import FactsFrame, LeaseRef, LogChunk, Progress, ResultFrame
 
 log = logging.getLogger("starloom.engine")
 RETRY_MS = 500

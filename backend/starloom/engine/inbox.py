@@ -14,7 +14,7 @@ from starloom.core.state.inputs import AnyInput, ControlRequested, EditProposed,
 from starloom.engine.leases import Leases
 from starloom.engine.owning import Owning
 from starloom.engine.ports import Obstacle, Overloaded, Reply
-from starloom_protocol.frames import LeaseRef, Renew
+from starloom_protocol.wire.frames import LeaseRef, Renew
 
 QUEUE_MOST = 10_000
 BATCH_MOST = 256

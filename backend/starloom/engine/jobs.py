@@ -8,7 +8,7 @@ from starloom.core.plan.goals.conversation import UNCLAIMABLE
 from starloom.core.plan.review import LOOKING
 from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock, JobSender
-from starloom_protocol.entities import Job
+from starloom_protocol.records.entities import Job
 
 JOB_SWEEP_MS = 5_000
 

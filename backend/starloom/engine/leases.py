@@ -14,8 +14,8 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock
-from starloom_protocol.frames import LeaseRef, Renew
 from starloom_protocol.vocabulary import TaskState
+from starloom_protocol.wire.frames import LeaseRef, Renew
 
 Key = tuple[str, str, int]
 _RENEWABLE = (TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING)

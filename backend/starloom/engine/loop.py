@@ -49,7 +49,7 @@ from starloom.engine.retiring import Retiring, decode_entities
 from starloom.engine.settings import EngineSettings
 from starloom.engine.timers import Timers
 from starloom.store.port import Commit, Damaged, InboxPort, Ownership, OwnerStore, Refused, Unavailable
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
 log = logging.getLogger("starloom.engine")

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import msgspec
 
 from starloom.core.state.inputs import AnyInput
-from starloom_protocol.entities import Fault
-from starloom_protocol.feed import Event
-from starloom_protocol.frames import HubFrame, LeaseRef, Renew
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.frames import HubFrame, LeaseRef, Renew
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,8 @@ from starloom.engine.giving import Giving, placed
 from starloom.engine.leases import Leases
 from starloom.engine.ports import DeviceSender, JobSender, LiveSink, ValueStore
 from starloom.engine.timers import Timers
-from starloom_protocol.frames import (
+from starloom_protocol.values import MISSING, canonical, parse, point
+from starloom_protocol.wire.frames import (
     Cancel,
     Dispatch,
     DispatchInput,
@@ -45,7 +46,6 @@ from starloom_protocol.frames import (
     Query,
     ResumePlan,
 )
-from starloom_protocol.values import MISSING, canonical, parse, point
 
 DISPATCH_VALUES_BYTES_MAX = 256 * 1024
 

@@ -32,8 +32,8 @@ from starloom.engine.recording import (
 from starloom.engine.retiring import decode_entities
 from starloom.store.chain import Kept
 from starloom.store.port import ReadPort
-from starloom_protocol.entities import decode_entity
-from starloom_protocol.feed import ACCESS, FLEET, Event, decode_event
+from starloom_protocol.records.entities import decode_entity
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 
 PAGE_COMMITS: Final = 200
 COMMITS_MOST: Final = 50_000

@@ -15,9 +15,9 @@ import msgspec
 from starloom.core.state.inputs import AnyInput, RequestReceived
 from starloom.engine.ports import Clock, Inbox, Overloaded, Reply
 from starloom.store.port import Damaged, InboxPort, Refused, Unavailable
-from starloom_protocol.entities import Fault
-from starloom_protocol.frames import LeaseRef, Renew
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.wire.frames import LeaseRef, Renew
 
 log = logging.getLogger("starloom.engine")
 RETRY_MS = 200

@@ -21,8 +21,8 @@ from starloom.engine.ports import Clock, Reply
 from starloom.engine.recording import Recording
 from starloom.engine.settings import Keeping
 from starloom.store.port import CommitPort, Damaged, Refused, Unavailable
-from starloom_protocol.entities import Fault, Record, decode_entity
-from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.records.entities import Fault, Record, decode_entity
+from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import CODES, Code
 
 THREAD_ABOVE_ENTITIES = 2_000

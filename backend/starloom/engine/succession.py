@@ -18,7 +18,7 @@ from starloom.engine.following import Follower
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Clock, Inbox, LiveSink, Overloaded, Reply
 from starloom.store.port import Damaged, LogPort, Refused, Unavailable
-from starloom_protocol.frames import LeaseRef, Renew
+from starloom_protocol.wire.frames import LeaseRef, Renew
 
 log = logging.getLogger("starloom.engine")
 

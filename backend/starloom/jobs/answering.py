@@ -25,7 +25,7 @@ from starloom.planner.model.endpoint import ModelRole
 from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import Hear, ModelFault
 from starloom.store.port import InboxPort
-from starloom_protocol.entities import (
+from starloom_protocol.records.entities import (
     Answer,
     Attempt,
     Device,
@@ -36,8 +36,8 @@ from starloom_protocol.entities import (
     TaskSpec,
     decode_entity,
 )
-from starloom_protocol.feed import FLEET
-from starloom_protocol.hub_tools import HUB_TOOLS
+from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import MISSING, parse
 from starloom_protocol.vocabulary import Sharing, TaskState
 

@@ -17,7 +17,7 @@ import msgspec
 from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.ending import end_tasks
 from starloom.store.port import InboxPort, StreamRow, Unavailable
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
 
 CLAIM_TTL_S = 15.0
 ANSWER_S = 10.0

@@ -20,7 +20,7 @@ from starloom.planner.model.judging import Judgement, JudgeTalk
 from starloom.planner.model.looking import narrower
 from starloom.planner.model.port import ModelFault
 from starloom.store.port import InboxPort
-from starloom_protocol.entities import Job
+from starloom_protocol.records.entities import Job
 from starloom_protocol.vocabulary import Sharing, TaskState
 
 

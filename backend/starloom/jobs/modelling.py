@@ -29,9 +29,9 @@ from starloom.planner.model.recorded import prompt_text, reply_text
 from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import Budget, Spent, budget_from
 from starloom.store.port import InboxPort
-from starloom_protocol.entities import Head, Job, Question, decode_entity
-from starloom_protocol.feed import FLEET
-from starloom_protocol.model_records import ModelCall, ModelDay
+from starloom_protocol.records.entities import Head, Job, Question, decode_entity
+from starloom_protocol.records.models import ModelCall, ModelDay
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Sharing
 
 _log = logging.getLogger(__name__)

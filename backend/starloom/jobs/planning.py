@@ -31,10 +31,10 @@ from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.planning import plan_recipe
 from starloom.planner.refusals import refused
 from starloom.store.port import InboxPort
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Device, Fault, Head, Offer, decode_entity
-from starloom_protocol.feed import FLEET
 from starloom_protocol.plan import Recipe
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Device, Fault, Head, Offer, decode_entity
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import CODES, Code, Sharing
 

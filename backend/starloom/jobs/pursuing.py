@@ -25,8 +25,8 @@ from starloom.planner.model.port import ModelFault
 from starloom.planner.model.pursuing import GoalTalk, SeenGoal
 from starloom.planner.model.reading import GaveUp, Reached, Stepped
 from starloom.store.port import InboxPort
-from starloom_protocol.entities import Attempt, Fault, Head, Job, TaskRecord, TaskSpec, decode_entity
-from starloom_protocol.feed import FLEET
+from starloom_protocol.records.entities import Attempt, Fault, Head, Job, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, Code, Sharing
 

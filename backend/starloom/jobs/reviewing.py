@@ -26,9 +26,9 @@ from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reviewed_plan import ReviewedPlan
 from starloom.planner.model.reviewing import REPAIRS, Review, ReviewTalk
 from starloom.store.port import InboxPort
-from starloom_protocol.edits import Supersede
-from starloom_protocol.entities import GroupRecord, Head, Job, decode_entity
-from starloom_protocol.feed import FLEET
+from starloom_protocol.records.edits import Supersede
+from starloom_protocol.records.entities import GroupRecord, Head, Job, decode_entity
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import FINAL_GROUP_STATES, Sharing
 
 _log = logging.getLogger(__name__)

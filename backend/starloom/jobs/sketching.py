@@ -19,8 +19,8 @@ from starloom.ending import end_tasks
 from starloom.planner.model.port import Hear, Piece
 from starloom.planner.model.sketching import SketchPad
 from starloom.store.port import SketchPort, Unavailable
-from starloom_protocol.feed import Beside
-from starloom_protocol.sketch_records import SKETCH
+from starloom_protocol.stream.feed import Beside
+from starloom_protocol.stream.sketches import SKETCH
 
 EVERY_S: Final = 0.25
 ALIVE_TICKS: Final = 8

@@ -44,7 +44,7 @@ from starloom.jobs.running import ClaimedJobs
 from starloom.jobs.sketching import OpenSketches
 from starloom.planner.model.kept import folder_of
 from starloom.store.sketches import open_sketches
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 SILENCE_S = 30.0
 PING_S = 5.0

@@ -12,9 +12,9 @@ import psutil
 
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.socket_frames import MANGLING
-from starloom_protocol.lab_faults import ANY_DEVICE, BY_S
-from starloom_protocol.lab_faults import FaultKind as Kind
-from starloom_protocol.lab_faults import FaultTarget as Target
+from starloom_protocol.records.lab import ANY_DEVICE, BY_S
+from starloom_protocol.records.lab import FaultKind as Kind
+from starloom_protocol.records.lab import FaultTarget as Target
 
 if TYPE_CHECKING:
     # The demo devices of `make run` need neither, and the plan language takes a third of a second to load.

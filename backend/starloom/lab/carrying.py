@@ -18,8 +18,8 @@ from starloom.lab.following import Follower
 from starloom.lab.installation import Installation
 from starloom.lab.story import FAULT, HEALED, NOTE, Line, Story
 from starloom.lab.verdict import misses, state_of
-from starloom_protocol.feed import Event
 from starloom_protocol.plan.scenario import AtDoc, FaultDoc, Scenario
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES
 
 TURN_S: Final = 0.02

@@ -22,7 +22,7 @@ from starloom.host.processes import Child, Program
 from starloom.lab.breaking import Impossible, sentence, strike
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.shifted import set_clock
-from starloom_protocol.lab_faults import CAN, FaultKind, FaultTarget
+from starloom_protocol.records.lab import CAN, FaultKind, FaultTarget
 
 RECONNECT_MOST_S: Final = 2.0
 STOP_S: Final = 4.0

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from starloom.lab.fault_report import Events, report
 from starloom.lab.scenario_runs import ScenarioRuns
 from starloom_protocol.api.lab import FaultMeeting
-from starloom_protocol.lab_records import LabFault
+from starloom_protocol.records.lab import LabFault
 
 
 class Desk:

@@ -12,10 +12,9 @@ from typing import Final, Protocol
 from starloom.lab.effects import Effects, count
 from starloom.lab.story import FAULT, HEALED, NOTE, Story
 from starloom_protocol.api.lab import FaultMeeting
-from starloom_protocol.entities import Attempt, Head, decode_entity
-from starloom_protocol.feed import Event, decode_event
-from starloom_protocol.lab_faults import OPEN_FAULT_STATES
-from starloom_protocol.lab_records import LabFault
+from starloom_protocol.records.entities import Attempt, Head, decode_entity
+from starloom_protocol.records.lab import OPEN_FAULT_STATES, LabFault
+from starloom_protocol.stream.feed import Event, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 PAGE: Final = 500

@@ -14,7 +14,7 @@ from typing import Any
 from starloom.client.problems import Problem, may_pass
 from starloom.client.rest import Client
 from starloom.client.routes import post_constellations, post_lab_notes
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 
 WAIT_S = 0.5
 AWAY_S = 0.1

@@ -16,7 +16,7 @@ from starloom.client.routes import post_lab_fault_report, post_lab_orders
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice, Wound
 from starloom.lab.patient_calls import patiently
-from starloom_protocol.lab_faults import FaultKind, FaultTarget
+from starloom_protocol.records.lab import FaultKind, FaultTarget
 
 if TYPE_CHECKING:
     from starloom_protocol.api.lab import OrderRow, Orders

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from starloom.lab.http_head import HeadReader
 from starloom.lab.socket_frames import MANGLING, Frames, Mangler
-from starloom_protocol.lab_faults import FaultKind as Kind
+from starloom_protocol.records.lab import FaultKind as Kind
 
 CHUNK = 64 * 1024
 DIAL_S = 5.0

@@ -10,8 +10,8 @@ from typing import Any
 
 from starloom.client.view import View
 from starloom.host.sample_start import own_folder
-from starloom_protocol.entities import Attempt, Item
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import Attempt, Item
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.values import parse
 
 CUT_TASK = "send.3"

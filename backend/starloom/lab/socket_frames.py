@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from starloom_protocol.lab_faults import FaultKind as Kind
+from starloom_protocol.records.lab import FaultKind as Kind
 
 MANGLING = frozenset({Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT})
 SHARE = 1 / 3

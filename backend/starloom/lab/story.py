@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom_protocol.api.lab import StoryRow
-from starloom_protocol.entities import Attempt, TaskRecord, decode_entity
-from starloom_protocol.feed import Event
-from starloom_protocol.presentation import presentation
+from starloom_protocol.records.entities import Attempt, TaskRecord, decode_entity
+from starloom_protocol.stream.feed import Event
+from starloom_protocol.text.presentation import presentation
 from starloom_protocol.vocabulary import AttemptEnd, TaskState
 
 LINES_MAX: Final = 400

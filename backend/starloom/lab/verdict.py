@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starloom.client.view import View
 from starloom.lab.effects import Effects
-from starloom_protocol.entities import Attempt
 from starloom_protocol.plan.scenario import WAITING, ExpectDoc
+from starloom_protocol.records.entities import Attempt
 from starloom_protocol.vocabulary import Repeatability
 
 

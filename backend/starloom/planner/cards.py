@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from starloom.planner.quoting import within_a_line
 from starloom.planner.table_shapes import table_in
-from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Sharing, TaskState
 

@@ -17,8 +17,8 @@ from starloom.planner.preview import plain_grant_line
 from starloom.planner.quoting import plain
 from starloom.planner.relevance import GUIDED, USUAL, ranked, spoken
 from starloom.planner.tool_lines import ABOUT_CHARS, description, gives, searched, signature
-from starloom_protocol.entities import ToolOffer
-from starloom_protocol.hub_tools import HUB_TOOLS
+from starloom_protocol.records.entities import ToolOffer
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 
 TOOLS_BYTES: Final = 8_600
 """The tools with their arguments and the index of the others together."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from starloom_protocol.entities import Device, Offer, ToolOffer
 from starloom_protocol.plan import PlanCheck
-from starloom_protocol.plan.models import OTHER_CALLS_MAX
-from starloom_protocol.plan.other_calls import NOT_BESIDE
+from starloom_protocol.plan.language.models import OTHER_CALLS_MAX
+from starloom_protocol.plan.lowering.patterns.other_calls import NOT_BESIDE
+from starloom_protocol.records.entities import Device, Offer, ToolOffer
 from starloom_protocol.vocabulary import most_careful
 
 PAIRS_MOST: Final = 8

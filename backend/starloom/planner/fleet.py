@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from starloom_protocol.approval_records import Standing
-from starloom_protocol.entities import Device, Offer, Secret, ToolOffer
-from starloom_protocol.fleet_records import Pace
-from starloom_protocol.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.plan import Signature, signatures_of
+from starloom_protocol.records.approvals import Standing
+from starloom_protocol.records.entities import Device, Offer, Secret, ToolOffer
+from starloom_protocol.records.fleet import Pace
+from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability, most_careful
 
 _WORD = re.compile(r"[a-z0-9]+")

@@ -26,12 +26,12 @@ from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.planner.fleet import FleetView
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Device, Offer, Policy
-from starloom_protocol.feed import FLEET
-from starloom_protocol.fleet_records import Pace
-from starloom_protocol.frames import ResultFrame
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Device, Offer, Policy
+from starloom_protocol.records.fleet import Pace
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Approval, ConstellationState, Effect, Outcome, Repeatability
+from starloom_protocol.wire.frames import ResultFrame
 
 PLAYS_MOST: Final = 200
 PLAYS_LEAST: Final = 10

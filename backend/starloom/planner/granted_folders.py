@@ -11,9 +11,9 @@ from shlex import quote
 from typing import Any, Final
 
 from starloom.program import on_device
-from starloom_protocol.entities import Device, TaskSpec, ToolOffer
+from starloom_protocol.records.entities import Device, TaskSpec, ToolOffer
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import parse
-from starloom_protocol.wording import quoted
 
 READS: Final = "reads"
 WRITES: Final = "writes"

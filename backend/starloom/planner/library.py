@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from starloom.planner.catalogue import Catalogue, recipe_row
 from starloom_protocol.api.recipes import RecipeLine, RecipeText
-from starloom_protocol.entities import RecipeVersion, decode_entity
 from starloom_protocol.plan import Recipe, read_document, read_recipe
+from starloom_protocol.records.entities import RecipeVersion, decode_entity
 from starloom_protocol.vocabulary import RISKY_EFFECTS
 
 

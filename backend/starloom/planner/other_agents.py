@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from starloom.planner.quoting import plain
-from starloom_protocol.entities import TaskSpec, ToolOffer
+from starloom_protocol.records.entities import TaskSpec, ToolOffer
 
 _GRANT: Final = "agent:"
 _TITLE_CHARS: Final = 200

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from starloom_protocol.entities import Fault
 from starloom_protocol.plan import DocumentRefused, read_document
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
 PASTED_CHARS_MAX = 1024 * 1024

@@ -39,11 +39,11 @@ from starloom.planner.secret_flow import (
 )
 from starloom.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
-from starloom_protocol.hub_tools import HUB_TOOLS
-from starloom_protocol.plan.repeats import turn_words
-from starloom_protocol.spec_records import by_result
+from starloom_protocol.plan.lowering.patterns.repeats import turn_words
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.records.specs import by_result
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,

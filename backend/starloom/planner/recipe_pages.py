@@ -10,7 +10,7 @@ from pathlib import Path
 
 from starloom.planner.catalogue import Catalogue, built_in_folder, load_catalogue, param_title
 from starloom_protocol.plan import ParamDoc, Recipe
-from starloom_protocol.plan.param_types import PARAM_TYPES
+from starloom_protocol.plan.language.param_types import PARAM_TYPES
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Purpose
 
 _SHOWN = {"table": "a table", "file": "a file", "text": "a sentence", "value": "figures", "image": "a picture"}

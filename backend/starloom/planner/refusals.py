@@ -9,9 +9,9 @@ from shlex import quote
 
 from starloom.planner.fleet import DeviceSeen, FleetView
 from starloom.planner.matching import Candidate, Match, Matched
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import CODES, Code
-from starloom_protocol.wording import quoted
 
 EXAMPLES = 3
 

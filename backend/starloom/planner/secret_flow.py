@@ -13,8 +13,8 @@ from typing import Any
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs, allow_line, needs_of, set_line, withheld
 from starloom_protocol.api.previews import PreviewFault, SecretNeed
-from starloom_protocol.entities import Device, Secret, TaskSpec, ToolOffer
-from starloom_protocol.secret_records import CREDENTIAL_NAME
+from starloom_protocol.records.access import CREDENTIAL_NAME
+from starloom_protocol.records.entities import Device, Secret, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
 
 

@@ -21,15 +21,14 @@ from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import core_fleet, preview
 from starloom.planner.refusals import examples, refused
 from starloom.planner.what_if import estimate_of, what_if
-from starloom_protocol.api.forecasts import WhatIf
-from starloom_protocol.api.previews import PlanPreview
+from starloom_protocol.api.previews import PlanPreview, WhatIf
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
-from starloom_protocol.approval_records import Call
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.plan import PlanCheck, Recipe
+from starloom_protocol.records.approvals import Call
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
 
 
 class Planning:

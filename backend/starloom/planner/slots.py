@@ -17,7 +17,7 @@ from typing import Any
 from starloom.planner.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
 from starloom.planner.fleet import DEVICE_CLASSES, DeviceSeen, FleetView, of_class, singular
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})

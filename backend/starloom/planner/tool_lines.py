@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from starloom.planner.quoting import plain, quoted
-from starloom_protocol.entities import ToolOffer
-from starloom_protocol.tool_results import returned_by
+from starloom_protocol.records.entities import ToolOffer
+from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
 
 ABOUT_CHARS: Final = 240

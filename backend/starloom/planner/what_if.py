@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from starloom.planner.fleet import FleetView
 from starloom.planner.forecast import STEPS_MOST, Change, Forecast, forecast, plays_for, unknown_tools
-from starloom_protocol.api.forecasts import Course, Estimate, WhatIf
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.fleet_records import Pace
+from starloom_protocol.api.previews import Course, Estimate, WhatIf
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.fleet import Pace
 
 TOOLS_NAMED_MOST = 4
 NOT_PLAYED = (

@@ -16,8 +16,8 @@ from starloom.store.chain import Kept
 from starloom.store.history import COMMITS, CONSTELLATIONS, PRUNED, SPANS, PastCommit, read_meta, unpack
 from starloom.store.port import ActivityPage, Wanted
 from starloom.store.spans import Span, spans_of
-from starloom_protocol.authors import who
-from starloom_protocol.feed import ACCESS, FLEET, Event, decode_event
+from starloom_protocol.stream.authors import who
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 
 LOOKED_AT_MOST: Final = 20_000
 """The most commits that are searched for one page of activity."""

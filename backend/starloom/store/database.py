@@ -22,7 +22,7 @@ from sqlalchemy.pool import StaticPool
 from starloom.store.faults import Unreadable, unavailable
 from starloom.store.pages import check_pages
 from starloom.store.port import Corrupt, Unavailable
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 P = ParamSpec("P")
 T = TypeVar("T")

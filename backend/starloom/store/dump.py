@@ -17,7 +17,7 @@ from sqlalchemy import Connection, MetaData, Table, func, insert, inspect, selec
 
 from starloom.store.database import migrate_to, newest_revision, schema_of
 from starloom.store.port import Damaged, Unavailable
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 BATCH_ROWS: Final = 500
 BATCH_BYTES_MOST: Final = 256 * 1024 * 1024

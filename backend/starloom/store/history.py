@@ -41,8 +41,8 @@ from starloom.store.tables import (
     PrunedRow,
     SpanRow,
 )
-from starloom_protocol.entities import Head, decode_entity
-from starloom_protocol.feed import Event, decode_event
+from starloom_protocol.records.entities import Head, decode_entity
+from starloom_protocol.stream.feed import Event, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from starloom.store.port import (
     Wanted,
 )
 from starloom.store.projector import Projector, Sleep
-from starloom_protocol.feed import decode_event, fold
+from starloom_protocol.stream.feed import decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 __all__ = ["CommitFailure", "MemoryHistory", "MemoryInbox", "MemoryLog", "MemoryRedis", "MemoryStore"]

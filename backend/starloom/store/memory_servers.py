@@ -22,7 +22,7 @@ from starloom.store.chain import BEGINNING, Kept, digest_of, link_of
 from starloom.store.history import Meta, PastCommit, Projected, Superseded, rows_of
 from starloom.store.port import Commit, EndedConstellation, PrunedPiece, StreamRow, Unavailable
 from starloom.store.spans import decode_numbered
-from starloom_protocol.feed import decode_event, fold
+from starloom_protocol.stream.feed import decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import Code
 
 

@@ -33,8 +33,8 @@ from starloom.store.port import (
 )
 from starloom.store.scripts import Arg, Script, decode_entry
 from starloom.store.spans import decode_numbered
-from starloom_protocol.entities import decode_entity
-from starloom_protocol.wording import quoted
+from starloom_protocol.records.entities import decode_entity
+from starloom_protocol.text.wording import quoted
 
 PAGE_EVENTS: Final = 5_000
 PAGE_COMMITS: Final = 200

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from starloom_protocol.presentation import Glyph, Presentation, Tone
+from starloom_protocol.text.presentation import Glyph, Presentation, Tone
 from starloom_protocol.vocabulary import ConstellationState
 
 GLYPHS: dict[Glyph, str] = {

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from starloom.client.problems import usage
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 _DURATION = re.compile(r"(\d+)\s*(s|m|h|d)?")
 _UNIT_S = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}

@@ -14,7 +14,7 @@ import msgspec
 
 from starloom_agent.toolkit import http_streams
 from starloom_agent.toolkit.http_streams import AddressFault
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 PATH: Final = "/.well-known/agent-card.json"
 VERSION: Final = "1.0"

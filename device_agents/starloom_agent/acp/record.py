@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.scrubbing import Scrubber
+from starloom_protocol.text.scrubbing import Scrubber
 
 TRANSCRIPT_BYTES_MOST: Final = 4 * 1024 * 1024
 TEXT_CHARS_MOST: Final = 256 * 1024

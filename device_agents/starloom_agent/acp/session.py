@@ -20,8 +20,8 @@ from starloom_agent.acp.wire import AcpFault, AcpWire
 from starloom_agent.calls import Permit
 from starloom_agent.toolkit.interface import PermissionPort, ToolContext, ToolFailed
 from starloom_agent.toolkit.variables import checked
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect
-from starloom_protocol.wording import quoted
 
 PROTOCOL: Final = 1
 GREET_WITHIN_S: Final = 60.0

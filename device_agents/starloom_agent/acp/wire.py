@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 MESSAGE_BYTES_MOST: Final = 4 * 1024 * 1024
 ALL_BYTES_MOST: Final = 128 * 1024 * 1024

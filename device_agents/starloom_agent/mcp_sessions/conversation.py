@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 PROTOCOL: Final = "2025-06-18"
 TOOLS_MOST: Final = 200

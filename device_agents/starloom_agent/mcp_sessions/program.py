@@ -19,7 +19,7 @@ import msgspec
 
 from starloom_agent.mcp_sessions.conversation import MESSAGE_BYTES_MOST, Conversation, ServerFault
 from starloom_agent.toolkit.running.programs import quiet_environment
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 _READ_BYTES: Final = 64 * 1024
 _END_S: Final = 1.0

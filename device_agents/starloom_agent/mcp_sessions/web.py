@@ -18,7 +18,7 @@ import msgspec
 from starloom_agent.mcp_sessions.conversation import Conversation, ServerFault
 from starloom_agent.toolkit import http_streams
 from starloom_agent.toolkit.http_streams import AddressFault
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 _SESSION_CHARS_MOST: Final = 512
 _LISTEN_S: Final = 3600.0

@@ -6,8 +6,8 @@ import re
 from datetime import datetime, timedelta
 
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _FORM = re.compile(r"(\d{1,9})\s*(s|m|h|d|w|seconds?|sec|minutes?|min|hours?|days?|weeks?|)", re.ASCII)

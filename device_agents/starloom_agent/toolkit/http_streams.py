@@ -12,7 +12,7 @@ import urllib.parse
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 BODY_BYTES_MOST: Final = 16 * 1024 * 1024
 _READ_BYTES: Final = 64 * 1024

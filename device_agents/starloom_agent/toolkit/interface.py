@@ -19,7 +19,7 @@ import msgspec
 from starloom_agent.calls import Detached, Heard, Permit
 from starloom_agent.toolkit.beneath import Beneath, outermost
 from starloom_agent.toolkit.results import Stored
-from starloom_protocol.scrubbing import Scrubber
+from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
 SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_protocol.secret_records import CREDENTIAL_NAME
+from starloom_protocol.records.access import CREDENTIAL_NAME
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
 
 _MOST = 32
 

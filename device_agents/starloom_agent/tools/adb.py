@@ -17,8 +17,8 @@ from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Stored, StoredFrom
 from starloom_agent.toolkit.running.programs import Ran, run_program, said_by
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 _GRANT = "adb:use"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")

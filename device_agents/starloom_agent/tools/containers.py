@@ -12,8 +12,8 @@ from starloom_agent.toolkit.durations import seconds_of
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Named
 from starloom_agent.toolkit.running.programs import Ran, needed, run_program, said_by
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 _RUNTIMES = ("docker", "podman")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")

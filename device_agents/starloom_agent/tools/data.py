@@ -17,9 +17,9 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import Row
 from starloom_agent.toolkit.results import Stored
+from starloom_protocol.text.wording import quoted, value_words
 from starloom_protocol.values import MISSING, holds, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
-from starloom_protocol.wording import quoted, value_words
 
 _SHOWN_CHARS = 200
 _UNSEEN_MOST = 6

@@ -16,8 +16,8 @@ import msgspec
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.running import display
 from starloom_agent.toolkit.running.programs import said_by
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 _POINTERS = {"x11": ("xdotool",), "macos": ("cliclick",)}
 _KEYBOARDS = {"x11": ("xdotool",), "wayland": ("wtype",), "macos": ("osascript",)}

@@ -16,8 +16,8 @@ from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.naming import RENAMES_MOST, mode_fits, numbered, portable_path, stored_path
 from starloom_agent.toolkit.refs import FileRef, FolderRef
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 _CHUNK_BYTES = 1024 * 1024
 

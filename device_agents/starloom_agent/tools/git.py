@@ -28,8 +28,8 @@ from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Named, StoredFrom
 from starloom_agent.toolkit.running.programs import Ran, quiet_environment, refuse_limit, run_program, said_by
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 _GRANT = "git:run"
 _OUT_BYTES = 2 * 1024 * 1024

@@ -12,8 +12,8 @@ import msgspec
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import Row
 from starloom_agent.toolkit.results import OPEN_ENDED
+from starloom_protocol.text.wording import quoted, value_words
 from starloom_protocol.vocabulary import Code, Repeatability
-from starloom_protocol.wording import quoted, value_words
 
 _SHOWN_MOST = 20
 

@@ -22,8 +22,8 @@ from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Finding, Named, Summary
 from starloom_agent.toolkit.running.programs import run_program
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 _LINE_CHARS = 400
 _TAIL_BYTES = 8 * 1024 * 1024

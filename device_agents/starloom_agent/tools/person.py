@@ -18,8 +18,8 @@ import msgspec
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.running import display, outliving
 from starloom_agent.toolkit.running.programs import needed, run_program, said_by
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 NO_NOTICE = "this device has no desktop to show a notice on"
 

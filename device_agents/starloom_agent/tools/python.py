@@ -25,8 +25,8 @@ from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Named, Stored
 from starloom_agent.toolkit.running.programs import quiet_environment, refuse_limit, run_program, said_by
 from starloom_agent.toolkit.variables import checked
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 _SHOWN_BYTES = 12 * 1024
 _RESULT_BYTES_MOST = 8 * 1024 * 1024

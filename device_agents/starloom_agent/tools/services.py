@@ -16,8 +16,8 @@ import msgspec
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Finding, Named, Summary
 from starloom_agent.toolkit.running.programs import run_program, said_by
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-from starloom_protocol.wording import quoted
 
 _NAME = re.compile(r"[A-Za-z0-9@._:-]{1,128}")
 _RUNNING_SYSTEMD = frozenset({"initializing", "starting", "running", "degraded", "maintenance", "stopping"})

@@ -13,9 +13,9 @@ from typing import Annotated, Any, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_protocol.text.wording import value_words
 from starloom_protocol.values import MISSING, canonical, point
 from starloom_protocol.vocabulary import Code, Repeatability
-from starloom_protocol.wording import value_words
 
 BALLOTS_MOST = 1000
 _SHOWN_MOST = 25

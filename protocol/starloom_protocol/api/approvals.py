@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from starloom_protocol.entities import Choice
+from starloom_protocol.records.entities import Choice
 from starloom_protocol.vocabulary import Effect
 
 

@@ -6,9 +6,8 @@ from typing import Any, Literal, NotRequired, TypedDict, final
 
 from starloom_protocol.api.approvals import QuestionRow
 from starloom_protocol.api.fleet import PageAddress
-from starloom_protocol.entities import Fault, Policy, TaskSpec
-from starloom_protocol.history_records import Origin
-from starloom_protocol.presentation import Glyph, Tone
+from starloom_protocol.records.entities import Fault, Origin, Policy, TaskSpec
+from starloom_protocol.text.presentation import Glyph, Tone
 from starloom_protocol.vocabulary import (
     AttemptEnd,
     Attention,
@@ -328,3 +327,57 @@ class WhyAll(TypedDict):
     attention: list[AttentionRow]
     items: list[WhyRow]
     more: int
+
+
+class Edited(TypedDict):
+    """The version that an edit made."""
+
+    version: int
+
+
+class DraftRow(TypedDict):
+    """The tasks that a draft reserves, and until when."""
+
+    tasks: list[str]
+    expires_at: str | None
+
+
+class Closed(TypedDict):
+    """A draft that is closed."""
+
+    closed: bool
+
+
+class Controlled(TypedDict):
+    """A constellation after a control, and the last event of its log then."""
+
+    id: str
+    seq: int
+    state: NotRequired[ConstellationState]
+
+
+class StopRow(TypedDict):
+    """A device in the last stop of everything; `link` is `revoked` for a device that no longer belongs here."""
+
+    id: str
+    name: str
+    link: str
+    link_since: str | None
+    asked: int
+    left: list[str]
+    confirmed_at: str | None
+
+
+class Stop(TypedDict):
+    """The last stop of everything, and the devices that have confirmed it."""
+
+    at: str | None
+    by: str | None
+    reason: str
+    devices: list[StopRow]
+
+
+class Stopped(Stop):
+    """A stop of everything with the constellations that it ended."""
+
+    constellations: list[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from starloom_protocol.lab_faults import FaultKind, FaultState, FaultTarget
+from starloom_protocol.records.lab import FaultKind, FaultState, FaultTarget
 
 
 class BreakableDevice(TypedDict):

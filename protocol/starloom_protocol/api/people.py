@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
+from starloom_protocol.api.approvals import NamedDevice
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
@@ -116,3 +117,31 @@ class LiveTicket(TypedDict):
     """A ticket that opens one live socket."""
 
     ticket: str
+
+
+class SecretRow(TypedDict):
+    """A secret without its value. An empty list of devices, recipes or tools means any."""
+
+    name: str
+    version: int
+    created_at: str | None
+    set_at: str | None
+    set_by: str
+    last_used_at: str | None
+    devices: list[NamedDevice]
+    recipes: list[str]
+    tools: list[str]
+
+
+class SetSecret(TypedDict):
+    """A secret that was set; only name and version where it was removed at the same time."""
+
+    name: str
+    version: int
+    created_at: NotRequired[str | None]
+    set_at: NotRequired[str | None]
+    set_by: NotRequired[str]
+    last_used_at: NotRequired[str | None]
+    devices: NotRequired[list[NamedDevice]]
+    recipes: NotRequired[list[str]]
+    tools: NotRequired[list[str]]

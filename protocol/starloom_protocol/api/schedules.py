@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from starloom_protocol.api.previews import PlanPreview
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CatchUp, ConstellationState, Effect, NotifyWhen, Overlap, ScheduleState
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Generic, Literal, NotRequired, TypedDict, TypeVar
 
 
 class Health(TypedDict):
@@ -29,3 +29,13 @@ class LanRow(TypedDict):
     warning: str
     certificate_expires_at: str | None
     fault: str
+
+
+Item = TypeVar("Item")
+
+
+class Items(TypedDict, Generic[Item]):
+    """A list, or a page of one; `next` is the cursor of the page after it."""
+
+    items: list[Item]
+    next: str | None

@@ -12,11 +12,17 @@ check        `check_plan`, `check_edit`
 recipe       `Recipe`, `read_recipe`, `recipe_values`, `recipe_plan`; param_types: the types of parameters
 """
 
-from starloom_protocol.plan.check import PlanCheck, check_edit, check_plan, plan_hash
-from starloom_protocol.plan.document import DocumentRefused, read_document
-from starloom_protocol.plan.param_types import ParamRefused, coerce
+from starloom_protocol.plan.checks.check import PlanCheck, check_edit, check_plan, plan_hash
+from starloom_protocol.plan.language.document import DocumentRefused, read_document
+from starloom_protocol.plan.language.param_types import ParamRefused, coerce
 from starloom_protocol.plan.recipe import ParamDoc, Recipe, RecipeCheck, read_recipe, recipe_plan, recipe_values
-from starloom_protocol.plan.signatures import Signature, built_in_results, results_alone, signature_of, signatures_of
+from starloom_protocol.plan.types.signatures import (
+    Signature,
+    built_in_results,
+    results_alone,
+    signature_of,
+    signatures_of,
+)
 
 __all__ = [
     "DocumentRefused",

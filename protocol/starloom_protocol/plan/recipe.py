@@ -15,15 +15,15 @@ from typing import Annotated, Any, Final
 import msgspec
 from pydantic import AfterValidator, Field
 
-from starloom_protocol.entities import Fault
-from starloom_protocol.plan.check import PlanCheck, check_plan
-from starloom_protocol.plan.document import DocumentRefused, read_document
-from starloom_protocol.plan.found import Found, joined, kind_word
-from starloom_protocol.plan.models import TASK_ID, Doc, Label, Name, refuse
-from starloom_protocol.plan.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
-from starloom_protocol.plan.signatures import Signature
+from starloom_protocol.plan.checks.check import PlanCheck, check_plan
+from starloom_protocol.plan.language.document import DocumentRefused, read_document
+from starloom_protocol.plan.language.found import Found, joined, kind_word
+from starloom_protocol.plan.language.models import TASK_ID, Doc, Label, Name, refuse
+from starloom_protocol.plan.language.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
+from starloom_protocol.plan.types.signatures import Signature
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Purpose, Repeatability
-from starloom_protocol.wording import quoted
 
 RECIPE_FORMAT: Final = 1
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")

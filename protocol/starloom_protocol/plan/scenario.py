@@ -12,17 +12,17 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from pydantic import Field, ValidationError
 
-from starloom_protocol.entities import Fault
-from starloom_protocol.lab_faults import ANY_DEVICE as ANY_DEVICE
-from starloom_protocol.lab_faults import BY_S as BY_S
-from starloom_protocol.lab_faults import CAN as CAN
-from starloom_protocol.lab_faults import FAULT_MAX_S, FaultKind, FaultTarget
-from starloom_protocol.plan.check import check_plan
-from starloom_protocol.plan.document import DocumentRefused, read_document
-from starloom_protocol.plan.found import Found, joined
-from starloom_protocol.plan.models import Doc, Label, Name, TaskId
+from starloom_protocol.plan.checks.check import check_plan
+from starloom_protocol.plan.language.document import DocumentRefused, read_document
+from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.language.models import Doc, Label, Name, TaskId
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.records.lab import ANY_DEVICE as ANY_DEVICE
+from starloom_protocol.records.lab import BY_S as BY_S
+from starloom_protocol.records.lab import CAN as CAN
+from starloom_protocol.records.lab import FAULT_MAX_S, FaultKind, FaultTarget
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
-from starloom_protocol.wording import quoted
 
 SCENARIO_FORMAT: Final = 1
 FAULTS_MAX: Final = 50

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from starloom_protocol.api.activity import ActivityRow
-from starloom_protocol.events import Category
+from starloom_protocol.api.history import ActivityRow
+from starloom_protocol.stream.events import Category
 from tests.cli.test_commands import StubHub, starloom
 
 

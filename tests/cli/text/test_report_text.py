@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from starloom.cli.text.report_text import lines
-from starloom_protocol.run_report import ModelUse, PathStep, Phase, Recoveries, RunReport, Wait
+from starloom_protocol.records.run_report import ModelUse, PathStep, Phase, Recoveries, RunReport, Wait
 from starloom_protocol.vocabulary import ConstellationState
 
 FULL: dict[str, Any] = {

@@ -8,8 +8,8 @@ from msgspec.structs import replace as with_fields
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendOver
-from starloom_protocol.edits import RemoveTask
-from starloom_protocol.entities import Answer, ForEach, Policy, ResultSpec, Selector
+from starloom_protocol.records.edits import RemoveTask
+from starloom_protocol.records.entities import Answer, ForEach, Policy, ResultSpec, Selector
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
 from tests.builders import TOOLS, Driver, edge, plan, task

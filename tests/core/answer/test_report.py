@@ -14,9 +14,9 @@ from starloom.core.answer.report import covered, report
 from starloom.core.answer.spans import Record, folded
 from starloom.core.state.effects import SendDispatch
 from starloom.core.state.inputs import QuestionAnswered
-from starloom_protocol.entities import Choice, ForEach, Policy
-from starloom_protocol.feed import Event, decode_event
-from starloom_protocol.run_report import FOR_A_PERSON, ON_A_DEVICE, Phase, RunReport
+from starloom_protocol.records.entities import Choice, ForEach, Policy
+from starloom_protocol.records.run_report import FOR_A_PERSON, ON_A_DEVICE, Phase, RunReport
+from starloom_protocol.stream.feed import Event, decode_event
 from starloom_protocol.vocabulary import Approval, Code, Outcome
 from tests.builders import Driver, edge, plan, task
 from tests.core.golden_logs import FOLDER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.answer import story
-from starloom_protocol.entities import ForEach, ResultSpec, Selector
+from starloom_protocol.records.entities import ForEach, ResultSpec, Selector
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import MAYBE, NONE, Driver, edge, plan, task
 

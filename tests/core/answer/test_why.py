@@ -13,8 +13,8 @@ from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.edge.routes.work.why import explain_all
-from starloom_protocol.entities import Choice, ForEach, ToolOffer, encode_entity
-from starloom_protocol.feed import FLEET
+from starloom_protocol.records.entities import Choice, ForEach, ToolOffer, encode_entity
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Op, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task, when
 

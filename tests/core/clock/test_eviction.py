@@ -8,9 +8,9 @@ from starloom.core.clock.eviction import drop, may_retire, missing, prune_demand
 from starloom.core.clock.timers import is_stale
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom_protocol.entities import decode_entity
-from starloom_protocol.frames import LeaseRef, ResultFrame
+from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.vocabulary import Outcome
+from starloom_protocol.wire.frames import LeaseRef, ResultFrame
 from tests.builders import Driver, plan, task
 
 

@@ -7,8 +7,8 @@ import pytest
 from starloom.core.clock import expiry
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Enrollment, Principal, SignIn, Token
-from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.records.entities import Enrollment, Principal, SignIn, Token
+from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Role
 from tests.builders import Driver, plan, task
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from starloom.core.answer.why import explain
 from starloom.core.state.effects import ArmTimer
-from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.plan import check_edit, check_plan
+from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.vocabulary import Code, Outcome, Reason
 from tests.core.plan.test_inverse import edit, undo
 from tests.core.plan.test_review import claim, propose

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from starloom.core.clock.retention import BY_AGE, BY_SIZE, HistoryLimits, away_since, leaving, needed
 from starloom.core.clock.schedules import constellation_of
-from starloom_protocol.entities import Idempotency, Origin
+from starloom_protocol.records.entities import Idempotency, Origin
 from starloom_protocol.vocabulary import DeviceLink
 from tests.builders import Driver, plan, task
 from tests.core.clockwork import DAY, MINUTE, Clockwork

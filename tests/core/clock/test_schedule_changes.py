@@ -12,7 +12,7 @@ from starloom.core.rights.consent import beyond
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.model import ShardSettings
-from starloom_protocol.entities import ForEach, Policy, Selector, ToolOffer
+from starloom_protocol.records.entities import ForEach, Policy, Selector, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     Approval,

@@ -11,8 +11,8 @@ from starloom.core.clock.schedules import DUE, TIMERS
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.core.state.effects import ArmTimer
-from starloom_protocol.entities import Principal
-from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.records.entities import Principal
+from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Outcome, Overlap, Role
 from tests.builders import plan, task
 from tests.core.clockwork import HOUR, MINUTE, Clockwork, at

@@ -8,8 +8,8 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, CloseDevice
-from starloom_protocol.entities import Enrollment, Offer, ToolOffer
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Enrollment, Offer, ToolOffer
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Profile, Reason, TaskState
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
 

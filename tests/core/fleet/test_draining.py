@@ -8,8 +8,8 @@ from starloom.core.answer.why import explain
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDrain, SendQuery
-from starloom_protocol.entities import Device, OnAbsence, Timeouts
-from starloom_protocol.feed import FLEET
+from starloom_protocol.records.entities import Device, OnAbsence, Timeouts
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, DeviceLink, Outcome, Reason
 from tests.builders import MAYBE, NONE, Driver, plan, task
 from tests.core.watched import WatchedDriver

@@ -8,12 +8,12 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom_protocol.edits import AddTask, LoweredPlan
-from starloom_protocol.entities import Principal, ToolOffer
-from starloom_protocol.feed import ACCESS
-from starloom_protocol.hub_tools import HUB_TOOLS, ROWS_MOST
 from starloom_protocol.plan import check_edit, check_plan
-from starloom_protocol.plan.signatures import signatures_of
+from starloom_protocol.plan.types.signatures import signatures_of
+from starloom_protocol.records.edits import AddTask, LoweredPlan
+from starloom_protocol.records.entities import Principal, ToolOffer
+from starloom_protocol.stream.feed import ACCESS
+from starloom_protocol.tools.hub_tools import HUB_TOOLS, ROWS_MOST
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Effect, Reason, Repeatability, Role
 from tests.builders import TOOLS, plan, task

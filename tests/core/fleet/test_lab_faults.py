@@ -11,9 +11,8 @@ from starloom.core.clock.timers import due_moments
 from starloom.core.fleet import lab_faults
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, ArmTimer
-from starloom_protocol.feed import FLEET
-from starloom_protocol.lab_faults import FaultKind, FaultState, FaultTarget
-from starloom_protocol.lab_records import LabFault
+from starloom_protocol.records.lab import FaultKind, FaultState, FaultTarget, LabFault
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code
 from tests.builders import plan, task
 from tests.core.watched import WatchedDriver

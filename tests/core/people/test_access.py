@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from starloom.core.people.access import LINKS_MOST, LINKS_WITHIN_MS
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, CloseToken
-from starloom_protocol.entities import Principal, SignIn, Token
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Principal, SignIn, Token
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, PrincipalKind, Role
 from tests.builders import Driver
 

@@ -13,8 +13,8 @@ from starloom.core.clock.timers import due_moments, is_stale
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
 from starloom.core.state.model import Constellation, ShardSettings
-from starloom_protocol.edits import AddTask, EditOperation, LoweredPlan, UpdateTask
-from starloom_protocol.entities import ForEach, Policy, Question, RuleRecord, Selector, TaskSpec, ToolOffer
+from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, UpdateTask
+from starloom_protocol.records.entities import ForEach, Policy, Question, RuleRecord, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Effect, Repeatability, TaskState
 from tests.builders import TOOLS, Driver, plan, task

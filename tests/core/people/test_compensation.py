@@ -6,8 +6,8 @@ from typing import Any
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
-from starloom_protocol.entities import Answer as AnswerRecord
-from starloom_protocol.entities import UndoCall
+from starloom_protocol.records.entities import Answer as AnswerRecord
+from starloom_protocol.records.entities import UndoCall
 from starloom_protocol.vocabulary import Attention, Code, Outcome
 from tests.builders import Driver, edge, plan, task
 

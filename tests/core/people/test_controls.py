@@ -9,9 +9,9 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, ArmTimer, StartJob
 from starloom.core.state.transitions import Trigger, Verdict, look_up
-from starloom_protocol.entities import Choice, Fault, ForEach, Policy
-from starloom_protocol.task_controls import CONTROLS
+from starloom_protocol.records.entities import Choice, Fault, ForEach, Policy
 from starloom_protocol.vocabulary import (
+    CONTROLS,
     FINAL_TASK_STATES,
     Approval,
     Attention,

@@ -9,8 +9,8 @@ import pytest
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
-from starloom_protocol.edits import AddDependency, AddTask, EditOperation
-from starloom_protocol.entities import Question, Selector
+from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
+from starloom_protocol.records.entities import Question, Selector
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Outcome, TaskState
 from tests.builders import Driver, edge, plan, task
 from tests.core.plan.test_review import ON_FAILURE, claim, fail, propose

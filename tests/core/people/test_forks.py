@@ -11,9 +11,9 @@ from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
 from starloom.core.state.invariants import check
-from starloom_protocol.edits import AddTask, RemoveTask
-from starloom_protocol.entities import ForEach, Origin, UndoCall, encode_entity
-from starloom_protocol.feed import Event, fold
+from starloom_protocol.records.edits import AddTask, RemoveTask
+from starloom_protocol.records.entities import ForEach, Origin, UndoCall, encode_entity
+from starloom_protocol.stream.feed import Event, fold
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.state.effects import SendHint
-from starloom_protocol.entities import Selector
+from starloom_protocol.records.entities import Selector
 from starloom_protocol.vocabulary import Code
 from tests.builders import TOOLS, plan, task
 from tests.core.watched import WatchedDriver

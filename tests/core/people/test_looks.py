@@ -10,7 +10,7 @@ from starloom.core.people.inquiries import CALLS_MOST, ROUND_S, ROUNDS_MOST, TIM
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, StartJob
 from starloom.core.state.model import Constellation
-from starloom_protocol.entities import Budget, Read, ToolOffer
+from starloom_protocol.records.entities import Budget, Read, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     Attention,

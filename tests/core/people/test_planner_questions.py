@@ -6,7 +6,7 @@ import pytest
 
 from starloom.core.people.inquiries import CHOICES_MOST
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Question
+from starloom_protocol.records.entities import Question
 from starloom_protocol.vocabulary import Code, ConstellationState
 from tests.builders import plan, task
 from tests.core.people.test_looks import Asked

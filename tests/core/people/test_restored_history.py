@@ -6,9 +6,9 @@ import pytest
 
 from starloom.core.people.restored_history import WHY
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import ForEach, TaskSpec
-from starloom_protocol.frames import BEGUN, LeaseRef
+from starloom_protocol.records.entities import ForEach, TaskSpec
 from starloom_protocol.vocabulary import Attention, DeviceLink, Repeatability
+from starloom_protocol.wire.frames import BEGUN, LeaseRef
 from tests.builders import plan, task
 from tests.core.watched import WatchedDriver
 

@@ -11,8 +11,8 @@ from starloom.core.people.inquiries import ROUND_S, ROUNDS_MOST, TIMER
 from starloom.core.plan import review
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, StartJob
-from starloom_protocol.edits import AddTask, Supersede
-from starloom_protocol.entities import Input, Policy, Read
+from starloom_protocol.records.edits import AddTask, Supersede
+from starloom_protocol.records.entities import Input, Policy, Read
 from starloom_protocol.vocabulary import Code, ConstellationState, Outcome, Sharing, TaskState
 from tests.builders import Driver, edge, plan, task
 

@@ -9,12 +9,12 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, SendDispatch
 from starloom.core.state.tasks.shown import SHOWN_CHARS_MOST
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Question
-from starloom_protocol.frames import ResultFrame
 from starloom_protocol.plan import check_edit, check_plan
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Question
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire.frames import ResultFrame
 from tests.core.plan.test_inverse import edit
 from tests.core.watched import WatchedDriver
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.state import inputs as i
-from starloom_protocol.feed import FLEET
+from starloom_protocol.stream.feed import FLEET
 from tests.builders import Driver, plan, task
 from tests.core.watched import WatchedDriver
 

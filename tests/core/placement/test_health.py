@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Retry
-from starloom_protocol.feed import FLEET
+from starloom_protocol.records.entities import Retry
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from tests.builders import Driver, plan, task
 from tests.core.watched import WatchedDriver

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from starloom.core.state.apply import load
-from starloom_protocol.entities import ForEach, Selector, ToolOffer
-from starloom_protocol.feed import FLEET
+from starloom_protocol.records.entities import ForEach, Selector, ToolOffer
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code, DeviceLink, Need, Outcome, Repeatability
 from tests.builders import NONE, Driver, plan, task
 

@@ -9,9 +9,9 @@ import msgspec
 from starloom.core.clock.timers import due_moments, is_stale
 from starloom.core.placement.off_devices import TIMER, since_words
 from starloom.core.state.apply import load
-from starloom_protocol.entities import ForEach, Input, Selector, TaskSpec
-from starloom_protocol.feed import FLEET
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import ForEach, Input, Selector, TaskSpec
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import DeviceLink, Need, Reason
 from tests.builders import Driver, plan, task

@@ -12,9 +12,9 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.effects import SendDispatch
 from starloom.engine.recording import settings_of, with_settings
-from starloom_protocol.fleet_records import Pace
-from starloom_protocol.frames import ResultFrame
+from starloom_protocol.records.fleet import Pace
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import ResultFrame
 from tests.builders import Driver, plan, task
 from tests.core.watched import WatchedDriver
 

@@ -6,7 +6,7 @@ import random
 
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import ForEach, Selector
+from starloom_protocol.records.entities import ForEach, Selector
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from tests.builders import TOOLS, Driver, plan, task
 from tests.core.watched import WatchedDriver

@@ -12,7 +12,7 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
 from starloom.core.state.model import ShardSettings
-from starloom_protocol.edits import (
+from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,
     DropItems,
@@ -25,8 +25,8 @@ from starloom_protocol.edits import (
     UpdateDependency,
     UpdateTask,
 )
-from starloom_protocol.entities import Choice, ForEach, Policy, Selector
-from starloom_protocol.feed import state_hash
+from starloom_protocol.records.entities import Choice, ForEach, Policy, Selector
+from starloom_protocol.stream.feed import state_hash
 from starloom_protocol.vocabulary import Code, EffectSeen, Gate, Outcome, TaskState
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver

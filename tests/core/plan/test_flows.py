@@ -8,8 +8,8 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
-from starloom_protocol.entities import ForEach, ToolOffer
 from starloom_protocol.plan import check_edit
+from starloom_protocol.records.entities import ForEach, ToolOffer
 from starloom_protocol.values import canonical
 from tests.builders import Driver, edge, plan, task
 

@@ -9,10 +9,10 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendFetch
 from starloom.core.state.model import ShardSettings
-from starloom_protocol.edits import AddTask
-from starloom_protocol.entities import Choice, ForEach, Selector
-from starloom_protocol.frames import FactsFrame, ResultFrame
+from starloom_protocol.records.edits import AddTask
+from starloom_protocol.records.entities import Choice, ForEach, Selector
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
+from starloom_protocol.wire.frames import FactsFrame, ResultFrame
 from tests.builders import IDEMPOTENT, MAYBE, Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
 

@@ -13,7 +13,7 @@ from starloom.core.answer import story
 from starloom.core.plan.batches.inverse import NotUndoable, undoing
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
-from starloom_protocol.edits import (
+from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,
     EditOperation,
@@ -23,8 +23,8 @@ from starloom_protocol.edits import (
     SetPolicy,
     UpdateTask,
 )
-from starloom_protocol.entities import ForEach, Policy, Record, Selector, decode_entity
-from starloom_protocol.feed import fold
+from starloom_protocol.records.entities import ForEach, Policy, Record, Selector, decode_entity
+from starloom_protocol.stream.feed import fold
 from starloom_protocol.vocabulary import Code
 from tests.builders import Driver, edge, plan, task
 

@@ -9,9 +9,9 @@ import pytest
 from starloom.core.answer.why import explain
 from starloom.core.rights.consent import may_run_on
 from starloom.core.rights.edit_scope import wider_than_approved
-from starloom_protocol.edits import Reassign
-from starloom_protocol.entities import ForEach, Selector
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.edits import Reassign
+from starloom_protocol.records.entities import ForEach, Selector
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 from tests.builders import Driver, plan, task

@@ -9,8 +9,15 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
 from starloom.core.state.model import Constellation, ShardSettings
-from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, RemoveDependency, RemoveTask
-from starloom_protocol.entities import Choice, ForEach, ResultSpec, TaskSpec
+from starloom_protocol.records.edits import (
+    AddDependency,
+    AddTask,
+    DropItems,
+    EditOperation,
+    RemoveDependency,
+    RemoveTask,
+)
+from starloom_protocol.records.entities import Choice, ForEach, ResultSpec, TaskSpec
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver

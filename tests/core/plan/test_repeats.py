@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from starloom.core.answer.why import explain
 from starloom.core.state.effects import ArmTimer
-from starloom_protocol.edits import AddTask, EditOperation, LoweredPlan
-from starloom_protocol.entities import ForEach
 from starloom_protocol.plan import check_edit, check_plan
-from starloom_protocol.spec_records import Repeat
+from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan
+from starloom_protocol.records.entities import ForEach
+from starloom_protocol.records.specs import Repeat
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome, Reason
 from tests.builders import task

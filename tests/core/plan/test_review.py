@@ -12,8 +12,15 @@ from starloom.core.clock.timers import due_moments
 from starloom.core.plan import review
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, StartJob
-from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveDependency, SetPolicy, Supersede
-from starloom_protocol.entities import ForEach, Policy, Selector
+from starloom_protocol.records.edits import (
+    AddDependency,
+    AddTask,
+    EditOperation,
+    RemoveDependency,
+    SetPolicy,
+    Supersede,
+)
+from starloom_protocol.records.entities import ForEach, Policy, Selector
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Outcome, Reason, TaskState
 from tests.builders import Driver, edge, plan, task
 

@@ -9,7 +9,7 @@ import pytest
 from starloom.core.answer.why import explain
 from starloom.core.plan import review
 from starloom.core.state import inputs as i
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import TaskState
 from tests.builders import Driver
 from tests.core.plan.test_review import due, failed, propose

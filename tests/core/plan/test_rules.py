@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, RemoveTask, SetPolicy
-from starloom_protocol.entities import Condition, ForEach, Policy, RuleRecord
+from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, RemoveTask, SetPolicy
+from starloom_protocol.records.entities import Condition, ForEach, Policy, RuleRecord
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code, Gate, Op, Outcome
 from tests.builders import Driver, edge, plan, task

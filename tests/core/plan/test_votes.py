@@ -6,9 +6,9 @@ from typing import Any
 
 from starloom.core.answer.why import explain
 from starloom.core.state.effects import SendDispatch
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import ForEach, Selector
 from starloom_protocol.plan import check_edit, check_plan
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import ForEach, Selector
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver, edge, plan, task

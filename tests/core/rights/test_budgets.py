@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Budget, Policy
+from starloom_protocol.records.entities import Budget, Policy
 from starloom_protocol.vocabulary import Attention
 from tests.builders import Driver, edge, plan, task
 

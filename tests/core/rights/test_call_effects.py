@@ -11,8 +11,8 @@ from starloom.core.people.approvals import plan_effects
 from starloom.core.rights.edit_scope import wider_than_approved
 from starloom.core.state import inputs as i
 from starloom.core.state.model import Constellation
-from starloom_protocol.edits import AddTask, EditOperation, LoweredPlan, UpdateTask
-from starloom_protocol.entities import FileOut, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, UpdateTask
+from starloom_protocol.records.entities import FileOut, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import ConstellationState, Effect, Repeatability
 from tests.builders import TOOLS, Driver, plan, task

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from starloom.core.answer.why import explain, shard_of
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
-from starloom_protocol.entities import RuleRecord, Selector, TaskSpec, encode_entity
-from starloom_protocol.secret_records import SECRETS_MOST
+from starloom_protocol.records.access import SECRETS_MOST
+from starloom_protocol.records.entities import RuleRecord, Selector, TaskSpec, encode_entity
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, Reason, TaskState
 from tests.builders import Driver, plan, task

@@ -13,9 +13,9 @@ from starloom.core.clock.timers import due_moments
 from starloom.core.run.checks import judgement
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, StartJob
-from starloom_protocol.edits import AddTask, RemoveTask, SetPolicy, Supersede, UpdateTask
-from starloom_protocol.entities import Cite, Judge, Policy, Retry
-from starloom_protocol.spec_records import Check
+from starloom_protocol.records.edits import AddTask, RemoveTask, SetPolicy, Supersede, UpdateTask
+from starloom_protocol.records.entities import Cite, Judge, Policy, Retry
+from starloom_protocol.records.specs import Check
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Op, Outcome, Reason, TaskState
 from tests.builders import Driver, edge, plan, task
 from tests.core.plan.test_inverse import edit

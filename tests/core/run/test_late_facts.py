@@ -8,9 +8,9 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendFetch
-from starloom_protocol.edits import AddDependency, AddTask
-from starloom_protocol.frames import FactsFrame, ResultFrame
+from starloom_protocol.records.edits import AddDependency, AddTask
 from starloom_protocol.vocabulary import Op, Outcome
+from starloom_protocol.wire.frames import FactsFrame, ResultFrame
 from tests.builders import Driver, plan, task, when
 
 

@@ -8,8 +8,8 @@ from starloom.core.answer.why import explain
 from starloom.core.run.recovery import backoff_ms
 from starloom.core.state import inputs as i
 from starloom.core.state.work import Work
-from starloom_protocol.edits import AddTask, RemoveTask
-from starloom_protocol.entities import Check, OnAbsence, Policy, Retry, RuleRecord
+from starloom_protocol.records.edits import AddTask, RemoveTask
+from starloom_protocol.records.entities import Check, OnAbsence, Policy, Retry, RuleRecord
 from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, Op, Outcome, Reason
 from tests.builders import MAYBE, NONE, Driver, plan, task
 

@@ -9,9 +9,9 @@ import pytest
 from starloom.core.run.timeouts import KINDS, UNNAMED, passed
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendCancel, SendDispatch, SendResume
-from starloom_protocol.entities import OnAbsence, Retry, Timeouts
-from starloom_protocol.frames import Receipt
+from starloom_protocol.records.entities import OnAbsence, Retry, Timeouts
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, EffectSeen, Outcome, Reason
+from starloom_protocol.wire.frames import Receipt
 from tests.builders import NONE, Driver, plan, task
 from tests.core.watched import WatchedDriver
 

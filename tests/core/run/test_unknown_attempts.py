@@ -6,8 +6,8 @@ from typing import Any
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
-from starloom_protocol.frames import BEGUN, LeaseRef
 from starloom_protocol.vocabulary import Attention, EffectSeen, Outcome
+from starloom_protocol.wire.frames import BEGUN, LeaseRef
 from tests.builders import Driver, plan, task
 from tests.core.watched import WatchedDriver
 

@@ -10,7 +10,7 @@ from starloom.core.answer.why import explain
 from starloom.core.run.verification import name_of
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
-from starloom_protocol.entities import Check, ToolOffer, VerifyCall
+from starloom_protocol.records.entities import Check, ToolOffer, VerifyCall
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Effect, Op, Outcome, Repeatability
 from tests.builders import MAYBE, TOOLS, Driver, plan, task

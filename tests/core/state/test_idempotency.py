@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from starloom.core.state import inputs as i
-from starloom_protocol.edits import AddTask
-from starloom_protocol.entities import Principal, Token
+from starloom_protocol.records.edits import AddTask
+from starloom_protocol.records.entities import Principal, Token
 from starloom_protocol.vocabulary import Role
 from tests.builders import Driver, plan, task
 

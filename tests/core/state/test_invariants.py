@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from starloom.core.state.apply import put
 from starloom.core.state.invariants import Violated, check, check_touched
 from starloom.core.state.model import Constellation, Shard
-from starloom_protocol.entities import ForEach, Offer, dependency_id
+from starloom_protocol.records.entities import ForEach, Offer, dependency_id
 from starloom_protocol.vocabulary import AttemptEnd, Gate, GateState, TaskState
 from tests.builders import TOOLS, Driver, edge, plan, task
 

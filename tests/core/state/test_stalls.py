@@ -9,7 +9,7 @@ from starloom.core.clock.expiry import due_moment
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.edge.routes.work.why import explain_all
-from starloom_protocol.entities import ForEach, encode_entity
+from starloom_protocol.records.entities import ForEach, encode_entity
 from starloom_protocol.vocabulary import Attention, TaskState
 from tests.builders import Driver, plan, task
 

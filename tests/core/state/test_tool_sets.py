@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from starloom.core.state.tool_sets import ToolSets
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Offer, ToolOffer
 
 
 def offer(*names: str, title: str = "") -> Offer:

@@ -15,7 +15,7 @@ from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.tools import python
-from starloom_protocol.entities import ToolOffer
+from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, Profile
 
 (PYTHON,) = python.TOOLS

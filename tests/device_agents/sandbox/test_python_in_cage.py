@@ -20,8 +20,8 @@ from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
-from starloom_protocol.frames import Alive, OfferFrame, ResultFrame
 from starloom_protocol.vocabulary import Code, Outcome, Profile
+from starloom_protocol.wire.frames import Alive, OfferFrame, ResultFrame
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
 
 SANDBOX = levels.find()

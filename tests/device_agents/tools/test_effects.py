@@ -28,7 +28,7 @@ from msgspec import inspect
 from starloom.core.rights.call_effects import effects_of_call
 from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.interface import Tool, ToolFailed
-from starloom_protocol.entities import FileOut, Input, TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.records.entities import FileOut, Input, TaskSpec, ToolOffer, UndoCall, VerifyCall
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Effect
 from tests.device_agents.tools.conftest import Device

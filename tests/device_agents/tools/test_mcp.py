@@ -17,7 +17,7 @@ from starloom_agent.policy import Policy, decide
 from starloom_agent.toolcall import find_tool
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_agent.tools import mcp
-from starloom_protocol.plan.schemas import shape_of
+from starloom_protocol.plan.types.schemas import shape_of
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.device_agents.tools.conftest import Device

@@ -18,8 +18,8 @@ from starloom_agent.policy import Policy
 from starloom_agent.registry import all_tools
 from starloom_agent.tool_pages import results
 from starloom_agent.toolkit.result_schemas import schema_of_result
-from starloom_protocol.tool_results import SCHEMAS, built_in
-from starloom_protocol.tool_results import returned_by as known_of
+from starloom_protocol.tools.results import SCHEMAS, built_in
+from starloom_protocol.tools.results import returned_by as known_of
 from starloom_protocol.values import canonical, parse, point
 from tests.device_agents.toolkit.running.test_display import Install, install
 from tests.device_agents.tools.conftest import Device

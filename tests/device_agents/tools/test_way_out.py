@@ -10,9 +10,9 @@ import pytest
 
 from starloom_agent.outcomes import resolve_inputs
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.frames import DispatchInput, InputPart
 from tests.device_agents.tools.conftest import Device
 
 

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from starloom.edge.agents import aip, links
 from starloom.settings import VERSION
-from starloom_protocol import frames as f
-from starloom_protocol.entities import Offer
-from starloom_protocol.session import ProtocolFault
+from starloom_protocol.records.entities import Offer
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.session import ProtocolFault
 from tests.edge.world import Agent, World, Ws, a_world, an_offer, chain, settle
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from starloom.edge.agents.artifact_rights import ArtifactRights
-from starloom_protocol import frames as f
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, settle
 
 BYTES = b"the accounts of one" * 5000

@@ -7,9 +7,9 @@ import json
 
 from starloom.edge.agents import links as links_module
 from starloom.edge.agents.links import Link, Links
-from starloom_protocol import frames as f
-from starloom_protocol.codec import MESSAGE_BYTES_MAX, encode
-from starloom_protocol.session import ProtocolFault, Session, Side, State
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, encode
+from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
 from tests.edge.world import settle
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from starloom_protocol import frames as f
-from starloom_protocol.entities import Offer, ToolOffer
-from starloom_protocol.feed import decode_event
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.stream.feed import decode_event
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, chain, settle
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from starloom.edge.agents.progress_lines import ATTEMPTS_MOST, LINE_CHARS_MOST, TEXT_CHARS_MOST, ProgressLines, Report
 from starloom.edge.live.stop_rules import StopRules
-from starloom_protocol.entities import Head, TaskSpec, encode_entity
-from starloom_protocol.feed import Event
-from starloom_protocol.frames import LeaseRef, LogChunk
-from starloom_protocol.spec_records import StopWhen
+from starloom_protocol.records.entities import Head, TaskSpec, encode_entity
+from starloom_protocol.records.specs import StopWhen
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import ConstellationState
+from starloom_protocol.wire.frames import LeaseRef, LogChunk
 
 SPEC = TaskSpec(changed_in=1, id="a", tool="t.pure", stop_when=StopWhen(name="loss"))
 

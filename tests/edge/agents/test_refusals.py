@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from starloom.access.refusals import KEPT_MAX, Refusals, Refused
-from starloom_protocol import frames as f
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World
 
 JOIN = "/agent/join"

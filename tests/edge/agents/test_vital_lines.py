@@ -7,8 +7,8 @@ import tracemalloc
 import pytest
 
 from starloom.edge.agents.vital_lines import ASK_EVERY_S, ASKED_MAX, DEVICES_MAX, MOST, SLOTS, STEP_S, VitalLines
-from starloom_protocol import frames as f
 from starloom_protocol.vocabulary import Vital
+from starloom_protocol.wire import frames as f
 from tests.edge.world import World, chain, settle
 
 V = "/api/v1/vitals"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from starloom.edge.live.artifact_references import Retained
-from starloom_protocol import frames as f
-from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.stream.feed import ACCESS, FLEET
+from starloom_protocol.wire import frames as f
 from tests.edge.world import World, an_offer, settle
 
 SHA, VALUE = "ab" * 32, "cd" * 32

@@ -8,7 +8,7 @@ import pytest
 from starloom.access.refusals import Refusals, Refused
 from starloom.edge.live.changes import Changes
 from starloom.edge.live.fanout import Fanout
-from starloom_protocol import feed
+from starloom_protocol.stream import feed
 from starloom_protocol.vocabulary import Topic
 from tests.edge.live.test_endpoint import page
 from tests.edge.peers.test_neighbours import Viewer

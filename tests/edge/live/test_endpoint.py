@@ -14,9 +14,9 @@ from starloom.access.callers import Caller, Means
 from starloom.edge.live import endpoint
 from starloom.edge.live.endpoint import LiveClient, LiveParts, Snapshots
 from starloom.edge.live.fanout import Fanout
-from starloom_protocol import frames as f
-from starloom_protocol.feed import Beside, Event, decode_event, encode_event, fold, state_hash
+from starloom_protocol.stream.feed import Beside, Event, decode_event, encode_event, fold, state_hash
 from starloom_protocol.vocabulary import Role
+from starloom_protocol.wire import frames as f
 from tests.edge.world import World, Ws, at_once, chain, settle
 
 

@@ -6,9 +6,9 @@ import msgspec
 
 from starloom.edge.live import entity_json
 from starloom.edge.live.views import Headlines
-from starloom_protocol.entities import Answer, Head, encode_entity
-from starloom_protocol.feed import Event
-from starloom_protocol.record import Fault
+from starloom_protocol.records.entities import Answer, Head, encode_entity
+from starloom_protocol.records.record import Fault
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import Code, ConstellationState
 
 

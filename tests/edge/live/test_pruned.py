@@ -70,7 +70,7 @@ async def test_the_record_tells_what_was_pruned_and_is_whole(world: World, tmp_p
 async def test_what_stays_is_decided_again_after_a_pruning(world: World) -> None:
     gone, agent = await done(world, "t.one")
     kept = await world.submit({"starloom": 1, "name": "n", "tasks": [{"id": "t0", "tool": "t.one"}]})
-    from starloom_protocol import frames as f
+    from starloom_protocol.wire import frames as f
 
     await agent.done(await agent.next(f.Dispatch), "1")
     await prune(world, gone)

@@ -13,8 +13,8 @@ import pytest
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.sketches import Sketches
 from starloom.store.port import Unavailable
-from starloom_protocol.feed import Beside
-from starloom_protocol.sketch_records import Sketch, SketchTask
+from starloom_protocol.stream.feed import Beside
+from starloom_protocol.stream.sketches import Sketch, SketchTask
 from tests.edge.peers.test_neighbours import Viewer
 
 SKETCH = Sketch(call=1, job="plan-1", since_ms=5, tasks=[SketchTask(id="a", tool="t")], worker="w")

@@ -13,7 +13,7 @@ from starloom.edge.live.fanout import Fanout
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.web.hub_seals import Peers
 from starloom.engine.succession import Succession
-from starloom_protocol.feed import Beside
+from starloom_protocol.stream.feed import Beside
 from tests.edge.world import ManualClock, settle
 
 SECRET = b"s" * 32

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from starloom.edge.web.computing import AT_ONCE, OF_ONE_MOST
 from starloom_protocol.api.previews import PlanPreview
-from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.records.edits import LoweredPlan
 from tests.edge.world import NoRecipes, World, a_world, settle
 from tests.waiting import PATIENCE_S
 

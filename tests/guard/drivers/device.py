@@ -10,8 +10,8 @@ from typing import Any
 
 from starloom.client.rest import Client
 from starloom.client.routes import get_audit
-from starloom_protocol import frames as f
-from starloom_protocol.frames import LeaseRef
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.frames import LeaseRef
 from tests.edge.world import an_offer
 from tests.guard.drivers.tally import AttackTally, Stopwatch
 from tests.guard.evil_device import Lies

@@ -10,7 +10,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 
 from starloom.client.rest import Client
-from starloom_protocol import frames as f
+from starloom_protocol.wire import frames as f
 from tests.guard.drivers.tally import AttackTally, Stopwatch, differences, state_of
 from tests.guard.lying_figures import broken, flood, impossible
 from tests.guard.test_evil_device_wire import RealAgent

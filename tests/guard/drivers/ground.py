@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from starloom.client.view import View
-from starloom_protocol.entities import Attempt
+from starloom_protocol.records.entities import Attempt
 from tests.guard.drivers.hostile import DEVICE, GRANTED, SECRET, VALUE
 from tests.guard.drivers.tally import AttackTally
 from tests.recipes.fleet import Fleet

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starloom.client.rest import Client
 from starloom.client.view import View
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 from tests.guard.drivers.ground import Ground, standing
 from tests.guard.drivers.hostile import REFUSED, plans
 from tests.guard.drivers.tally import AttackTally, Stopwatch

@@ -14,8 +14,8 @@ from typing import Any, Final
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
 from starloom.planner.catalogue import Catalogue
-from starloom_protocol.entities import Enrollment, Offer, encode_entity
 from starloom_protocol.plan import check_plan, read_recipe
+from starloom_protocol.records.entities import Enrollment, Offer, encode_entity
 from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import Code, ConstellationState, Outcome, Profile
 from tests.guard.injections import obedience

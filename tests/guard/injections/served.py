@@ -15,7 +15,7 @@ from starloom_agent.mcp_sessions.conversation import Conversation
 from starloom_agent.mcp_sessions.web import WebCarrier
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
-from starloom_protocol.entities import ToolOffer
+from starloom_protocol.records.entities import ToolOffer
 from tests.device_agents.tools.test_remote_agent import lying
 from tests.guard.injections.corpus import Injection
 

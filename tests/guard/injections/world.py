@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
 from starloom.core.state.model import Constellation
-from starloom_protocol.entities import ToolOffer
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import ToolOffer
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.builders import TOOLS

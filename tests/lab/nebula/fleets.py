@@ -17,7 +17,7 @@ from starloom_agent.policy import Policy
 from starloom_agent.registry import all_tools
 from starloom_agent.sandbox.cage import Layer
 from starloom_agent.sandbox.levels import Sandbox
-from starloom_protocol.entities import Device, Offer
+from starloom_protocol.records.entities import Device, Offer
 from starloom_protocol.vocabulary import DeviceLink
 
 

@@ -24,7 +24,7 @@ from starloom.lab.nebula.faults import (
 from starloom.lab.nebula.seen import AnswerSeen, Seen, calls_of, take_snapshot
 from starloom.lab.nebula.task import all_tasks, chosen
 from starloom.lab.nebula.world_program import FOR_GOOD, MOMENT, NOISE, Refused, call, noise_at
-from starloom_protocol.lab_faults import CAN, FaultKind
+from starloom_protocol.records.lab import CAN, FaultKind
 
 pytestmark = pytest.mark.quick
 TASKS = [task.id for task in all_tasks()]

@@ -19,7 +19,16 @@ from starloom.lab.nebula.running import GOLD, NONE, NOT_TAKEN, Ran
 from starloom.lab.nebula.score import Scored
 from starloom.lab.nebula.seen import AnswerSeen, Call, Seen, Snapshot
 from starloom.lab.nebula.task import Answers, Choose, chosen
-from starloom_protocol.entities import Attempt, Dependency, ForEach, Head, Question, Selector, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import (
+    Attempt,
+    Dependency,
+    ForEach,
+    Head,
+    Question,
+    Selector,
+    TaskRecord,
+    TaskSpec,
+)
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Repeatability, TaskState
 from tests.cli.events import CONSTELLATION, Log
 

@@ -13,7 +13,7 @@ from starloom.lab.nebula.doubts import Doubts, about_doubt, about_loss, only
 from starloom.lab.nebula.honesty import End, doubled, end_of, names_what_is_missing, noise_in
 from starloom.lab.nebula.seen import AnswerSeen, Call, Seen, Snapshot
 from starloom.lab.nebula.world_program import FOR_GOOD, MOMENT
-from starloom_protocol.entities import Attempt, Selector, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import Attempt, Selector, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import Repeatability, TaskState
 from tests.cli.events import CONSTELLATION, Log
 

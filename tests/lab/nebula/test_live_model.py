@@ -22,9 +22,9 @@ from starloom.lab.nebula.task import Answers, chosen
 from starloom.planner.model.endpoint import Endpoint
 from starloom.planner.model.port import ModelFault
 from starloom.settings import load
-from starloom_protocol.entities import Question
-from starloom_protocol.model_records import ModelCall
-from starloom_protocol.spec_records import Choice
+from starloom_protocol.records.entities import Question
+from starloom_protocol.records.models import ModelCall
+from starloom_protocol.records.specs import Choice
 from tests.lab.nebula.test_figures import RIGHT, WRONG, ran
 from tests.models.server import Json, Reading, Say
 from tests.models.threaded import a_model

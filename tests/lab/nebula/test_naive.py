@@ -13,7 +13,7 @@ from starloom.planner.model.answers import Stage
 from starloom.planner.model.planning import Conversation
 from starloom.planner.model.port import Reply, Turn
 from starloom.planner.model.reading import Looked
-from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.records.edits import LoweredPlan
 from tests.lab.nebula.fleets import nebula_fleet
 
 TASKS = [task for task in all_tasks() if NAIVE in task.transcripts]

@@ -13,8 +13,8 @@ from starloom.lab.nebula.faults import PROFILES, Strike, strikes
 from starloom.lab.nebula.striking import AFTER_S, Striker
 from starloom.lab.nebula.task import all_tasks
 from starloom.lab.nebula.world import NebulaWorld
-from starloom_protocol.entities import TaskRecord
-from starloom_protocol.lab_faults import FaultKind
+from starloom_protocol.records.entities import TaskRecord
+from starloom_protocol.records.lab import FaultKind
 from starloom_protocol.vocabulary import TaskState
 from tests.cli.events import CONSTELLATION, Log
 from tests.waiting import PATIENCE_S

@@ -17,9 +17,9 @@ from starloom.lab.nebula.suite import SMOKE
 from starloom.lab.nebula.task import Task, TaskInvalid, all_tasks, chosen, filled
 from starloom.lab.nebula.world_program import TOOLS
 from starloom_agent.registry import all_tools
-from starloom_protocol.hub_tools import HUB_TOOLS
-from starloom_protocol.plan.check import check_plan
-from starloom_protocol.plan.document import read_document
+from starloom_protocol.plan.checks.check import check_plan
+from starloom_protocol.plan.language.document import read_document
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 
 pytestmark = pytest.mark.quick
 TASKS = all_tasks()

@@ -26,8 +26,8 @@ from starloom.planner.model.planning import Conversation, Planned, Withdrawn
 from starloom.planner.model.port import ModelFault, Reply, Turn
 from starloom.planner.model.reading import Asked, Looked, Worded, read_reply
 from starloom.planner.model.recorded import RecordedModel, prompt_text, replies_in
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability, Sharing
 from tests.planner.blind.household import TOOLS

@@ -17,7 +17,7 @@ from starloom.planner.model.looking import looking_part
 from starloom.planner.model.port import Turn
 from starloom.planner.model.prompt import ANSWER
 from starloom_protocol.plan import check_edit, check_plan, read_document
-from starloom_protocol.plan.models import PlanDoc, TaskDoc
+from starloom_protocol.plan.language.models import PlanDoc, TaskDoc
 from starloom_protocol.vocabulary import Sharing
 from tests.models.server import Say, fake_model
 

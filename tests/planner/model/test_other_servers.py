@@ -13,8 +13,8 @@ from starloom.planner.model.planning import Conversation
 from starloom.planner.model.port import Reply, ToolsRefused, Turn
 from starloom.planner.model.reading import Unchanged, Wished, read_reply
 from starloom.planner.model.wire import WiredModel
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault
 from tests.models.modes import GOOD, PLAN, REFUSES_TOOLS, THOUGHT
 from tests.models.server import FakeModel, Say, fake_model, without_tools
 from tests.planner.fleets import device, fleet

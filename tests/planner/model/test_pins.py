@@ -9,8 +9,8 @@ import pytest
 
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.pins import pin_faults
-from starloom_protocol.entities import Fault, Offer
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import Fault, Offer
 from starloom_protocol.vocabulary import Code
 from tests.planner import prompts
 from tests.planner.fleets import device, fleet

@@ -15,8 +15,8 @@ from starloom.planner.model.planning import MORE_TOOLS_MOST, REPAIRS, Conversati
 from starloom.planner.model.port import Turn
 from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.model.wire import WiredModel
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, Offer
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault, Offer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, Code
 from tests.models.modes import BROKEN, DECLINED, GOOD, HOSTILE, MENDED, STILL_A_PLAN, plan, task

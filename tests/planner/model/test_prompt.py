@@ -16,7 +16,7 @@ from starloom.planner.model.prompt import planning_parts
 from starloom.planner.model.reading import Wished, read_reply
 from starloom.planner.model.reviewed_plan import ReviewedPlan
 from starloom.planner.model.reviewing import ReviewTalk, review_parts
-from starloom_protocol.entities import Fault, Head, Job, Offer, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.records.entities import Fault, Head, Job, Offer, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.vocabulary import ConstellationState, Repeatability, TaskState
 from tests.models.modes import GOOD
 from tests.models.server import Say, fake_model

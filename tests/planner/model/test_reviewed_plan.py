@@ -12,8 +12,8 @@ from starloom.jobs.planning import fleet_of
 from starloom.jobs.reviewing import seen_by
 from starloom.planner.model.reviewed_plan import PLAN_BYTES_MOST, plan_lines
 from starloom.planner.model.reviewing import review_parts
-from starloom_protocol.entities import ForEach, Policy, ResultSpec, RuleRecord, Selector, encode_entity
-from starloom_protocol.spec_records import Check
+from starloom_protocol.records.entities import ForEach, Policy, ResultSpec, RuleRecord, Selector, encode_entity
+from starloom_protocol.records.specs import Check
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Op, Outcome, Sharing
 from tests.builders import Driver, plan, task

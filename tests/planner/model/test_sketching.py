@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from starloom.planner.model.port import Piece
 from starloom.planner.model.sketching import READ_CHARS_MOST, SketchPad, sketch_of
-from starloom_protocol.sketch_records import (
+from starloom_protocol.stream.sketches import (
     ANSWER_CHARS_MOST,
     SKETCH_BYTES_MOST,
     TASKS_MOST,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from starloom_protocol.plan import Recipe, read_recipe, recipe_plan, recipe_values
-from starloom_protocol.plan.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
+from starloom_protocol.plan.language.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
 from starloom_protocol.vocabulary import Code
 
 RECIPES = sorted((Path(__file__).parents[3] / "recipes").glob("*.yaml"))

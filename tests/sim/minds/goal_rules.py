@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.edits import AddTask, EditOperation
-from starloom_protocol.feed import Event
+from starloom_protocol.records.edits import AddTask, EditOperation
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.values import parse
 from tests.sim.minds.plans import BEYOND, FOLDER, NOTE, READ, STRANGER
 from tests.sim.minds.workers import TOKENS_MOST, Said

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from starloom.store.memory import MemoryHistory
-from starloom_protocol.entities import decode_entity
-from starloom_protocol.feed import ACCESS, FLEET, Event, decode_event
+from starloom_protocol.records.entities import decode_entity
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 from starloom_protocol.values import canonical, parse
 from tests.sim.agent import World
 from tests.sim.minds.goal_rules import GoalRules

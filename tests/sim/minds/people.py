@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Final
 
 from starloom.core.state import inputs as i
-from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.records.edits import LoweredPlan
 from tests.sim.client import Client
 from tests.sim.minds.plans import make
 

@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from typing import Any, Final
 
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import ToolOffer
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 READ, STRANGER, NOTE, ONCE, COUNT = "t.pure", "web.page", "fs.note", "t.never", "data.vote"

@@ -10,8 +10,8 @@ from typing import Any, cast
 import msgspec
 
 from starloom_agent.tools.vote import Vote, vote
-from starloom_protocol.frames import Dispatch, DispatchInput
 from starloom_protocol.values import MISSING, parse, point
+from starloom_protocol.wire.frames import Dispatch, DispatchInput
 from tests.sim.minds.plans import COUNT
 
 

@@ -16,7 +16,7 @@ from starloom.core.plan.goals.conversation import group_of
 from starloom.core.state import inputs as i
 from starloom.jobs.claiming import ClaimedReads
 from starloom.store.port import Unavailable
-from starloom_protocol.entities import Cite, Fault, Job, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.records.entities import Cite, Fault, Job, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 from tests.sim.minds.plans import FOLDER, NOTE, ONCE, READ, STRANGER

@@ -46,8 +46,7 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, 
 if TYPE_CHECKING:
     from starloom.client.answers import NamedQuestionRowJson
     from starloom_protocol.api.approvals import GivenAnswer, Revoked
-    from starloom_protocol.api.fleet import DeviceRow, EnrollmentRow
-    from starloom_protocol.api.joining import AskRow
+    from starloom_protocol.api.fleet import AskRow, DeviceRow, EnrollmentRow
 
 _LISTS_ALL = "As `starloom approvals` lists them; several are answered one after the other."
 LOOKED_AT_MOST = 8

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from starloom.client.view import View
     from starloom_protocol.api.constellations import WhyAll, WhyRow
-    from starloom_protocol.feed import Event
+    from starloom_protocol.stream.feed import Event
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
 ParamOption = Annotated[
@@ -364,7 +364,7 @@ def _tell_attention(view: View) -> None:
 
 
 def _event_json(event: Event) -> str:
-    from starloom_protocol.feed import encode_event
+    from starloom_protocol.stream.feed import encode_event
 
     return encode_event(event).decode()
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from starloom.store.anchors import Anchor, Leftover, Pruning
 from starloom.store.chain import Break, Chained, Kept, Walk, digest_with
 from starloom.store.spans import spans_of
-from starloom_protocol.feed import decode_event
+from starloom_protocol.stream.feed import decode_event
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.activity import ChainCheck
+    from starloom_protocol.api.history import ChainCheck
 
 COMMITS_AT_ONCE = 500
 

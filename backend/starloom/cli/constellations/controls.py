@@ -33,7 +33,7 @@ from starloom_protocol.vocabulary import Code, Priority, TaskState
 
 if TYPE_CHECKING:
     from starloom.client.answers import SnapshotJson
-    from starloom_protocol.api.controls import Controlled
+    from starloom_protocol.api.constellations import Controlled
 
 TASK_ID = "[TASK] [ID]"
 TaskWords = Annotated[
@@ -253,7 +253,7 @@ _FORM_OF_AN_EDIT = (
 
 
 def _document(text: str) -> dict[str, Any]:
-    from starloom_protocol.plan.document import DocumentRefused, read_document
+    from starloom_protocol.plan.language.document import DocumentRefused, read_document
 
     try:
         found = read_document(text)

@@ -23,10 +23,10 @@ from starloom.client.routes import (
     post_constellation_undo,
 )
 from starloom.terminal.values import json_or_text
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.activity import ChainCheck, Replayed
+    from starloom_protocol.api.history import ChainCheck, Replayed
 
 PATIENCE_S = 600.0
 MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this task on.")]

@@ -25,7 +25,7 @@ from starloom.client.routes import (
 )
 from starloom.terminal.escaping import escaped, escaped_text
 from starloom.terminal.typed import say
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +122,7 @@ def events(
     """Print the log of a constellation."""
     from starloom.cli.text.constellation_text import event_line
     from starloom.client.watching import PAGE
-    from starloom_protocol.feed import encode_event
+    from starloom_protocol.stream.feed import encode_event
 
     chosen = run.newest(identity)
     while True:
@@ -195,7 +195,7 @@ def transcript(
 def report(run: Invocation, identity: IdArgument = None) -> None:
     """Report on a run: time, critical path, work, waiting by cause, recoveries, the model; so far if it goes on."""
     from starloom.cli.text.report_text import lines
-    from starloom_protocol.run_report import RunReport
+    from starloom_protocol.records.run_report import RunReport
 
     found = run.client.get(get_constellation_report(run.newest(identity)))
     if run.as_json:

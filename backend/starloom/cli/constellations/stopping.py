@@ -14,7 +14,7 @@ from starloom.client.routes import get_stop_all, post_stop_all
 from starloom.terminal.values import duration_s
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.controls import Stop, StopRow
+    from starloom_protocol.api.constellations import Stop, StopRow
 
 POLL_S = 0.5
 

@@ -13,8 +13,8 @@ from starloom.client.routes import get_device, get_devices, get_vitals, patch_de
 from starloom.program import UPGRADE, on_device
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
-from starloom_protocol.frames import DISK_FULL
 from starloom_protocol.vocabulary import DeviceFact
+from starloom_protocol.wire.frames import DISK_FULL
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow, DeviceState

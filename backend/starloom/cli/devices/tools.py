@@ -11,7 +11,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
 from starloom.client.routes import get_capabilities, get_device
 from starloom.terminal.typed import say
-from starloom_protocol.tool_results import fields_of
+from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical
 
 ToolArgument = Annotated[str, typer.Argument(metavar="TOOL", help="A tool's name, such as disk.usage.")]

@@ -18,7 +18,7 @@ import typer
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Place, Problem, usage
-from starloom_protocol.wording import place_words
+from starloom_protocol.text.wording import place_words
 
 if TYPE_CHECKING:
     from starloom.lab.story import Line

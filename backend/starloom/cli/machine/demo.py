@@ -44,7 +44,7 @@ from starloom.lab.hosting import Host
 from starloom.lab.patient_calls import patiently
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.sample import CUT_TASK, Places, evidence, figures_of, sleeps_in, upload_of, words_for
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile, TaskState
 
 SERVER, PHONE = "demo-server", "demo-phone"

@@ -18,7 +18,7 @@ from starloom.lab.sample import Figures
 from starloom.terminal import style
 from starloom.terminal.style import seconds
 from starloom.terminal.typed import in_this_folder, typed
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 
 
 class DemoScreen:

@@ -15,7 +15,7 @@ from starloom.client.discovery import find
 from starloom.client.problems import usage
 from starloom.host import ports
 from starloom.program import script
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 
 PORT = 8475
 

@@ -29,7 +29,7 @@ from starloom.client.routes import (
     post_constellations,
     post_constellations_preview,
 )
-from starloom_protocol.feed import Event
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Effect, PrincipalKind
 

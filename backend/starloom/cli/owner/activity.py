@@ -13,10 +13,10 @@ from starloom.client.routes import get_audit
 from starloom.terminal.escaping import escaped
 from starloom.terminal.typed import say
 from starloom.terminal.values import duration_s
-from starloom_protocol.events import Category
+from starloom_protocol.stream.events import Category
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.activity import ActivityRow
+    from starloom_protocol.api.history import ActivityRow
 
 LAST = 40
 LAST_MOST = 2000

@@ -26,7 +26,7 @@ from starloom.client.routes import (
 from starloom.terminal.typed import say
 from starloom.terminal.values import parameters
 from starloom_protocol.plan import read_recipe
-from starloom_protocol.plan.param_types import placeholder
+from starloom_protocol.plan.language.param_types import placeholder
 from starloom_protocol.values import canonical
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As `starloom recipes` lists it.")]

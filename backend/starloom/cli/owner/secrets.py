@@ -13,11 +13,11 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
 from starloom.client.routes import delete_secret, get_secrets, put_secret
 from starloom.terminal.typed import say
-from starloom_protocol.secret_records import SECRET_BYTES_MOST, SECRET_NAME
-from starloom_protocol.wording import quoted
+from starloom_protocol.records.access import SECRET_BYTES_MOST, SECRET_NAME
+from starloom_protocol.text.wording import quoted
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.secrets import SecretRow, SetSecret
+    from starloom_protocol.api.people import SecretRow, SetSecret
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As plans name it: {secret: NAME}.")]
 

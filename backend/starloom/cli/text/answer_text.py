@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 
 from starloom.cli.text.constellation_text import answer_text
-from starloom_protocol.entities import Answer, AnswerItem, Cite
+from starloom_protocol.records.entities import Answer, AnswerItem, Cite
 from starloom_protocol.values import canonical
 
 if TYPE_CHECKING:

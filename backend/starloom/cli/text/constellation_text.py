@@ -17,10 +17,10 @@ from starloom.terminal.escaping import escaped, escaped_text
 from starloom.terminal.style import clock, seconds, shown_text, size, state_text
 from starloom.terminal.tables import is_table, value_table
 from starloom.terminal.typed import typed
-from starloom_protocol.entities import Answer, AnswerItem, Attempt, Job, TaskRecord, decode_entity
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import Event
-from starloom_protocol.presentation import presentation
+from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, Job, TaskRecord, decode_entity
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import Event
+from starloom_protocol.text.presentation import presentation
 from starloom_protocol.values import parse
 
 ROWS_MOST = 40

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starloom.terminal.style import seconds
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.forecasts import Estimate, WhatIf
+    from starloom_protocol.api.previews import Estimate, WhatIf
 
 
 def about(estimate: Estimate) -> str:

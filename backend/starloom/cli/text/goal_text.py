@@ -9,9 +9,9 @@ from rich.text import Text
 
 from starloom.client.view import View
 from starloom.terminal.escaping import escaped
-from starloom_protocol.entities import Job
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import Job
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import Event
 
 ARGS_CHARS_MOST: Final = 80
 _SAID: Final = {

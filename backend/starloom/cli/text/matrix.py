@@ -11,8 +11,8 @@ from rich.text import Text
 
 from starloom.client.view import View
 from starloom.terminal.style import COLOURS, GLYPHS
-from starloom_protocol.entities import Item, TaskRecord
-from starloom_protocol.presentation import Tone
+from starloom_protocol.records.entities import Item, TaskRecord
+from starloom_protocol.text.presentation import Tone
 from starloom_protocol.values import parse
 
 ROWS_MOST = 24

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.terminal.escaping import escaped
+from starloom_protocol.text.wording import value_words
 from starloom_protocol.values import canonical
-from starloom_protocol.wording import value_words
 
 LINES_MOST: Final = 60
 LINE_CHARS_MOST: Final = 240

@@ -14,7 +14,7 @@ from starloom.core.plan.goals.conversation import (
     steps_most,
 )
 from starloom.core.state.model import Constellation
-from starloom_protocol.entities import Goal, Job
+from starloom_protocol.records.entities import Goal, Job
 from starloom_protocol.vocabulary import FINAL_GROUP_STATES, ConstellationState, GroupState
 
 

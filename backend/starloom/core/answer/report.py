@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from starloom.core.answer.spans import RUN, Record, Span
-from starloom_protocol.entities import Attempt, Dependency, Job, TaskSpec
-from starloom_protocol.run_report import (
+from starloom_protocol.records.entities import Attempt, Dependency, Job, TaskSpec
+from starloom_protocol.records.run_report import (
     FOR_A_PERSON,
     ON_A_DEVICE,
     WAITS,

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from starloom_protocol.entities import Attempt, Head, Job, Question, TaskRecord, Version, decode_entity
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import Event
-from starloom_protocol.run_report import OF_RUN, Phase, Tick, phase_of
+from starloom_protocol.records.entities import Attempt, Head, Job, Question, TaskRecord, Version, decode_entity
+from starloom_protocol.records.run_report import OF_RUN, Phase, Tick, phase_of
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, AttemptEnd, ConstellationState, TaskState
 
 RUN: Final = ""

@@ -9,7 +9,7 @@ from starloom.core.run.checks import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.names import called, goals_without_answer, is_of_goal
 from starloom.core.state.tasks.supersession import successor
-from starloom_protocol.entities import TaskRecord
+from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
 
 # Bound once, because an answer compares them with every task.

@@ -31,7 +31,7 @@ from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.names import called
 from starloom.core.state.tasks.turns import turns_of
-from starloom_protocol.entities import (
+from starloom_protocol.records.entities import (
     Attempt,
     Device,
     GroupRecord,
@@ -42,11 +42,11 @@ from starloom_protocol.entities import (
     TaskSpec,
     decode_entity,
 )
-from starloom_protocol.presentation import Presentation, presentation
-from starloom_protocol.spec_records import Repeat
-from starloom_protocol.task_controls import CONTROLS
+from starloom_protocol.records.specs import Repeat
+from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.vocabulary import (
     CODES,
+    CONTROLS,
     FINAL_TASK_STATES,
     Code,
     ConstellationState,

@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
-from starloom_protocol.plan.moments import zone_hint
-from starloom_protocol.wording import quoted
+from starloom_protocol.plan.lowering.patterns.moments import zone_hint
+from starloom_protocol.text.wording import quoted
 
 _FIELDS = 5
 _TEXT_MOST = 128

@@ -13,8 +13,8 @@ from starloom.core.state import stalls
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Access, Fleet, Stream
 from starloom.core.state.work import Put, Work
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import FLEET
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import FLEET
 
 TIDY = "tidy"
 EVERY_MS = 3_600_000

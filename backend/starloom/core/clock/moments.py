@@ -17,8 +17,8 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.turns import begins_ms
 from starloom.core.state.work import Work, change_task, moved
-from starloom_protocol.entities import TaskRecord
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import TaskRecord
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, Reason, TaskState
 
 TIMER: Final = "moment"

@@ -24,12 +24,13 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
 from starloom.core.state.model import Access, Constellation, Shard
 from starloom.core.state.work import Put, Refusal, Work, fault
-from starloom_protocol.authors import is_model, name_of
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, Policy, Selector, TaskSpec
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import FLEET
-from starloom_protocol.schedule_records import Consent, Firing, Notice, Schedule, ScheduledPlan
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
+from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan
+from starloom_protocol.stream.authors import is_model, name_of
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
@@ -42,7 +43,6 @@ from starloom_protocol.vocabulary import (
     Role,
     ScheduleState,
 )
-from starloom_protocol.wording import quoted
 
 DUE, TURN, TELL = "schedule_due", "schedule_turn", "schedule_tell"
 TIMERS = (DUE, TURN, TELL)

@@ -16,7 +16,7 @@ from starloom.core.run.fences import absence_of, fence_after_ms
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Work
-from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Reason, TaskState
 
 _OF_ATTEMPTS = frozenset({"backoff", "absence", "fence", "waits_long", off_devices.TIMER})

@@ -31,10 +31,9 @@ from starloom.core.state.inputs import (
 from starloom.core.state.model import Constellation
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, fault, moved, unattend
-from starloom_protocol.entities import Device, Enrollment
-from starloom_protocol.events import EventKind
-from starloom_protocol.frames import LeaseRef
-from starloom_protocol.look_alikes import device_name_fault, look_of
+from starloom_protocol.records.entities import Device, Enrollment
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.look_alikes import device_name_fault, look_of
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -47,6 +46,7 @@ from starloom_protocol.vocabulary import (
     Reason,
     TaskState,
 )
+from starloom_protocol.wire.frames import LeaseRef
 
 
 def _device(work: Work, device: str) -> Device:

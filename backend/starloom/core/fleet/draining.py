@@ -17,9 +17,9 @@ from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, fault
-from starloom_protocol.entities import Device
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import FLEET
+from starloom_protocol.records.entities import Device
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import REPEATABLE, Code, Reason
 
 TIMER = "drain"

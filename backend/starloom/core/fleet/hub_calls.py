@@ -18,10 +18,10 @@ from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.queues import fair_share
 from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.work import Refusal, Work, change_task, fault, moved
-from starloom_protocol.authors import may_decide, name_of
-from starloom_protocol.entities import Device, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
-from starloom_protocol.hub_tools import (
+from starloom_protocol.records.entities import Device, TaskRecord, TaskSpec
+from starloom_protocol.stream.authors import may_decide, name_of
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.tools.hub_tools import (
     DEVICES,
     DRAIN,
     HUB_TOOLS,

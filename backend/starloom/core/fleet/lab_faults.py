@@ -15,10 +15,9 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import LabFaultAsked, LabFaultBegan, LabFaultEnded, LabFaultHealAsked, TimerFired
 from starloom.core.state.model import Fleet, Shard
 from starloom.core.state.work import Put, Refusal, Work, fault
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import FLEET
-from starloom_protocol.lab_faults import FAULT_MAX_S, OPEN_FAULT_STATES, FaultState
-from starloom_protocol.lab_records import LabFault
+from starloom_protocol.records.lab import FAULT_MAX_S, OPEN_FAULT_STATES, FaultState, LabFault
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code
 
 TIMER: Final = "lab_fault"

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from starloom.core.state.effects import DURABLE, SendAnswer
 from starloom.core.state.inputs import AsksReceived, OwnerAskAnswered
 from starloom.core.state.work import Refusal, Work, fault
-from starloom_protocol.ask_records import DeviceAsks, OwnerAsk, PendingAsk
-from starloom_protocol.authors import may_decide
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.approvals import DeviceAsks, OwnerAsk, PendingAsk
+from starloom_protocol.stream.authors import may_decide
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 OPEN_MOST: Final = 100

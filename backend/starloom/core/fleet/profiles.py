@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from starloom_protocol.entities import Offer, ToolOffer
-from starloom_protocol.profiles import PROFILE_EFFECTS, PROFILE_GRANTS, TAB, exceeds
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.tools.profiles import PROFILE_EFFECTS, PROFILE_GRANTS, TAB, exceeds
 from starloom_protocol.vocabulary import Effect, Profile
 
 _NAMED_MOST = 5

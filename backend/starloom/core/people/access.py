@@ -23,8 +23,8 @@ from starloom.core.state.inputs import (
 )
 from starloom.core.state.model import Access
 from starloom.core.state.work import Put, Refusal, Work, fault
-from starloom_protocol.entities import Token
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Token
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
 LINKS_MOST: Final = 10

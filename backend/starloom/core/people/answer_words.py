@@ -17,8 +17,8 @@ from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import AnswerWorded, PlanProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, check_claim, fault
-from starloom_protocol.entities import Answer, Fault, Job
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Answer, Fault, Job
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Sharing, TaskState
 
 KIND: Final = "answer"

@@ -31,18 +31,18 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
-from starloom_protocol.approval_records import Call, Standing
-from starloom_protocol.authors import is_model
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import (
+from starloom_protocol.records.approvals import Call, Standing
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import (
     Policy,
     Question,
     RuleRecord,
     TaskSpec,
     encode_entity,
 )
-from starloom_protocol.events import EventKind
-from starloom_protocol.hub_tools import controls_devices
+from starloom_protocol.stream.authors import is_model
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
 

@@ -14,8 +14,8 @@ from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_
 from starloom.core.state.inputs import UndoRequested
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Refusal, Work, fault
-from starloom_protocol.edits import AddDependency, AddTask, EditOperation
-from starloom_protocol.entities import (
+from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
+from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
     Fault,
@@ -25,7 +25,7 @@ from starloom_protocol.entities import (
     TaskSpec,
     UndoCall,
 )
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,

@@ -40,12 +40,12 @@ from starloom.core.state.work import (
     moved,
     unattend,
 )
-from starloom_protocol.authors import may_decide
-from starloom_protocol.entities import Attempt, TaskRecord
-from starloom_protocol.events import EventKind
-from starloom_protocol.task_controls import CONTROLS
+from starloom_protocol.records.entities import Attempt, TaskRecord
+from starloom_protocol.stream.authors import may_decide
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
+    CONTROLS,
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
     REPEATABLE,

@@ -27,10 +27,10 @@ from starloom.core.rights.supersession_scope import needs_a_person
 from starloom.core.state.inputs import QuestionAnswered, ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
-from starloom_protocol.authors import MODEL
-from starloom_protocol.edits import EditOperation, SetPolicy
-from starloom_protocol.entities import Job, Question
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.edits import EditOperation, SetPolicy
+from starloom_protocol.records.entities import Job, Question
+from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 

@@ -22,9 +22,8 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import redone, set_ranks
 from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, fault
-from starloom_protocol.authors import is_model, may_decide
-from starloom_protocol.edits import LoweredPlan, UpdateTask
-from starloom_protocol.entities import (
+from starloom_protocol.records.edits import LoweredPlan, UpdateTask
+from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
     GroupRecord,
@@ -35,7 +34,8 @@ from starloom_protocol.entities import (
     TaskSpec,
     decode_entity,
 )
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.authors import is_model, may_decide
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, TaskState
 

@@ -21,8 +21,7 @@ from starloom.core.state.effects import COMMIT, DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
-from starloom_protocol.authors import MODEL
-from starloom_protocol.entities import (
+from starloom_protocol.records.entities import (
     Choice,
     Fault,
     Job,
@@ -38,7 +37,8 @@ from starloom_protocol.entities import (
     Timeouts,
     ToolOffer,
 )
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse, pointer_fault
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,

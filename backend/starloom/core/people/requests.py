@@ -19,10 +19,10 @@ from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, Que
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.shown import NothingToShow, shown_of
 from starloom.core.state.work import Refusal, Work, attend, change_task, check_claim, fault, moved, unattend
-from starloom_protocol.authors import MODEL, is_model, may_decide, who
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
+from starloom_protocol.stream.authors import MODEL, is_model, may_decide, who
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     Attention,

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from starloom.core.state.inputs import HistoryRestored
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Work, attend, unattend
-from starloom_protocol.entities import TaskSpec
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import TaskSpec
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, GroupState, TaskState
 
 WHY = "this history was restored from a backup: work may have run since it was made"

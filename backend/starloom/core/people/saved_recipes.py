@@ -8,8 +8,8 @@ from __future__ import annotations
 from starloom.core.rights.authorship import check_recipe
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom.core.state.work import Put, Refusal, Work, fault
-from starloom_protocol.entities import RecipeVersion
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import RecipeVersion
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 RECIPES_MOST = 200

@@ -12,8 +12,8 @@ from starloom.core.people import controls
 from starloom.core.state.inputs import ControlRequested, StopAllRequested
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Put, Work
-from starloom_protocol.events import EventKind
-from starloom_protocol.fleet_records import Stopping
+from starloom_protocol.records.fleet import Stopping
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ConstellationState
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from starloom.core.placement.selection import Candidate
 from starloom.core.state.model import Fleet
-from starloom_protocol.entities import Device, Selector, TaskSpec
+from starloom_protocol.records.entities import Device, Selector, TaskSpec
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import DeviceLink
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom_protocol.entities import Device
+from starloom_protocol.records.entities import Device
 from starloom_protocol.vocabulary import DeviceFact
 
 LOW_PERCENT = 20

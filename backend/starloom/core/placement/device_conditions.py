@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from starloom.core.placement.disk_room import full_disk_words, has_full_disk
 from starloom.core.state.inputs import ConditionReceived
 from starloom.core.state.work import Put, Work
-from starloom_protocol.entities import Attempt, Device, TaskRecord
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Attempt, Device, TaskRecord
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceFact, DeviceLink
 
 

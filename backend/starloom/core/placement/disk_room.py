@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom_protocol.entities import Device
-from starloom_protocol.frames import DISK_FULL
+from starloom_protocol.records.entities import Device
 from starloom_protocol.vocabulary import DeviceFact
+from starloom_protocol.wire.frames import DISK_FULL
 
 _OF_A_SESSION = frozenset({DeviceFact.DISK, DeviceFact.DISK_FOLDER, DeviceFact.OWNER_PRESENT})
 

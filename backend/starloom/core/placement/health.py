@@ -16,10 +16,10 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Fleet, Shard
 from starloom.core.state.work import Put, Work
-from starloom_protocol.entities import Attempt
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import FLEET
-from starloom_protocol.fleet_records import Health
+from starloom_protocol.records.entities import Attempt
+from starloom_protocol.records.fleet import Health
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, CodeClass
 
 TIMER = "probe"

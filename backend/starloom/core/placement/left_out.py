@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from starloom.core.placement.off_devices import is_off, since_words, told_of
 from starloom.core.placement.selection import selects
 from starloom.core.state.model import Constellation, Fleet
-from starloom_protocol.entities import Device, Selector, ToolOffer
+from starloom_protocol.records.entities import Device, Selector, ToolOffer
 from starloom_protocol.vocabulary import GroupState
 
 DEMONSTRATION: Final = "demonstration only"

@@ -15,8 +15,8 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues.ready import queueable
 from starloom.core.state.work import Work, change_task, moved
-from starloom_protocol.entities import Device, ForEach, Item, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Device, ForEach, Item, TaskRecord, TaskSpec
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, DeviceLink, Reason, TaskState
 

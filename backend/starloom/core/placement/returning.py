@@ -17,8 +17,8 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Work
-from starloom_protocol.entities import Device, Selector
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Device, Selector
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, GroupState
 
 TIMER: Final = "devices_return"

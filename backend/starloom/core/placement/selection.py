@@ -34,8 +34,8 @@ from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.queues import fair_share
 from starloom.core.state.queues.ready import ANY, enqueue, queueable
 from starloom.core.state.queues.secret_needs import Needs, needs_of, withheld
-from starloom_protocol.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
-from starloom_protocol.fleet_records import Health
+from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.records.fleet import Health
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,

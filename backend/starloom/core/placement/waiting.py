@@ -14,7 +14,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.queues.ready import ANY, demand_key, queueable
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
 from starloom.core.state.work import Work, attend, unattend
-from starloom_protocol.entities import Device, Selector, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (
     WORKING_CONSTELLATION_STATES,
     Attention,

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from starloom.core.state.inputs import DraftClosed, DraftOpened
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Refusal, Work, fault
-from starloom_protocol.authors import name_of
-from starloom_protocol.entities import Draft, Fault
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Draft, Fault
+from starloom_protocol.stream.authors import name_of
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 DRAFT_MOST_S = 120

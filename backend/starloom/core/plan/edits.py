@@ -26,7 +26,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN
 from starloom.core.state.tasks.graph import find_cycle, raise_ranks
 from starloom.core.state.work import Put, Refusal, Work, change_task, close_question, fault, moved
-from starloom_protocol.edits import (
+from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,
     DropItems,
@@ -40,14 +40,14 @@ from starloom_protocol.edits import (
     UpdateDependency,
     UpdateTask,
 )
-from starloom_protocol.entities import (
+from starloom_protocol.records.entities import (
     GroupRecord,
     TaskRecord,
     TaskSpec,
     Version,
     dependency_id,
 )
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,

@@ -20,7 +20,7 @@ from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, excused, fact,
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.tasks.turns import Next, decide
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
-from starloom_protocol.entities import (
+from starloom_protocol.records.entities import (
     Dependency,
     Device,
     ForEach,
@@ -32,8 +32,9 @@ from starloom_protocol.entities import (
     Version,
     dependency_id,
 )
-from starloom_protocol.events import EventKind
-from starloom_protocol.spec_records import Repeat
+from starloom_protocol.records.specs import Repeat
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import MISSING, canonical, parse
 from starloom_protocol.vocabulary import (
     Code,
@@ -45,7 +46,6 @@ from starloom_protocol.vocabulary import (
     Reason,
     TaskState,
 )
-from starloom_protocol.wording import quoted
 
 
 def reconsider_group(work: Work, constellation: Constellation, group: str) -> None:

@@ -10,9 +10,9 @@ from starloom.core.plan.groups import data_edges
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import find_cycle, set_ranks
 from starloom.core.state.work import Put, Refusal, Work, fault
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Dependency, Fault, TaskRecord, Version, dependency_id
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Dependency, Fault, TaskRecord, Version, dependency_id
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, TaskState
 
 

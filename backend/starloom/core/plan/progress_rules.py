@@ -15,9 +15,9 @@ from starloom.core.run.attempts import ask_to_stop, open_attempt
 from starloom.core.state.inputs import ProgressReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Work
-from starloom_protocol.entities import Attempt, ProgressPoint, TaskProgress, TaskSpec
-from starloom_protocol.events import EventKind
-from starloom_protocol.spec_records import StopWhen
+from starloom_protocol.records.entities import Attempt, ProgressPoint, TaskProgress, TaskSpec
+from starloom_protocol.records.specs import StopWhen
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical, holds, parse
 from starloom_protocol.vocabulary import REPEATABLE, Reason, TaskState
 

@@ -24,8 +24,8 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
-from starloom_protocol.entities import GroupRecord, Item, TaskRecord, TaskSpec, Version
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import GroupRecord, Item, TaskRecord, TaskSpec, Version
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,

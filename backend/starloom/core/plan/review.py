@@ -23,10 +23,10 @@ from starloom.core.state.tasks.failure_causes import cause_of
 from starloom.core.state.tasks.named_times import has_moment
 from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
-from starloom_protocol.authors import MODEL
-from starloom_protocol.edits import SetPolicy
-from starloom_protocol.entities import GroupRecord, Job, TaskRecord, Verdict
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.edits import SetPolicy
+from starloom_protocol.records.entities import GroupRecord, Job, TaskRecord, Verdict
+from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,

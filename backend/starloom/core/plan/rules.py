@@ -15,9 +15,9 @@ from starloom.core.plan.edits import apply_edit
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import condition_met, fact
 from starloom.core.state.work import Refusal, Work, attend, fault
-from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveTask
-from starloom_protocol.entities import GroupRecord, RuleRecord, TaskRecord
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, RemoveTask
+from starloom_protocol.records.entities import GroupRecord, RuleRecord, TaskRecord
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical, holds, parse
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 

@@ -12,8 +12,8 @@ from starloom.core.plan.edits import apply_edit
 from starloom.core.run.verification import name_of, of
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
-from starloom_protocol.edits import AddTask
-from starloom_protocol.entities import OnAbsence, Selector, TaskSpec
+from starloom_protocol.records.edits import AddTask
+from starloom_protocol.records.entities import OnAbsence, Selector, TaskSpec
 from starloom_protocol.vocabulary import ConstellationState, Repeatability, TaskState
 
 _GOES_ON: Final = frozenset({ConstellationState.ACTIVE, ConstellationState.PAUSED})

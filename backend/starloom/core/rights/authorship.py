@@ -20,10 +20,10 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
-from starloom_protocol.authors import is_model, who
-from starloom_protocol.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
-from starloom_protocol.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
-from starloom_protocol.hub_tools import controls_devices
+from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
+from starloom_protocol.records.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
+from starloom_protocol.stream.authors import is_model, who
+from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Approval, Code, ConstellationState, Effect, Gate
 

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from starloom.core.state.inputs import ModelUsed
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault, unattend
-from starloom_protocol.events import EventKind
-from starloom_protocol.model_records import ModelDay
+from starloom_protocol.records.models import ModelDay
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import WORKING_CONSTELLATION_STATES, Attention, Code, ConstellationState
 
 _MICROS: Final = 1_000_000

@@ -15,8 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.state.model import Fleet
-from starloom_protocol.entities import FileOut, OtherCall, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
-from starloom_protocol.hub_tools import HUB_TOOLS
+from starloom_protocol.records.entities import FileOut, OtherCall, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Repeatability
 

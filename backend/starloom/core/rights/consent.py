@@ -12,8 +12,8 @@ from starloom.core.placement.selection import selects
 from starloom.core.rights.call_effects import ways_of
 from starloom.core.state.model import Fleet
 from starloom.core.state.queues.ready import ANY
-from starloom_protocol.entities import Selector, TaskSpec
-from starloom_protocol.schedule_records import Consent
+from starloom_protocol.records.entities import Selector, TaskSpec
+from starloom_protocol.records.schedules import Consent
 from starloom_protocol.vocabulary import Effect
 
 

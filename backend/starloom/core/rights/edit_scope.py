@@ -24,8 +24,8 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.consent import may_run_on
 from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
-from starloom_protocol.entities import Dependency, TaskSpec
-from starloom_protocol.hub_tools import HUB_TOOLS, controls_devices
+from starloom_protocol.records.entities import Dependency, TaskSpec
+from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.vocabulary import Effect, Gate
 
 _SAME_WAY = ("inputs", "device", "for_each", "person")

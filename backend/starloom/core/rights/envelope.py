@@ -21,7 +21,7 @@ from starloom.core.rights.call_effects import CHANGING, PLACES, effects_of_call,
 from starloom.core.state.inputs import LookCall
 from starloom.core.state.model import Fleet
 from starloom.core.state.work import fault
-from starloom_protocol.entities import Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
+from starloom_protocol.records.entities import Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 

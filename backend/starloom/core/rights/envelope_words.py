@@ -6,7 +6,7 @@ from typing import Final
 
 from starloom.core.rights.envelope import devices_of, tools_of
 from starloom.core.state.model import Fleet
-from starloom_protocol.entities import Goal, TaskSpec
+from starloom_protocol.records.entities import Goal, TaskSpec
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from starloom.core.placement import waiting
 from starloom.core.state.inputs import SecretRemoved, SecretSet
 from starloom.core.state.work import Refusal, Work, fault
-from starloom_protocol.entities import Secret
-from starloom_protocol.events import EventKind
-from starloom_protocol.secret_records import SECRET_NAME, SECRETS_MOST
+from starloom_protocol.records.access import SECRET_NAME, SECRETS_MOST
+from starloom_protocol.records.entities import Secret
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 

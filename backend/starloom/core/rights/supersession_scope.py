@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.rights.consent import may_run_on
 from starloom.core.state.model import Constellation, Fleet
-from starloom_protocol.edits import EditOperation, Supersede
-from starloom_protocol.entities import TaskSpec
+from starloom_protocol.records.edits import EditOperation, Supersede
+from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.vocabulary import Code
 
 

@@ -16,7 +16,7 @@ from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, Reason
 
 

@@ -29,10 +29,9 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, close_question, moved, unattend
-from starloom_protocol.entities import Attempt, Input, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
-from starloom_protocol.frames import LeaseRef, ResultFrame
-from starloom_protocol.spec_records import counts_as_one
+from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
+from starloom_protocol.records.specs import counts_as_one
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -44,6 +43,7 @@ from starloom_protocol.vocabulary import (
     Reason,
     TaskState,
 )
+from starloom_protocol.wire.frames import LeaseRef, ResultFrame
 
 # Agents forget attempts sixty days after their end: that a ledger lacks a lease older than this proves nothing.
 LEDGER_KEEPS_MS = 30 * 86_400_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Work
-from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
-from starloom_protocol.frames import LeaseRef
+from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import REPEATABLE, Reason
+from starloom_protocol.wire.frames import LeaseRef
 
 # Reasons of an open attempt whose device was asked to stop it. They outlive an absence, or its receipt would be lost.
 TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})

@@ -20,8 +20,8 @@ from starloom.core.run.recovery import attempts_most
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Put, Work, change_task
-from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import REPEATABLE, ConstellationState, TaskState
 
 KIND = "hedge"

@@ -12,8 +12,8 @@ from starloom.core.run.fences import lease_ref
 from starloom.core.state.effects import SendCancel
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Work, change_task, moved
-from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import AttemptEnd, TaskState
 
 

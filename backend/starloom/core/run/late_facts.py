@@ -14,9 +14,9 @@ from starloom.core.state.inputs import FactsReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import pointer_of, unanswered
 from starloom.core.state.work import Work
-from starloom_protocol.events import EventKind
-from starloom_protocol.frames import LeaseRef
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import AttemptEnd
+from starloom_protocol.wire.frames import LeaseRef
 
 
 def ask(work: Work, constellation: Constellation, dependencies: Iterable[str], device: str | None = None) -> None:

@@ -19,8 +19,8 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.queues.ready import ANY
 from starloom.core.state.queues.secret_needs import needs_of
 from starloom.core.state.work import Work, attend, change_task, moved
-from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,

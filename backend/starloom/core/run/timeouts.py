@@ -19,8 +19,8 @@ from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Work, attend, change_task, unattend
-from starloom_protocol.entities import Attempt, Device, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, DeviceLink, Reason, TaskState
 
 CLOSE = "start_to_close"

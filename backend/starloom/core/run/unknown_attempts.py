@@ -15,9 +15,8 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.queues.ready import ANY
 from starloom.core.state.queues.secret_needs import needs_of
 from starloom.core.state.work import Work, attend, change_task, moved
-from starloom_protocol.entities import Attempt, Device, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
-from starloom_protocol.frames import LeaseRef
+from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     AttemptEnd,
@@ -27,6 +26,7 @@ from starloom_protocol.vocabulary import (
     Reason,
     TaskState,
 )
+from starloom_protocol.wire.frames import LeaseRef
 
 WHY = "its device remembers it; this history is older"
 _TAKES_UP = frozenset({ConstellationState.ACTIVE, ConstellationState.PAUSED})

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import asked, fact
 from starloom.core.state.work import Work, change_task, moved, unattend
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, holds, parse
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,

@@ -15,7 +15,7 @@ from starloom.core.state.queues.fair_share import moved
 from starloom.core.state.queues.ready import dequeue, enqueue, queueable
 from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, stale
 from starloom.core.state.tasks.graph import set_ranks
-from starloom_protocol.entities import (
+from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
     Device,
@@ -29,7 +29,7 @@ from starloom_protocol.entities import (
     TaskRecord,
     TaskSpec,
 )
-from starloom_protocol.fleet_records import Health, Pace, Stopping
+from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_CONSTELLATION_STATES,

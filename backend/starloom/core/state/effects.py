@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from starloom_protocol.entities import Fault, FileOut
-from starloom_protocol.frames import LeaseRef
+from starloom_protocol.records.entities import Fault, FileOut
 from starloom_protocol.vocabulary import Repeatability
+from starloom_protocol.wire.frames import LeaseRef
 
 COMMIT = "commit"
 DURABLE = "durable"

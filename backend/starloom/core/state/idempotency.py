@@ -7,8 +7,8 @@ key is another key. The key of an edit also belongs to its constellation.
 from __future__ import annotations
 
 from starloom.core.state.work import Refusal, Work, fault
-from starloom_protocol.entities import Idempotency
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Idempotency
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 Asked = tuple[str, str]

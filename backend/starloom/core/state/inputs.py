@@ -11,14 +11,14 @@ from typing import Final
 
 import msgspec
 
-from starloom_protocol.ask_records import OwnerAsk
-from starloom_protocol.edits import EditOperation, LoweredPlan
-from starloom_protocol.entities import Budget, Cite, Enrollment, Fault, Offer, Principal, Read, SignIn, Token
-from starloom_protocol.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
-from starloom_protocol.lab_faults import FaultKind, FaultTarget
-from starloom_protocol.model_records import ModelCall
-from starloom_protocol.schedule_records import Schedule
+from starloom_protocol.records.approvals import OwnerAsk
+from starloom_protocol.records.edits import EditOperation, LoweredPlan
+from starloom_protocol.records.entities import Budget, Cite, Enrollment, Fault, Offer, Principal, Read, SignIn, Token
+from starloom_protocol.records.lab import FaultKind, FaultTarget
+from starloom_protocol.records.models import ModelCall
+from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.vocabulary import Priority, Profile, Role, Sharing
+from starloom_protocol.wire.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
 
 CALLER: Final = "principal"
 """The encoded name of `caller`: kept inputs have it, from a time when idempotency keys belonged to principals."""

@@ -11,7 +11,7 @@ from starloom.core.state.stalls import is_stalled
 from starloom.core.state.tasks.gates import decide
 from starloom.core.state.tasks.graph import find_cycle
 from starloom.core.state.tasks.supersession import successor
-from starloom_protocol.entities import Answer
+from starloom_protocol.records.entities import Answer
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from starloom.core.state.tool_sets import ToolSets
-from starloom_protocol.approval_records import Standing
-from starloom_protocol.ask_records import DeviceAsks
-from starloom_protocol.entities import (
+from starloom_protocol.records.approvals import DeviceAsks, Standing
+from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
     Device,
@@ -38,9 +37,9 @@ from starloom_protocol.entities import (
     ToolOffer,
     Version,
 )
-from starloom_protocol.fleet_records import Health, Pace, Stopping
-from starloom_protocol.lab_records import LabFault
-from starloom_protocol.schedule_records import Schedule, ScheduledPlan
+from starloom_protocol.records.fleet import Health, Pace, Stopping
+from starloom_protocol.records.lab import LabFault
+from starloom_protocol.records.schedules import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import GateState
 
 CONSTELLATION_KINDS = (

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Offer, ToolOffer
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 Digests = tuple[bytes, ...]

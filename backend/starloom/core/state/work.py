@@ -15,9 +15,9 @@ from starloom.core.state.apply import full_key, put_all, undo
 from starloom.core.state.effects import DURABLE, Answer, AnyEffect
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard, Stream
-from starloom_protocol.entities import Fault, Job, Record, TaskRecord, encode_entity
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import Event, encode_event
+from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import Event, encode_event
 from starloom_protocol.vocabulary import CODES, Attention, Code, TaskState
 
 Put = tuple[str, str, Record | None]

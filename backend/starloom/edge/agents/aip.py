@@ -32,12 +32,12 @@ from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.settings import VERSION
 from starloom.store.port import Unavailable
-from starloom_protocol import frames as f
-from starloom_protocol.channel import ChannelKeys
-from starloom_protocol.feed import Beside
-from starloom_protocol.session import ProtocolFault, Session, Side, State
-from starloom_protocol.version import is_older
+from starloom_protocol.stream.feed import Beside
 from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.channel import ChannelKeys
+from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
+from starloom_protocol.wire.version import is_older
 
 HANDSHAKES_MAX = 512
 """Handshakes at once, each of about 30 KiB; of a large fleet, which comes back together, a quarter of its devices."""

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, Protocol
 
 from starloom.core.answer.why import shard_of
 from starloom.core.state.model import Constellation
-from starloom_protocol.frames import Dispatch, LeaseRef
+from starloom_protocol.wire.frames import Dispatch, LeaseRef
 
 NAMED_MOST: Final = 50_000
 """Artifacts that are remembered for one device; those named longest ago are forgotten first."""

@@ -17,12 +17,12 @@ import msgspec
 
 from starloom.edge.agents import hub_keys
 from starloom.edge.web.sockets import Socket
-from starloom_protocol import frames as f
-from starloom_protocol.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
-from starloom_protocol.entities import Device, Enrollment
-from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes
-from starloom_protocol.version import HUB_PROVES_SINCE
+from starloom_protocol.records.entities import Device, Enrollment
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
+from starloom_protocol.wire.session import ProtocolFault, Session, device_id, proof_bytes
+from starloom_protocol.wire.version import HUB_PROVES_SINCE
 
 _F = TypeVar("_F", bound=f.Frame)
 

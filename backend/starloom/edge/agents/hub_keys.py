@@ -1,7 +1,7 @@
 """The hub's own Ed25519 key: made at first start, kept 0600 under the home, pinned by agents at joining.
 
 Its public part in base64 is the hub's name in every proof, so a proof made for one hub is of no use to another. The
-private part signs the handshake of each connection (`starloom_protocol.channel`).
+private part signs the handshake of each connection (`starloom_protocol.wire.channel`).
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from starloom.edge.agents.artifact_rights import ArtifactRights
-from starloom_protocol.channel import ChannelKeys
-from starloom_protocol.codec import MESSAGE_BYTES_MAX, tag_of
-from starloom_protocol.frames import Dispatch, ErrorFrame, Frame, Goaway, HubFrame, PlanEntry, ResumePlan
-from starloom_protocol.session import ProtocolFault, Session, State
-from starloom_protocol.version import PROTOCOL_VERSIONS, knows
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.channel import ChannelKeys
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, tag_of
+from starloom_protocol.wire.frames import Dispatch, ErrorFrame, Frame, Goaway, HubFrame, PlanEntry, ResumePlan
+from starloom_protocol.wire.session import ProtocolFault, Session, State
+from starloom_protocol.wire.version import PROTOCOL_VERSIONS, knows
 
 QUEUE_FRAMES_MAX = 20_000
 QUEUE_BYTES_MAX = 64 * 1024 * 1024

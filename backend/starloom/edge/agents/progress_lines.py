@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from starloom.edge.live.stop_rules import StopRules
-from starloom_protocol.frames import LeaseRef, LogChunk
 from starloom_protocol.values import canonical
+from starloom_protocol.wire.frames import LeaseRef, LogChunk
 
 LINE_CHARS_MOST: Final = 4096
 TEXT_CHARS_MOST: Final = 200

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from starloom_protocol.frames import VitalsFrame
-from starloom_protocol.vital_records import DeviceVitals, Vitals
+from starloom_protocol.records.fleet import DeviceVitals, Vitals
 from starloom_protocol.vocabulary import Vital
+from starloom_protocol.wire.frames import VitalsFrame
 
 STEP_S: Final = 30
 SLOTS: Final = 120

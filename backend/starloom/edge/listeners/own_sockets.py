@@ -20,7 +20,7 @@ from starloom.access.authority import Authority, Leaf
 from starloom.edge.listeners.connections import BoundedHttp, Places
 from starloom.edge.listeners.serving import SecondListener, server_config
 from starloom.sockets import make_private, socket_path
-from starloom_protocol.peer import peer_uid
+from starloom_protocol.wire.peer import peer_uid
 
 FOLDER = Path("keys") / "tunnel"
 RUN = Path("run")

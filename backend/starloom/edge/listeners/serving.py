@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from starloom.edge.listeners.connections import BoundedHttp, Places
 from starloom.edge.listeners.websocket_server import ServerWebsocket
-from starloom_protocol.codec import MESSAGE_BYTES_MAX
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX
 
 WARNED_AGAIN_AFTER_S: Final = 60.0
 

@@ -11,7 +11,7 @@ import msgspec
 
 from starloom.blobs.collection import Told
 from starloom.store.port import ReadPort
-from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 _PAGE = 200

@@ -12,7 +12,7 @@ import msgspec
 
 from starloom.access.refusals import Refusals, Refused
 from starloom.edge.live.fanout import Fanout
-from starloom_protocol.feed import CHANGED, FLEET, Beside, Event
+from starloom_protocol.stream.feed import CHANGED, FLEET, Beside, Event
 from starloom_protocol.vocabulary import Topic
 
 OF_ENTITY: Final = {

@@ -28,9 +28,9 @@ from starloom.edge.live.pruned import words_of
 from starloom.edge.web.sockets import Gone, Proving, Socket
 from starloom.ending import end_tasks
 from starloom.store.port import ReadPort, Unavailable
-from starloom_protocol import feed
-from starloom_protocol.version import PROTOCOL_VERSIONS
+from starloom_protocol.stream import feed
 from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.wire.version import PROTOCOL_VERSIONS
 
 EVENTS_MAX = 2_048
 BYTES_MAX = 1024 * 1024

@@ -22,15 +22,15 @@ from starloom_protocol.api.constellations import (
     DependencyRow,
     Metrics,
     Snapshot,
+    StopRow,
     TaskRow,
     VersionRow,
     WaitingRow,
 )
-from starloom_protocol.api.controls import StopRow
 from starloom_protocol.api.fleet import DeviceRow, DeviceState, EnrollmentRow, ToolRow
 from starloom_protocol.api.people import TokenState
-from starloom_protocol.approval_records import Call
-from starloom_protocol.entities import (
+from starloom_protocol.records.approvals import Call
+from starloom_protocol.records.entities import (
     Answer,
     Attempt,
     Dependency,
@@ -49,12 +49,12 @@ from starloom_protocol.entities import (
     decode_entity,
     dependency_id,
 )
-from starloom_protocol.fleet_records import Health, Stopping
-from starloom_protocol.presentation import presentation
-from starloom_protocol.tool_results import returned_by
+from starloom_protocol.records.fleet import Health, Stopping
+from starloom_protocol.text.presentation import presentation
+from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
-from starloom_protocol.version import is_older
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
+from starloom_protocol.wire.version import is_older
 
 
 def iso(at_ms: int) -> str | None:

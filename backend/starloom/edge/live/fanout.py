@@ -14,7 +14,7 @@ from typing import Protocol
 
 import msgspec
 
-from starloom_protocol.feed import ACCESS, Beside, Event
+from starloom_protocol.stream.feed import ACCESS, Beside, Event
 
 _log = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder(order="deterministic")

@@ -9,8 +9,8 @@ import msgspec
 
 from starloom.edge.live.entity_json import plain
 from starloom_protocol.api.constellations import Difference, PlanItem
-from starloom_protocol.entities import decode_entity
-from starloom_protocol.feed import decode_event
+from starloom_protocol.records.entities import decode_entity
+from starloom_protocol.stream.feed import decode_event
 
 _PLAN_KINDS = ("spec/", "dep/", "rule/")
 

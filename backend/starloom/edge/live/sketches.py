@@ -14,9 +14,9 @@ import msgspec
 
 from starloom.edge.live.fanout import Fanout
 from starloom.store.port import SketchPort, Unavailable
-from starloom_protocol.feed import ACCESS, FLEET, Beside
-from starloom_protocol.sketch_records import SKETCH, SKETCH_BYTES_MOST, Sketch
-from starloom_protocol.wording import quoted
+from starloom_protocol.stream.feed import ACCESS, FLEET, Beside
+from starloom_protocol.stream.sketches import SKETCH, SKETCH_BYTES_MOST, Sketch
+from starloom_protocol.text.wording import quoted
 
 AGAIN_MS: Final = 1_000
 MESSAGE_BYTES_MOST: Final = SKETCH_BYTES_MOST + 1024

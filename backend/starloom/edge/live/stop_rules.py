@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from starloom_protocol.entities import Head, TaskSpec, decode_entity
-from starloom_protocol.feed import ACCESS, FLEET, Event
-from starloom_protocol.frames import LeaseRef
+from starloom_protocol.records.entities import Head, TaskSpec, decode_entity
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
+from starloom_protocol.wire.frames import LeaseRef
 
 _SIGN: Final = b'"stop_when"'
 

@@ -15,9 +15,9 @@ from starloom.core.state.tool_sets import ToolSets
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.stop_rules import StopRules
 from starloom.store.port import ReadPort
-from starloom_protocol.approval_records import Standing
-from starloom_protocol.ask_records import DeviceAsks
-from starloom_protocol.entities import (
+from starloom_protocol.plan import Signature, signature_of
+from starloom_protocol.records.approvals import DeviceAsks, Standing
+from starloom_protocol.records.entities import (
     Answer,
     Device,
     Enrollment,
@@ -28,12 +28,11 @@ from starloom_protocol.entities import (
     ToolOffer,
     decode_entity,
 )
-from starloom_protocol.feed import ACCESS, FLEET, Event
-from starloom_protocol.fleet_records import Health, Pace, Stopping
-from starloom_protocol.hub_tools import HUB_TOOLS
-from starloom_protocol.lab_records import LabFault
-from starloom_protocol.plan import Signature, signature_of
-from starloom_protocol.schedule_records import Schedule, ScheduledPlan
+from starloom_protocol.records.fleet import Health, Pace, Stopping
+from starloom_protocol.records.lab import LabFault
+from starloom_protocol.records.schedules import Schedule, ScheduledPlan
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, Repeatability, most_careful
 
 HEADLINES_MAX = 5_000

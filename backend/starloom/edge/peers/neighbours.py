@@ -19,7 +19,7 @@ from starloom.ending import end_tasks
 from starloom.engine.ports import Clock
 from starloom.engine.succession import Succession
 from starloom.store.port import HubsPort, Unavailable
-from starloom_protocol.feed import Beside
+from starloom_protocol.stream.feed import Beside
 
 CARD_EVERY_MS = 1_000
 CARD_TTL_MS = 10_000

@@ -23,8 +23,8 @@ from starloom.edge.web.hub_seals import POSITION_HEADER, RELAY_HEADER, Peers, es
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.shield import refuse_socket
 from starloom.edge.web.sockets import Gone, Socket
-from starloom_protocol.codec import MESSAGE_BYTES_MAX
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX
 
 if TYPE_CHECKING:
     import httpx  # below in functions: most hubs never pass anything on, and it is slow to import

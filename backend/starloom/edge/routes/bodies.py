@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from starloom_protocol.lab_faults import FAULT_MAX_S, FaultKind, FaultTarget
+from starloom_protocol.records.lab import FAULT_MAX_S, FaultKind, FaultTarget
 from starloom_protocol.values import name_fault
 from starloom_protocol.vocabulary import (
     CatchUp,
@@ -245,7 +245,7 @@ class Join(Body):
 
 
 class SignedBody(Body):
-    """A request that a device signs with its key (`starloom_protocol.signed_requests`)."""
+    """A request that a device signs with its key (`starloom_protocol.wire.channel`)."""
 
     device: Annotated[str, StringConstraints(max_length=64)]
     nonce: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

@@ -27,8 +27,8 @@ from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
 from starloom.edge.web.response_types import described, response_type
 from starloom.edge.web.strict_json import StrictRequest
-from starloom_protocol.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code, PrincipalKind
+from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 
 CSRF_HEADER = "x-starloom-csrf"
 ACTING_HEADER = "x-starloom-acting"

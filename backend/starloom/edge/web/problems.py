@@ -23,9 +23,9 @@ from starloom.blobs.fault import BlobRefused
 from starloom.engine.ports import Overloaded, Reply
 from starloom.store.faults import has_no_room
 from starloom.store.port import Damaged, Unavailable
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.text.wording import place_words
 from starloom_protocol.vocabulary import CODES, Code
-from starloom_protocol.wording import place_words
 
 MEDIA = "application/problem+json"
 _log = logging.getLogger(__name__)

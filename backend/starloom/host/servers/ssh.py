@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 CONNECT_S = 10
 OWN_FAULT = 255

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from starloom_protocol.hub_tools import HUB_TOOLS
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 
 FULL: Final = ""
 NO_RECOVERY: Final = "norecover"

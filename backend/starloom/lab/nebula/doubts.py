@@ -16,7 +16,7 @@ from starloom.client.view import View
 from starloom.lab.nebula.devices import PREFIX
 from starloom.lab.nebula.person import CHANGED, Asking
 from starloom.lab.nebula.seen import Call
-from starloom_protocol.entities import Attempt, Selector, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import Attempt, Selector, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import TaskState
 
 THINKS_S: Final = 2.0

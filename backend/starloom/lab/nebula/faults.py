@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.lab.nebula.devices import NAMES
-from starloom_protocol.lab_faults import FAULT_MAX_S, FaultKind, FaultTarget
 from starloom_protocol.plan.scenario import AtDoc, FaultDoc
+from starloom_protocol.records.lab import FAULT_MAX_S, FaultKind, FaultTarget
 
 NONE: Final = "P0"
 TRANSIENT: Final = "P1"

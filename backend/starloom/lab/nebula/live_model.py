@@ -15,7 +15,7 @@ from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.spending import MICROS
 from starloom.settings import Settings
-from starloom_protocol.model_records import ModelCall
+from starloom_protocol.records.models import ModelCall
 from starloom_protocol.vocabulary import CODES, Code
 
 TOKENS_OF_A_TASK: Final = 100_000

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from starloom.client.view import View
-from starloom_protocol.entities import Attempt, Dependency
-from starloom_protocol.events import EventKind
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import Attempt, Dependency
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import Code
 
 

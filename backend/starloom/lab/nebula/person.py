@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from starloom.client.problems import Problem
 from starloom.client.view import View
 from starloom.lab.nebula.task import Answers
-from starloom_protocol.entities import Question
+from starloom_protocol.records.entities import Question
 from starloom_protocol.vocabulary import Attention
 
 THINKS_S: Final = 1.0

@@ -27,8 +27,8 @@ from starloom.lab.nebula.striking import Striker
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.under_way import devices_of, resume_all, under_way
 from starloom.lab.nebula.world import NebulaWorld
-from starloom_protocol.feed import Event, encode_event
-from starloom_protocol.model_records import ModelCall
+from starloom_protocol.records.models import ModelCall
+from starloom_protocol.stream.feed import Event, encode_event
 from starloom_protocol.vocabulary import TaskState
 
 T = TypeVar("T")

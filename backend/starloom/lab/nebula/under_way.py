@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.view import View
-from starloom_protocol.entities import Attempt
-from starloom_protocol.feed import Event
+from starloom_protocol.records.entities import Attempt
+from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import TaskState
 
 BEGUN_S: Final = 30.0

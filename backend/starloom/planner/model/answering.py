@@ -18,7 +18,7 @@ from starloom.planner.model.evidence import Checked, Evidence, checked
 from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Declined, Worded, read_reply
-from starloom_protocol.entities import Cite, Fault
+from starloom_protocol.records.entities import Cite, Fault
 from starloom_protocol.values import MISSING, point, pointer_fault
 
 REPAIRS: Final = 1

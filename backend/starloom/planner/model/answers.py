@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Final
 
-from starloom_protocol.plan.models import TASK_ID
+from starloom_protocol.plan.language.models import TASK_ID
 from starloom_protocol.vocabulary import Approval, Gate, Need, Op
 
 Schema = dict[str, Any]

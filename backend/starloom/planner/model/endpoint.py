@@ -15,8 +15,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starloom.planner.model.port import ModelFault
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
 
 KEY_BYTES_MAX = 4096
 CALL_S_MAX = 3600

@@ -18,7 +18,7 @@ from starloom.planner.model.planning import first_turn
 from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Judged, read_reply
-from starloom_protocol.entities import Cite, Fault
+from starloom_protocol.records.entities import Cite, Fault
 
 REPAIRS: Final = 1
 HOLDS: Final = ("yes", "no", "unclear")

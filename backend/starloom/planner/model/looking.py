@@ -16,9 +16,9 @@ from starloom.planner.fleet import FleetView
 from starloom.planner.model.port import Turn
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Looked
-from starloom_protocol.entities import Attempt, Job, Look, Read, Record, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.plan import check_plan
-from starloom_protocol.record import Fault
+from starloom_protocol.records.entities import Attempt, Job, Look, Read, Record, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.records.record import Fault
 from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import Code, Sharing, TaskState
 

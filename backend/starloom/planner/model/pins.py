@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from starloom.planner.fleet import DeviceSeen, FleetView
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault, TaskSpec
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault, TaskSpec
 from starloom_protocol.vocabulary import Code
 
 ABLE_NAMED: Final = 6

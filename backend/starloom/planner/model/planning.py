@@ -24,11 +24,11 @@ from starloom.planner.model.port import Model, ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, planning_context
 from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, Picked, Wished, Worded, read_reply
 from starloom.planner.planning import plan_recipe
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault
 from starloom_protocol.plan import PlanCheck, Recipe, check_plan
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import CODES, Approval, Code, Sharing
-from starloom_protocol.wording import quoted
 
 REPAIRS: Final = 2
 MORE_TOOLS_MOST: Final = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from starloom.planner.model.answers import Stage
-from starloom_protocol.entities import Fault
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
 

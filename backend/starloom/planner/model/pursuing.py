@@ -20,7 +20,7 @@ from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import GaveUp, Reached, Stepped, read_turn
 from starloom.planner.quoting import plain
 from starloom.planner.tool_lines import signature
-from starloom_protocol.entities import Attempt, Fault, Goal, GoalRun, GoalTurn, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import Attempt, Fault, Goal, GoalRun, GoalTurn, TaskRecord, TaskSpec
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Sharing
 

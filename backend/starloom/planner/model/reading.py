@@ -14,8 +14,8 @@ import msgspec
 
 from starloom.core.people.inquiries import CHOICE_CHARS_MOST, CHOICES_MOST
 from starloom.planner.model.port import Reply
-from starloom_protocol.entities import Cite, Fault, Read
 from starloom_protocol.plan import DocumentRefused, read_document
+from starloom_protocol.records.entities import Cite, Fault, Read
 from starloom_protocol.vocabulary import CODES, Code
 
 TEXT_MOST = 500

@@ -17,7 +17,8 @@ import msgspec
 
 from starloom.core.run.checks import judgement
 from starloom.planner.cards import card_of, head_of, one_line, scrubbed, telling_in
-from starloom_protocol.entities import (
+from starloom_protocol.plan.lowering.patterns.repeats import turn_words
+from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
     GroupRecord,
@@ -28,8 +29,7 @@ from starloom_protocol.entities import (
     TaskRecord,
     TaskSpec,
 )
-from starloom_protocol.plan.repeats import turn_words
-from starloom_protocol.spec_records import Check, Selector, by_result
+from starloom_protocol.records.specs import Check, Selector, by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Sharing, TaskState
 

@@ -26,9 +26,9 @@ from starloom.planner.model.reviewed_plan import ReviewedPlan, plan_lines
 from starloom.planner.quoting import plain
 from starloom.planner.relevance import USUAL, ranked
 from starloom.planner.tool_lines import searched, signature
-from starloom_protocol.edits import EditOperation
-from starloom_protocol.entities import Fault, ToolOffer
 from starloom_protocol.plan import check_edit
+from starloom_protocol.records.edits import EditOperation
+from starloom_protocol.records.entities import Fault, ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, Repeatability, Sharing
 
 REPAIRS: Final = 2

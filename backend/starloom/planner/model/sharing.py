@@ -7,8 +7,8 @@ from typing import Final
 
 from starloom.planner.model.endpoint import Endpoint
 from starloom.planner.model.port import ModelFault
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Sharing
-from starloom_protocol.wording import quoted
 
 SHARE: Final = "STARLOOM_LLM_SHARE"
 

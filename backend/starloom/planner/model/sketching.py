@@ -16,8 +16,8 @@ from pydantic_core import from_json
 
 from starloom.planner.model.port import Piece
 from starloom.planner.model.reading import said, short
-from starloom_protocol.plan.models import TASK_ID
-from starloom_protocol.sketch_records import (
+from starloom_protocol.plan.language.models import TASK_ID
+from starloom_protocol.stream.sketches import (
     AFTER_MOST,
     ANSWER_CHARS_MOST,
     CALLS_MOST,

@@ -11,8 +11,18 @@ from starloom.planner.cards import card_of
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answering import ResultSeen
 from starloom.planner.model.reviewed_plan import ReviewedPlan
-from starloom_protocol.entities import Attempt, Device, Head, Job, Offer, Selector, TaskRecord, TaskSpec, ToolOffer
-from starloom_protocol.tool_results import built_in, name_of
+from starloom_protocol.records.entities import (
+    Attempt,
+    Device,
+    Head,
+    Job,
+    Offer,
+    Selector,
+    TaskRecord,
+    TaskSpec,
+    ToolOffer,
+)
+from starloom_protocol.tools.results import built_in, name_of
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
     Code,

@@ -32,9 +32,9 @@ from starloom.planner.model.trial_world import (
     trial_fleet,
     two_results,
 )
-from starloom_protocol.edits import AddTask, LoweredPlan, Supersede
-from starloom_protocol.entities import Fault, TaskSpec
-from starloom_protocol.spec_records import Condition
+from starloom_protocol.records.edits import AddTask, LoweredPlan, Supersede
+from starloom_protocol.records.entities import Fault, TaskSpec
+from starloom_protocol.records.specs import Condition
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Gate, Op, Sharing
 

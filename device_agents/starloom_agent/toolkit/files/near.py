@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from starloom_agent.toolkit.beneath import Beneath
-from starloom_protocol.wording import quoted
+from starloom_protocol.text.wording import quoted
 
 LOOKED_AT_MOST: Final = 500
 NAMED_MOST: Final = 3

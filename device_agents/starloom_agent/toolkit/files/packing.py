@@ -28,8 +28,8 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.walking import Found
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
 
 LIST_NAME = ".starloom-files.json"
 CHUNK_BYTES = 1024 * 1024

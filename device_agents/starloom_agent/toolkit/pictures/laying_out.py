@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.refs import FileRef
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
-from starloom_protocol.wording import quoted
 
 _SHOWN_MOST = 3
 

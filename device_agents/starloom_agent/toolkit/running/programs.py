@@ -17,7 +17,7 @@ from typing import IO
 
 from starloom_agent.sandbox.cage import passed_limit
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_protocol.scrubbing import Scrubber, Stream
+from starloom_protocol.text.scrubbing import Scrubber, Stream
 from starloom_protocol.vocabulary import Code
 
 KEPT_BYTES = 64 * 1024

@@ -7,8 +7,8 @@ from typing import Any
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
-from starloom_protocol.entities import Cite, Job, ToolOffer
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import Cite, Job, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.builders import TOOLS, Driver

@@ -6,8 +6,8 @@ from typing import Any
 
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import Cite
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import Cite
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 from tests.builders import Driver

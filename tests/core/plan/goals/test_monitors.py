@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
-from starloom_protocol.model_records import ModelCall
+from starloom_protocol.records.models import ModelCall
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.core.plan.goals.pursued import VALUE, Pursued, call

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom_protocol.edits import AddTask, Reassign
-from starloom_protocol.entities import Goal, Selector, TaskSpec
+from starloom_protocol.records.edits import AddTask, Reassign
+from starloom_protocol.records.entities import Goal, Selector, TaskSpec
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome
 from tests.core.plan.goals.pursued import VALUE, Pursued, call
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from starloom.core.state.inputs import RequestReceived
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import ForEach, Reuse, TaskSpec, ToolOffer
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import ForEach, Reuse, TaskSpec, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Effect
 from tests.builders import NEVER, PURE, TOOLS, Driver, plan, task

@@ -13,8 +13,8 @@ from starloom.core.state.inputs import QuestionAnswered
 from starloom.core.state.model import ShardSettings
 from starloom.core.state.work import Work
 from starloom.engine.recording import settings_of, with_settings
-from starloom_protocol.entities import Check, Policy, Reuse
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Check, Policy, Reuse
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, Op, Outcome
 from tests.builders import PURE, Driver, plan, task

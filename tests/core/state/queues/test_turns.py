@@ -5,8 +5,8 @@ from __future__ import annotations
 from starloom.core.people.approvals import plan_effects
 from starloom.core.rights.call_effects import effects_of_call
 from starloom.core.state import inputs as i
-from starloom_protocol.entities import ForEach, Input, Offer, TaskSpec, ToolOffer
 from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import ForEach, Input, Offer, TaskSpec, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code, Effect, Gate, Outcome, Profile, Reason, TaskState
 from tests.builders import PURE, TOOLS, Driver, edge, plan, task

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from starloom.core.state.apply import put
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.tasks.gates import asked, decide
-from starloom_protocol.entities import Attempt, Condition, Dependency, GroupRecord, Head, TaskRecord
+from starloom_protocol.records.entities import Attempt, Condition, Dependency, GroupRecord, Head, TaskRecord
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     ConstellationState,

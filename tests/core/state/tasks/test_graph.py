@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from starloom.core.state.apply import put
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.tasks.graph import downstream, find_cycle, raise_ranks, set_ranks
-from starloom_protocol.entities import dependency_id
+from starloom_protocol.records.entities import dependency_id
 from starloom_protocol.vocabulary import Gate
 from tests.builders import edge, task
 

@@ -10,9 +10,9 @@ import pytest
 from starloom.core.plan.batches.inverse import undoing
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer
-from starloom_protocol.edits import AddTask, EditOperation, Supersede, UpdateTask
-from starloom_protocol.entities import Answer as Told
-from starloom_protocol.entities import Check, Choice, ForEach, Policy, Record, ResultSpec, decode_entity
+from starloom_protocol.records.edits import AddTask, EditOperation, Supersede, UpdateTask
+from starloom_protocol.records.entities import Answer as Told
+from starloom_protocol.records.entities import Check, Choice, ForEach, Policy, Record, ResultSpec, decode_entity
 from starloom_protocol.vocabulary import Code, Gate, Op, Outcome
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver

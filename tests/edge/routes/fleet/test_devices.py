@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from starloom_protocol import frames as f
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.wire import frames as f
 from tests.edge.world import World, an_offer, chain
 
 D = "/api/v1/devices"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from starloom_protocol import frames as f
-from starloom_protocol.entities import Offer
+from starloom_protocol.records.entities import Offer
 from starloom_protocol.vocabulary import Profile
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, chain, settle
 
 WANTED = ["gpu", "trusted"]

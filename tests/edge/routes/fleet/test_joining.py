@@ -15,7 +15,7 @@ from starloom.edge.listeners.local_network import LanState
 from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.routes.fleet.join_lines import phone
 from starloom.settings import Settings
-from starloom_protocol.session import short_words
+from starloom_protocol.wire.session import short_words
 from tests.edge.world import Agent, World, a_world, settle
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from starloom_protocol import frames as f
-from starloom_protocol.ask_records import OwnerAsk
+from starloom_protocol.records.approvals import OwnerAsk
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, settle
 
 API = "/api/v1"

@@ -9,8 +9,8 @@ import msgspec
 
 from starloom.store.history import PastCommit
 from starloom.store.memory import MemoryStore
-from starloom_protocol.events import HOUSEKEEPING, Category, category_of
-from starloom_protocol.feed import decode_event, encode_event
+from starloom_protocol.stream.events import HOUSEKEEPING, Category, category_of
+from starloom_protocol.stream.feed import decode_event, encode_event
 from tests.edge.routes.work.test_forks import done, get
 from tests.edge.world import World, chain, settle
 

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.access.vault import Vault
-from starloom_protocol import frames as f
 from starloom_protocol.vocabulary import Role
+from starloom_protocol.wire import frames as f
 from tests.edge.world import World, an_offer, settle
 
 S = "/api/v1/secrets"

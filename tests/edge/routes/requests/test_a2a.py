@@ -12,10 +12,10 @@ import pytest
 import pytest_asyncio
 
 from starloom.edge.routes.requests import a2a, a2a_tasks
-from starloom_protocol.entities import Head, Offer, ToolOffer
-from starloom_protocol.frames import Dispatch
+from starloom_protocol.records.entities import Head, Offer, ToolOffer
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import ConstellationState, Effect, Repeatability
+from starloom_protocol.wire.frames import Dispatch
 from tests.edge.world import Agent, World, a_world, settle
 
 READS = {"starloom": 1, "name": "Look", "tasks": [{"id": "look", "tool": "t.read"}]}

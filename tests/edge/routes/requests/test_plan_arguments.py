@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.edge.world import World, settle

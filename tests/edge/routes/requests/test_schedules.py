@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from starloom_protocol.entities import Offer, ToolOffer
-from starloom_protocol.frames import Dispatch
+from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.wire.frames import Dispatch
 from tests.edge.world import World, an_offer, settle
 
 PLAN = {"starloom": 1, "name": "Look", "tasks": [{"id": "look", "tool": "t.one"}]}

@@ -11,7 +11,7 @@ from starloom.core.placement.pace.table import key_of, with_sample
 from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.service import Planning
-from starloom_protocol.fleet_records import Offer, Pace
+from starloom_protocol.records.fleet import Offer, Pace
 from starloom_protocol.vocabulary import DeviceLink
 from tests.builders import TOOLS
 from tests.edge.world import World

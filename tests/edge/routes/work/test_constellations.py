@@ -11,9 +11,9 @@ import pytest
 from starloom.engine.ports import Overloaded
 from starloom.planner.matching import Candidate, Match, Matched
 from starloom.store.port import Unavailable
-from starloom_protocol import frames as f
-from starloom_protocol.feed import decode_event
+from starloom_protocol.stream.feed import decode_event
 from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, NoRecipes, World, an_offer, chain, settle
 from tests.waiting import PATIENCE_S
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starloom_protocol import frames as f
+from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, chain, settle
 
 C = "/api/v1/constellations"

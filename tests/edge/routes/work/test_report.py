@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom_protocol import frames as f
-from starloom_protocol.run_report import RunReport
+from starloom_protocol.records.run_report import RunReport
+from starloom_protocol.wire import frames as f
 from tests.edge.routes.work.test_forks import C, done, get, post
 from tests.edge.world import World, an_offer, chain, settle
 

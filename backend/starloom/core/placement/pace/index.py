@@ -14,7 +14,7 @@ from typing import Final
 from starloom.core.placement.pace.logarithms import OCTAVE, log_of, power_of, spread_of
 from starloom.core.placement.pace.table import TRANSFER, key_of
 from starloom.core.state.model import Fleet
-from starloom_protocol.fleet_records import Pace
+from starloom_protocol.records.fleet import Pace
 
 SAMPLES_LEAST: Final = 3
 """A device with fewer calls of a tool is judged by the other devices, and taken whenever it is free."""

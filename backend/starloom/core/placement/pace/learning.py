@@ -21,9 +21,9 @@ from starloom.core.placement.pace.table import (
 )
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Work
-from starloom_protocol.entities import Attempt, TaskSpec
-from starloom_protocol.events import EventKind
-from starloom_protocol.fleet_records import Pace
+from starloom_protocol.records.entities import Attempt, TaskSpec
+from starloom_protocol.records.fleet import Pace
+from starloom_protocol.stream.events import EventKind
 
 EACH_BELOW: Final = 8
 SPARSE: Final = 8

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.placement.pace.logarithms import log_of
-from starloom_protocol.fleet_records import Pace
+from starloom_protocol.records.fleet import Pace
 
 TRANSFER: Final = ""
 """The tool of a device's row for transfers; no tool is called so."""

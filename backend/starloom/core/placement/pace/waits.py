@@ -7,7 +7,7 @@ from typing import Final
 
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Shard
-from starloom_protocol.feed import FLEET
+from starloom_protocol.stream.feed import FLEET
 
 TIMER: Final = "pace_wait"
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Work, fault
-from starloom_protocol.entities import Dependency, Fault, Policy, TaskSpec, dependency_id
+from starloom_protocol.records.entities import Dependency, Fault, Policy, TaskSpec, dependency_id
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, GroupState, TaskState
 
 

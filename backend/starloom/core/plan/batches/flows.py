@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from starloom.core.state.model import Constellation, Fleet
-from starloom_protocol.edits import EditOperation, Supersede, UpdateTask
-from starloom_protocol.entities import Dependency, Fault, TaskSpec
-from starloom_protocol.hub_tools import HUB_TOOLS
-from starloom_protocol.plan.flow import Flow
-from starloom_protocol.plan.found import Found
-from starloom_protocol.plan.signatures import Signature, signature_of
+from starloom_protocol.plan.language.found import Found
+from starloom_protocol.plan.types.flow import Flow
+from starloom_protocol.plan.types.signatures import Signature, signature_of
+from starloom_protocol.records.edits import EditOperation, Supersede, UpdateTask
+from starloom_protocol.records.entities import Dependency, Fault, TaskSpec
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 
 
 class Offered(Mapping[str, Signature]):

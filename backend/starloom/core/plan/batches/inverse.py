@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.plan.groups import data_edges
-from starloom_protocol.edits import (
+from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,
     EditOperation,
@@ -23,7 +23,7 @@ from starloom_protocol.edits import (
     Supersede,
     UpdateTask,
 )
-from starloom_protocol.entities import Dependency, Head, Record, TaskSpec, dependency_id
+from starloom_protocol.records.entities import Dependency, Head, Record, TaskSpec, dependency_id
 from starloom_protocol.vocabulary import Gate
 
 _NOT_COMPARED = ("id", "changed_in", "family", "group", "key", "superseded_by")

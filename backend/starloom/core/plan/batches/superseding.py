@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from starloom.core.plan.batches.batch import Draft, started
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.supersession import ended_badly, skipped_for_a_failure
-from starloom_protocol.authors import MODEL
-from starloom_protocol.edits import Supersede
-from starloom_protocol.entities import Check, Dependency, TaskSpec
+from starloom_protocol.records.edits import Supersede
+from starloom_protocol.records.entities import Check, Dependency, TaskSpec
+from starloom_protocol.stream.authors import MODEL
 from starloom_protocol.vocabulary import Code, Gate
 
 _STAY = frozenset({Gate.FAILURE, Gate.FINISH})

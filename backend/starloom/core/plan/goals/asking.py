@@ -34,10 +34,10 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
-from starloom_protocol.authors import MODEL, may_decide
-from starloom_protocol.edits import AddTask, EditOperation
-from starloom_protocol.entities import Choice, Goal, GoalTurn, Job, Question
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.edits import AddTask, EditOperation
+from starloom_protocol.records.entities import Choice, Goal, GoalTurn, Job, Question
+from starloom_protocol.stream.authors import MODEL, may_decide
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 
 KIND: Final = "goal"

@@ -19,8 +19,8 @@ from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Work, close_question, fault
-from starloom_protocol.entities import Goal, GoalRun, GoalTurn, Job
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import FINAL_GROUP_STATES, FINAL_TASK_STATES, Code, GroupState, Reason, TaskState
 
 KIND: Final = "goal"

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final
 
 from starloom.core.state.model import Constellation
-from starloom_protocol.entities import GoalRun, GoalTurn, TaskSpec
+from starloom_protocol.records.entities import GoalRun, GoalTurn, TaskSpec
 from starloom_protocol.vocabulary import TaskState
 
 STEP, REFUSED, TOLD, HINT = "step", "refused", "told", "hint"

@@ -39,8 +39,8 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Put, Work
-from starloom_protocol.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     Code,

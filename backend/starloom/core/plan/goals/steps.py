@@ -33,11 +33,11 @@ from starloom.core.state.inputs import GoalProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved
-from starloom_protocol.authors import MODEL
-from starloom_protocol.edits import AddTask
-from starloom_protocol.entities import Fault, Goal, GoalTurn, Job, TaskSpec
-from starloom_protocol.events import EventKind
-from starloom_protocol.plan.gives import misfit_of
+from starloom_protocol.plan.types.gives import misfit_of
+from starloom_protocol.records.edits import AddTask
+from starloom_protocol.records.entities import Fault, Goal, GoalTurn, Job, TaskSpec
+from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical, holds, parse, point, pointer_fault
 from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
 

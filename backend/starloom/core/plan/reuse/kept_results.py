@@ -19,9 +19,9 @@ from starloom.core.rights.call_effects import adds
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues.ready import ANY
 from starloom.core.state.work import Put, Work, change_task, moved
-from starloom_protocol.entities import Attempt, KeptResult, TaskRecord, TaskSpec, ToolOffer
-from starloom_protocol.events import EventKind
-from starloom_protocol.plan.reuse import PROGRAMS
+from starloom_protocol.plan.lowering.patterns.reuse import PROGRAMS
+from starloom_protocol.records.entities import Attempt, KeptResult, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical, holds, parse, point
 from starloom_protocol.vocabulary import (
     AttemptEnd,

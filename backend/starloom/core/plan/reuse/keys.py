@@ -12,8 +12,8 @@ from typing import Any, Final
 from starloom.core.state.model import Constellation
 from starloom.core.state.queues.ready import ANY
 from starloom.core.state.tasks.gates import fact, successes
-from starloom_protocol.authors import who
-from starloom_protocol.entities import TaskSpec, encode_entity
+from starloom_protocol.records.entities import TaskSpec, encode_entity
+from starloom_protocol.stream.authors import who
 from starloom_protocol.values import MISSING, canonical, parse, point
 
 FORM: Final = 1

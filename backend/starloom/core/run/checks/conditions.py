@@ -6,11 +6,11 @@ from typing import Final
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import deciding, fact
-from starloom_protocol.entities import TaskSpec
-from starloom_protocol.frames import ResultFrame
+from starloom_protocol.records.entities import TaskSpec
+from starloom_protocol.text.wording import place_words, value_words
 from starloom_protocol.values import MISSING, holds, parse
 from starloom_protocol.vocabulary import Op
-from starloom_protocol.wording import place_words, value_words
+from starloom_protocol.wire.frames import ResultFrame
 
 _ASKED: Final = {
     Op.EQ: "be",

@@ -20,9 +20,9 @@ from starloom.core.state.inputs import TimerFired, VerdictGiven
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import called
 from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, fault, moved
-from starloom_protocol.authors import MODEL
-from starloom_protocol.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict
+from starloom_protocol.stream.authors import MODEL
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     Attention,
     Code,

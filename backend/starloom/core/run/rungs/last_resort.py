@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import called
 from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
-from starloom_protocol.entities import Attempt, Choice, Question, TaskRecord, TaskSpec
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Attempt, Choice, Question, TaskRecord, TaskSpec
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,

@@ -19,8 +19,8 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues.ready import ANY, queueable
 from starloom.core.state.queues.secret_needs import needs_of
 from starloom.core.state.work import Put, Work, change_task, moved
-from starloom_protocol.entities import Attempt, Selector, TaskRecord, TaskSpec, Version
-from starloom_protocol.events import EventKind
+from starloom_protocol.records.entities import Attempt, Selector, TaskRecord, TaskSpec, Version
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     CODES,

@@ -11,7 +11,7 @@ from heapq import heappush
 from starloom.core.state.model import Constellation, Demand, Shard
 from starloom.core.state.queues import fair_share
 from starloom.core.state.queues.secret_needs import needs_of
-from starloom_protocol.entities import Selector, TaskRecord, TaskSpec, encode_entity
+from starloom_protocol.records.entities import Selector, TaskRecord, TaskSpec, encode_entity
 from starloom_protocol.vocabulary import TaskState
 
 ANY = Selector()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from starloom.core.state.model import Access
-from starloom_protocol.entities import Device, TaskSpec
+from starloom_protocol.records.entities import Device, TaskSpec
 from starloom_protocol.vocabulary import Reason
 
 

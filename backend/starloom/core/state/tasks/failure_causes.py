@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from starloom_protocol.entities import Attempt, TaskRecord
+from starloom_protocol.records.entities import Attempt, TaskRecord
 
 CAUSE_CHARS_MAX: Final = 120
 _LINE_CHARS_MAX: Final = 300

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import fact, successes
 from starloom.core.state.tasks.turns import begins_ms
-from starloom_protocol.entities import Moment
+from starloom_protocol.records.entities import Moment
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import MISSING
-from starloom_protocol.wording import quoted
 
 _CHARS_MOST: Final = 64
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,6})?)?\s?(Z|[+-]\d\d:?\d\d)?")

@@ -9,8 +9,8 @@ from typing import Final
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import fact, successes
-from starloom_protocol.entities import Shown, Shows
-from starloom_protocol.spec_records import counts_as_one
+from starloom_protocol.records.entities import Shown, Shows
+from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import Code
 

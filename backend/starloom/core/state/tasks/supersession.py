@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.state.model import Constellation
-from starloom_protocol.entities import GroupRecord, TaskRecord
+from starloom_protocol.records.entities import GroupRecord, TaskRecord
 from starloom_protocol.vocabulary import Reason
 
 _FOR_A_FAILURE = frozenset({Reason.UPSTREAM_FAILED, Reason.UPSTREAM_CANCELLED})

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import asked, fact
-from starloom_protocol.spec_records import Repeat
+from starloom_protocol.records.specs import Repeat
 from starloom_protocol.values import holds, parse
 from starloom_protocol.vocabulary import TaskState
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from starloom.edge.web.problems import Problem
-from starloom_protocol.api.joining import WheelRow
-from starloom_protocol.version import release_numbers
+from starloom_protocol.api.fleet import WheelRow
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.version import release_numbers
 
 _log = logging.getLogger(__name__)
 OWN = ("starloom_protocol", "starloom_agent")

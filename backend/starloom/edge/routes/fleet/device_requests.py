@@ -22,10 +22,10 @@ from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.joining import LeftHub, OfferedAgent, SignedAnswer
-from starloom_protocol.entities import Device
-from starloom_protocol.signed_requests import LEAVE, UPGRADE, answer_bytes, request_bytes
+from starloom_protocol.api.fleet import LeftHub, OfferedAgent, SignedAnswer
+from starloom_protocol.records.entities import Device
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.channel import LEAVE, UPGRADE, answer_bytes, request_bytes
 
 DOOR = "signed"
 

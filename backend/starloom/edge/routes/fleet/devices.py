@@ -33,8 +33,8 @@ from starloom_protocol.api.fleet import (
     NewEnrollment,
     RefusedRow,
 )
-from starloom_protocol.api.lists import Items
-from starloom_protocol.entities import Device, Enrollment
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.entities import Device, Enrollment
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect
 

@@ -21,11 +21,11 @@ from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.joining import JoinState, WheelRow
-from starloom_protocol.entities import Enrollment
-from starloom_protocol.profiles import exceeds
-from starloom_protocol.session import device_id, short_words
+from starloom_protocol.api.fleet import JoinState, WheelRow
+from starloom_protocol.records.entities import Enrollment
+from starloom_protocol.tools.profiles import exceeds
 from starloom_protocol.vocabulary import Code, Profile
+from starloom_protocol.wire.session import device_id, short_words
 
 _REASONS = {
     "denied": "the owner denied it",

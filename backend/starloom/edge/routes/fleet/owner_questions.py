@@ -19,9 +19,9 @@ from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.program import on_device
-from starloom_protocol.api.joining import AskRow
-from starloom_protocol.api.lists import Items
-from starloom_protocol.ask_records import DeviceAsks, PendingAsk
+from starloom_protocol.api.fleet import AskRow
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.approvals import DeviceAsks, PendingAsk
 from starloom_protocol.vocabulary import Code
 
 

@@ -12,8 +12,8 @@ from starloom.edge.hub import Hub
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.lists import Items
-from starloom_protocol.vital_records import DeviceWork, Vitals
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.fleet import DeviceWork, Vitals
 from starloom_protocol.vocabulary import Code, ConstellationState
 
 Devices = Annotated[

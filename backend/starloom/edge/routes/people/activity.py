@@ -25,10 +25,10 @@ from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
 from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept, Walk
 from starloom.store.port import Wanted
-from starloom_protocol.api.activity import ActivityRow, ChainCheck, PrunedParts, Replayed
-from starloom_protocol.api.lists import Items
-from starloom_protocol.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
-from starloom_protocol.feed import ACCESS, FLEET, decode_event
+from starloom_protocol.api.history import ActivityRow, ChainCheck, PrunedParts, Replayed
+from starloom_protocol.api.service import Items
+from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
+from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import Code
 
 PAGE_COMMITS = 500

@@ -22,9 +22,9 @@ from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.approvals import CallRow, ChangingCalls, GivenAnswer, NamedQuestionRow, Revoked, StandingRow
-from starloom_protocol.api.lists import Items
-from starloom_protocol.approval_records import Standing
-from starloom_protocol.entities import Question, decode_entity
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.approvals import Standing
+from starloom_protocol.records.entities import Question, decode_entity
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 

@@ -18,9 +18,9 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.lists import Items
 from starloom_protocol.api.people import RoleRow
-from starloom_protocol.entities import Principal
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.entities import Principal
 from starloom_protocol.vocabulary import Code
 
 

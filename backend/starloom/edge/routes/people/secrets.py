@@ -21,10 +21,10 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.lists import Items
-from starloom_protocol.api.secrets import SecretRow, SetSecret
-from starloom_protocol.entities import Secret
-from starloom_protocol.secret_records import SECRET_BYTES_MOST, SECRET_CHARS_LEAST, SECRET_NAME
+from starloom_protocol.api.people import SecretRow, SetSecret
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.access import SECRET_BYTES_MOST, SECRET_CHARS_LEAST, SECRET_NAME
+from starloom_protocol.records.entities import Secret
 from starloom_protocol.vocabulary import Code
 
 _S = V1 + "/secrets"

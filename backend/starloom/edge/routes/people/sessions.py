@@ -18,7 +18,6 @@ from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.program import NAME
-from starloom_protocol.api.lists import Items
 from starloom_protocol.api.people import (
     IssuedToken,
     LiveTicket,
@@ -29,8 +28,9 @@ from starloom_protocol.api.people import (
     SignInLink,
     TokenRow,
 )
-from starloom_protocol.authors import PRINCIPAL_NAME, author_of
-from starloom_protocol.entities import Principal, Token
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.entities import Principal, Token
+from starloom_protocol.stream.authors import PRINCIPAL_NAME, author_of
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
 INVITED_FOR_S = 24 * 3600

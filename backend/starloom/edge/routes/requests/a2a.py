@@ -32,7 +32,7 @@ from starloom.edge.web.replies import body_hash, json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.settings import VERSION
 from starloom_protocol.api.a2a import A2aAnswer, A2aCard, A2aError
-from starloom_protocol.entities import Answer, Head
+from starloom_protocol.records.entities import Answer, Head
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, PrincipalKind
 

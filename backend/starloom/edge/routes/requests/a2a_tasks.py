@@ -13,7 +13,7 @@ import msgspec
 
 from starloom_protocol.api.a2a import A2aArtifact, A2aCard, A2aMessage, A2aPart, A2aSkill, A2aStatus, A2aTask
 from starloom_protocol.api.constellations import AnswerShape
-from starloom_protocol.entities import Head
+from starloom_protocol.records.entities import Head
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
 
 VERSION: Final = "1.0"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from starloom.edge.live.entity_json import Constellation
-from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.plan import plan_hash
+from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.vocabulary import Gate
 
 

@@ -32,9 +32,9 @@ from starloom.planner.model.sharing import sharing_from
 from starloom.planner.model.spending import MICROS, budget_from
 from starloom.settings import Settings
 from starloom_protocol.api.models import ModelReply, ModelState, PromptRow
-from starloom_protocol.entities import decode_entity
-from starloom_protocol.feed import FLEET
-from starloom_protocol.model_records import ModelDay
+from starloom_protocol.records.entities import decode_entity
+from starloom_protocol.records.models import ModelDay
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code, Sharing
 
 EXAMPLE_WORDS = "Which of my machines has the least free disk?"

@@ -27,11 +27,11 @@ from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.library import listed
-from starloom_protocol.api.lists import Items
 from starloom_protocol.api.recipes import RecipeLine, RecipeRow, RecipeVersionRow, RecipeWhole
-from starloom_protocol.entities import RecipeVersion
+from starloom_protocol.api.service import Items
 from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
-from starloom_protocol.plan.parts import nodes
+from starloom_protocol.plan.lowering.parts import nodes
+from starloom_protocol.records.entities import RecipeVersion
 from starloom_protocol.vocabulary import Approval, Code
 
 _R = V1 + "/recipes"

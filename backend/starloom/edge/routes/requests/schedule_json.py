@@ -9,8 +9,8 @@ from starloom.core.clock.cron import BadClock, following, in_words, zone_of
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom_protocol.api.schedules import ClockWords, ScheduleRow
-from starloom_protocol.entities import Device, Fault
-from starloom_protocol.schedule_records import Schedule
+from starloom_protocol.records.entities import Device, Fault
+from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.vocabulary import Code, ScheduleState
 
 AHEAD = 5

@@ -30,12 +30,12 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.lists import Items
 from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault
-from starloom_protocol.feed import ACCESS, FLEET
-from starloom_protocol.schedule_records import Schedule
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.records.schedules import Schedule
+from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
 

@@ -29,9 +29,9 @@ from starloom.planner.equivalents import Equivalents, checked, equivalents
 from starloom.planner.matching import Match, Matched
 from starloom.planner.model.spending import MICROS
 from starloom_protocol.api.previews import Created, RequestPreview, Understood
-from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Budget, Fault
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Budget, Fault
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 

@@ -12,7 +12,7 @@ from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.forecast import Change
-from starloom_protocol.api.forecasts import WhatIf
+from starloom_protocol.api.previews import WhatIf
 from starloom_protocol.vocabulary import Code
 
 NAMED_MOST = 20

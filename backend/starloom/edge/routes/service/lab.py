@@ -36,11 +36,10 @@ from starloom_protocol.api.lab import (
     RunRow,
     ScenarioRow,
 )
-from starloom_protocol.api.lists import Items
-from starloom_protocol.entities import Device
-from starloom_protocol.feed import FLEET
-from starloom_protocol.lab_faults import BY_S, FAULT_MAX_S, OPEN_FAULT_STATES, FaultKind, FaultTarget
-from starloom_protocol.lab_records import LabFault
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.entities import Device
+from starloom_protocol.records.lab import BY_S, FAULT_MAX_S, OPEN_FAULT_STATES, FaultKind, FaultTarget, LabFault
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code
 
 WAIT_MAX_S = 30.0

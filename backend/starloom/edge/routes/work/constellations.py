@@ -17,8 +17,8 @@ from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.store.port import StreamRow
 from starloom_protocol.api.constellations import Comparison, ConstellationRow, Result, Snapshot, VersionRow
-from starloom_protocol.api.lists import Items
-from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.api.service import Items
+from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Code, ConstellationState
 
 PAGE_EVENTS = 5_000

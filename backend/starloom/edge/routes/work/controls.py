@@ -22,9 +22,9 @@ from starloom.edge.web.computing import LARGE_BYTES
 from starloom.edge.web.problems import accepted, problem_of_faults
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.api.controls import Closed, Controlled, DraftRow, Edited, Stop, Stopped
-from starloom_protocol.edits import EditOperation
+from starloom_protocol.api.constellations import Closed, Controlled, DraftRow, Edited, Stop, Stopped
 from starloom_protocol.plan import check_edit
+from starloom_protocol.records.edits import EditOperation
 from starloom_protocol.values import canonical
 
 _C = V1 + "/constellations/{constellation}"

@@ -16,7 +16,7 @@ from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.history import EventPage, Output, OutputLine
-from starloom_protocol.feed import ACCESS, FLEET, decode_event
+from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
 
 WAIT_MAX_S = 60.0

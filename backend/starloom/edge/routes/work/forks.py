@@ -26,9 +26,9 @@ from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.history import BlameLine, BlameRow, Forked, Undone
-from starloom_protocol.api.lists import Items
-from starloom_protocol.edits import EditOperation
-from starloom_protocol.entities import Dependency, Head, TaskSpec, Version, decode_entity
+from starloom_protocol.api.service import Items
+from starloom_protocol.records.edits import EditOperation
+from starloom_protocol.records.entities import Dependency, Head, TaskSpec, Version, decode_entity
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 

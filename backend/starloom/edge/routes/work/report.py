@@ -19,8 +19,8 @@ from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.feed import ACCESS, FLEET, decode_event
-from starloom_protocol.run_report import RunReport
+from starloom_protocol.records.run_report import RunReport
+from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import Code
 
 PAGE_EVENTS: Final = 2_000

@@ -14,8 +14,8 @@ from starloom.edge.hub import Hub
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom_protocol.entities import decode_entity
-from starloom_protocol.model_records import ModelCall, Transcript, TranscriptCall
+from starloom_protocol.records.entities import decode_entity
+from starloom_protocol.records.models import ModelCall, Transcript, TranscriptCall
 
 TEXTS_BYTES_MOST: Final = 16 * 1024 * 1024
 """The most that one reply carries; the texts of later calls are left out and can be got by their hash."""

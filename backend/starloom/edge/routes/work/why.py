@@ -23,7 +23,7 @@ from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.program import on_device
 from starloom_protocol.api.constellations import WhyAll, WhyRow
-from starloom_protocol.feed import FLEET
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
     Attention,

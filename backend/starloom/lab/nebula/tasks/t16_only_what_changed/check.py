@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from starloom.lab.nebula.seen import Checkpoint, Seen
-from starloom_protocol.events import EventKind
+from starloom_protocol.stream.events import EventKind
 
 NEAR: Final = 0.01
 

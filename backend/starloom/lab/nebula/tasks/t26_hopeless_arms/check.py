@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from starloom.lab.nebula.base.others import BEST_LR
 from starloom.lab.nebula.seen import Checkpoint, Seen
-from starloom_protocol.entities import Attempt, decode_entity
+from starloom_protocol.records.entities import Attempt, decode_entity
 
 STEPS = 40
 

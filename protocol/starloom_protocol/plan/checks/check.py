@@ -1,0 +1,319 @@
+"""A whole plan or edit: read, every fault found, lowered for the core.
+
+    check_plan   a document -> `PlanCheck`: all faults, or the plan that becomes version 1
+    check_edit   a list of operations -> all faults, or the operations
+
+Order: parameters are filled in, parts are checked one by one, then their relations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from starloom_protocol.plan.checks.graph import Graph
+from starloom_protocol.plan.checks.operations import Operations, operations_text
+from starloom_protocol.plan.checks.reading import Reading
+from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
+from starloom_protocol.plan.language.found import Found, joined, kind_word
+from starloom_protocol.plan.language.models import PLAN_FORMAT, PlanDoc, ResultDoc, RuleDoc
+from starloom_protocol.plan.language.params import Params
+from starloom_protocol.plan.lowering.parts import Known
+from starloom_protocol.plan.lowering.records import record
+from starloom_protocol.plan.lowering.tasks import Lowering, judge_of
+from starloom_protocol.plan.types.flow import Flow
+from starloom_protocol.plan.types.signatures import Signature
+from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan, Supersede
+from starloom_protocol.records.entities import Condition, Fault, Policy, ResultSpec, RuleRecord
+from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
+from starloom_protocol.vocabulary import Code, Repeatability
+
+JUDGED_MOST: Final = 20
+_encoder: Final = msgspec.json.Encoder(order="deterministic")
+
+
+class PlanCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Either faults or a plan; never both."""
+
+    faults: list[Fault] = []
+    plan: LoweredPlan | None = None
+
+
+def check_plan(
+    document: Any,
+    *,
+    params: Mapping[str, Any] | None = None,
+    recipe: str | None = None,
+    known_devices: Sequence[str] | None = None,
+    known_tools: Mapping[str, Repeatability] | None = None,
+    known_signatures: Mapping[str, Signature] | None = None,
+    place: str = "",
+) -> PlanCheck:
+    """Check a plan document (as `read_document` gives it) and lower it. Never raises for the content of a document.
+
+    `params` maps every parameter to its value, None if it was not given; a device is a selector such as
+    `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices, tools or signatures
+    unchecked. `place` is put before every place.
+    """
+    found = Found()
+    text = _text_of(document, found, place)
+    if text is None:
+        return PlanCheck(faults=found.faults)
+    known = Known(known_devices, known_tools, known_signatures or {})
+    plan = _Plan(document, found, _params(params, found, text), known, place).lowered()
+    if found.faults:
+        return PlanCheck(faults=found.faults)
+    if params:
+        plan = msgspec.structs.replace(plan, params=canonical(dict(params)))
+    if recipe is not None:
+        plan = msgspec.structs.replace(plan, recipe=recipe)
+    return PlanCheck(plan=msgspec.structs.replace(plan, hash=plan_hash(plan)))
+
+
+def check_edit(
+    operations: Any,
+    *,
+    known_devices: Sequence[str] | None = None,
+    known_tools: Mapping[str, Repeatability] | None = None,
+    known_signatures: Mapping[str, Signature] | None = None,
+    task_ids: Collection[str] | None = None,
+    place: str = "operations",
+) -> tuple[list[Fault], list[EditOperation]]:
+    """Check the operations of an edit and lower them; with faults the list is empty.
+
+    `task_ids` are the tasks of the current plan, children too; None leaves references to the core.
+    """
+    found = Found()
+    if not isinstance(operations, list) or not operations:
+        reason = f"`operations` is a list with at least one operation, not {kind_word(operations)}"
+        found.add(Code.PLAN_INVALID, place, reason if operations != [] else "the edit has no operations")
+        return found.faults, []
+    text = _text_of({"operations": operations}, found, place)
+    if text is None:
+        return found.faults, []
+    lowering = Lowering(found, Known(known_devices, known_tools, known_signatures or {}), in_edit=True)
+    placed = Operations(found, _params(None, found, text), lowering).lower(operations, place)
+    if task_ids is not None:
+        _references(placed, set(task_ids), frozenset(), found)
+    return (found.faults, []) if found.faults else ([], [operation for operation, _ in placed])
+
+
+def plan_hash(plan: LoweredPlan) -> str:
+    """Return the SHA-256 of the canonical text of a lowered plan without its hash, as 64 hex digits."""
+    content = msgspec.structs.replace(plan, hash=msgspec.UNSET)
+    # Values in it are canonical text already, its fields stand in alphabetical order and their names are ASCII.
+    return hashlib.sha256(_encoder.encode(content)).hexdigest()
+
+
+def _params(values: Mapping[str, Any] | None, found: Found, text: bytes) -> Params:
+    return Params(values, found, named=b'"param"' in text)
+
+
+def _text_of(document: Any, found: Found, place: str) -> bytes | None:
+    """Return a document's JSON, or None after noting why it cannot be looked at."""
+    if not isinstance(document, dict):
+        found.add(Code.PLAN_INVALID, place, f"a plan is a map with named fields, not {kind_word(document)}")
+        return None
+    if depth_of(document) > VALUE_DEPTH_MAX:
+        found.add(Code.PLAN_INVALID, place, f"the document nests deeper than {VALUE_DEPTH_MAX} levels")
+        return None
+    try:
+        text = msgspec.json.encode(document)
+    except (TypeError, ValueError, OverflowError) as error:
+        found.add(Code.PLAN_INVALID, place, f"the document holds what JSON cannot: {error}")
+        return None
+    if len(text) > DOCUMENT_BYTES_MAX:
+        reason = f"the document has {len(text)} bytes; at most {DOCUMENT_BYTES_MAX} are taken"
+        found.add(Code.PLAN_TOO_BIG, place, reason)
+        return None
+    return text
+
+
+def _policy(head: PlanDoc) -> Policy:
+    judge = judge_of(head.judge) if head.judge is not None else None
+    return record(Policy, judge=judge, **head.policy.model_dump())
+
+
+def _references(
+    placed: Sequence[tuple[EditOperation, str]], known: set[str], omitted: Collection[str], found: Found
+) -> list[EditOperation]:
+    """Note references to missing tasks; return the operations that do not name an omitted task."""
+    known = known | {operation.spec.id for operation, _ in placed if isinstance(operation, AddTask)}
+    kept = []
+    for operation, place in placed:
+        if isinstance(operation, AddTask):
+            inputs = [item for item in operation.spec.inputs if item.source not in omitted]
+            named = [(joined(place, "inputs", item.name, "from"), item.source) for item in inputs]
+            operation = AddTask(spec=msgspec.structs.replace(operation.spec, inputs=inputs))
+        elif isinstance(operation, AddDependency):
+            gate = operation.dependency
+            named = [(joined(place, "from"), gate.source), (joined(place, "to"), gate.target)]
+        elif isinstance(operation, DropItems):
+            named = [(joined(place, "of"), operation.of)]
+        elif isinstance(operation, Supersede):
+            named = [(joined(place, "task"), operation.task)]
+            named += [(joined(place, "by"), operation.by)] if operation.by is not None else []
+        else:
+            identity = getattr(operation, "id", None)
+            named = [(joined(place, "id"), end) for end in _ends(identity)]
+        if any(name in omitted for _, name in named):
+            continue
+        for where, name in named:
+            if name not in known:
+                found.add(Code.UNKNOWN_TASK, where, f"no task has the id `{name}`", found.near(name, known))
+        kept.append(operation)
+    return kept
+
+
+def _ends(identity: str | None) -> list[str]:
+    if identity is None:
+        return []
+    source, arrow, rest = identity.partition(">")
+    return [source, rest.partition(":")[0]] if arrow else [source]
+
+
+class _Plan:
+    """One checking of one plan document."""
+
+    def __init__(self, raw: dict[str, Any], found: Found, params: Params, known: Known, place: str) -> None:
+        self._raw = raw
+        self._found = found
+        self._params = params
+        self._known = known
+        self._place = place
+        self._lowering = Lowering(found, known)
+        self._reading = Reading(found, params, self._lowering)
+        self._tasks = self._reading.tasks
+        self._omitted = self._reading.omitted
+        self._broken = self._reading.broken
+
+    def lowered(self) -> LoweredPlan:
+        """Return the plan; of no use once there are faults."""
+        head = self._head()
+        self._read_tasks()
+        graph = Graph(self._tasks, self._omitted, self._broken, self._found)
+        control = self._reading.spread(self._reading.dependencies(self._list("dependencies"), self._at("dependencies")))
+        specs, dependencies = graph.link(control, self._reading.mentions)
+        flow = Flow({spec.id: spec for spec in specs}, self._known.signatures, self._found)
+        for placed, spec in zip(self._tasks.values(), specs, strict=True):
+            flow.task(spec, placed.place)
+        for edge in control:
+            if edge.gate.condition is not None:
+                flow.gate(edge.gate, edge.where())
+        judged = [spec.id for spec in specs if spec.judge is not None]
+        if len(judged) > JUDGED_MOST:
+            reason = f"{len(judged)} tasks have a judge; at most {JUDGED_MOST} may, since each is a call of a model"
+            self._found.add(Code.PLAN_TOO_BIG, self._at("tasks"), reason, "Judge the task that takes them together.")
+        for at, point in enumerate(head.policy.review_at if head else ()):
+            graph.refers(point, joined(self._at("policy", "review_at"), at))
+        return record(
+            LoweredPlan,
+            dependencies=dependencies,
+            hash="",
+            name=head.name if head else "",
+            policy=_policy(head) if head else Policy(),
+            results=self._results(graph, flow),
+            rules=self._rules(graph, flow),
+            specs=specs,
+        )
+
+    def _head(self) -> PlanDoc | None:
+        parts = ("tasks", "dependencies", "rules", "result")
+        head = {
+            name: value if name in parts else self._params.put_in(value, self._at(name))
+            for name, value in self._raw.items()
+        }
+        doc = self._found.validate(PlanDoc, head, self._place)
+        if doc is not None and doc.starloom != PLAN_FORMAT:
+            reason = f"this hub reads plans of format {PLAN_FORMAT}, not {doc.starloom}"
+            self._found.add(Code.PLAN_INVALID, self._at("starloom"), reason, f"Write `starloom: {PLAN_FORMAT}`.")
+        if doc is not None and not doc.tasks:
+            self._found.add(Code.PLAN_INVALID, self._at("tasks"), "the plan has no tasks", "Add at least one.")
+        return doc
+
+    def _at(self, *steps: str | int) -> str:
+        return joined(self._place, *steps)
+
+    def _list(self, name: str) -> list[Any]:
+        items = self._raw.get(name)
+        return items if isinstance(items, list) else []
+
+    def _read_tasks(self) -> None:
+        self._reading.read(self._list("tasks"), self._at("tasks"))
+        if self._raw.get("tasks") and not self._tasks and not self._found.faults:
+            self._found.add(Code.PLAN_INVALID, self._at("tasks"), "every task is left out by its only_if")
+
+    def _results(self, graph: Graph, flow: Flow) -> list[ResultSpec]:
+        made = []
+        for at, raw in enumerate(self._list("result")):
+            place = self._at("result", at)
+            doc = self._found.validate(ResultDoc, self._params.put_in(raw, place), place)
+            where = joined(place, "from")
+            if doc is None or self._reading.looks_in(doc.source, where):
+                continue
+            if graph.refers(doc.source, where):
+                result = self._lowering.result(doc)
+                flow.result(result, place)
+                made.append(result)
+        return made
+
+    def _rules(self, graph: Graph, flow: Flow) -> list[RuleRecord]:
+        read = []
+        lowering = Lowering(self._found, self._known, in_rule=True)
+        operations = Operations(self._found, self._params, lowering)
+        names: set[str] = set()
+        for at, raw in enumerate(self._list("rules")):
+            place = self._at("rules", at)
+            filled = raw
+            if isinstance(raw, dict):
+                filled = {
+                    name: value if name == "edit" else self._params.put_in(value, joined(place, name))
+                    for name, value in raw.items()
+                }
+            doc = self._found.validate(RuleDoc, filled, place)
+            if doc is None:
+                continue
+            if doc.name in names:
+                self._found.add(Code.DUPLICATE_ID, joined(place, "name"), f"two rules are named `{doc.name}`")
+            names.add(doc.name)
+            read.append((at, doc, operations.lower(doc.edit, joined(place, "edit"))))
+        if not read:
+            return []
+        known = set(self._tasks) | self._broken
+        known |= {item.spec.id for _, _, placed in read for item, _ in placed if isinstance(item, AddTask)}
+        made = []
+        for at, doc, placed in read:
+            place = self._at("rules", at)
+            kept = _references(placed, known, self._omitted, self._found)
+            if graph.refers(doc.when.task, joined(place, "when", "task")) and kept:
+                rule = self._rule(doc, kept, at, joined(place, "when"), lowering)
+                flow.rule(doc.when.task, rule.condition, placed, place)
+                made.append(rule)
+        return made
+
+    def _rule(self, doc: RuleDoc, kept: list[EditOperation], order: int, place: str, lowering: Lowering) -> RuleRecord:
+        when = doc.when
+        condition = attempts = None
+        if (when.output is None) != (when.op is None):
+            self._found.add(Code.PLAN_INVALID, place, "a condition has both `output` and `op`")
+        elif when.output is not None and when.op is not None:
+            given = "value" in when.model_fields_set
+            condition = lowering.condition(when.output, when.op, when.value, place, given=given)
+        if when.attempts is not None:
+            attempts = record(Condition, op=when.attempts.op, output="", value=canonical(when.attempts.value))
+        return record(
+            RuleRecord,
+            attempts=attempts,
+            code=when.code,
+            condition=condition,
+            event=when.event,
+            name=doc.name,
+            operations=operations_text(kept),
+            order=order,
+            reason=doc.reason,
+            task=when.task,
+            whole=when.whole,
+        )

@@ -1,0 +1,278 @@
+"""Operations of an edit, as people, agents and rules write them -> those that the core takes.
+
+One map with one word a piece: `{add_task: {...}}`. Owns their shapes; whether an edit still fits the plan is
+judged by the core at commit. In a rule `{output: /pointer}` may stand wherever a value may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+from pydantic import BeforeValidator, Field
+
+from starloom_protocol.plan.checks.reading import Reading
+from starloom_protocol.plan.language.found import Found, joined, kind_word
+from starloom_protocol.plan.language.models import (
+    DependencyDoc,
+    Doc,
+    NodeId,
+    PolicyDoc,
+    SelectorDoc,
+    TaskDoc,
+    TaskPatchDoc,
+    WhenDoc,
+    read_when,
+)
+from starloom_protocol.plan.language.params import Params
+from starloom_protocol.plan.lowering.records import record
+from starloom_protocol.plan.lowering.tasks import Lowering
+from starloom_protocol.plan.lowering.votes import calls_of, is_count
+from starloom_protocol.records import edits
+from starloom_protocol.records.entities import Policy
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.values import canonical, pointer_fault
+from starloom_protocol.vocabulary import Code, Gate
+
+OPERATIONS_MAX: Final = 10_000
+
+
+class _IdDoc(Doc):
+    id: NodeId
+
+
+class _ReassignDoc(Doc):
+    id: NodeId
+    device: SelectorDoc
+
+
+class _RemoveDependencyDoc(Doc):
+    id: Annotated[str, Field(max_length=600)] | None = None
+    source: NodeId | None = Field(alias="from", default=None)
+    target: NodeId | None = Field(alias="to", default=None)
+    when: Annotated[WhenDoc | None, BeforeValidator(read_when)] = None
+    input: str | None = None
+
+
+class _UpdateDependencyDoc(Doc):
+    id: Annotated[str, Field(max_length=600)]
+    when: Annotated[WhenDoc, BeforeValidator(read_when)]
+    all: bool = False
+
+
+class _SupersedeDoc(Doc):
+    task: NodeId
+    by: NodeId | None
+
+
+class _DropItemsDoc(Doc):
+    of: NodeId
+    keys: Any
+
+
+class Operations:
+    """Lowers the operations of one batch."""
+
+    def __init__(self, found: Found, params: Params, lowering: Lowering) -> None:
+        self._found = found
+        self._params = params
+        self._lowering = lowering
+        self._words: dict[str, Callable[[Any, str], edits.EditOperation | None]] = {
+            "add_task": self._add_task,
+            "remove_task": self._remove_task,
+            "update_task": self._update_task,
+            "reassign": self._reassign,
+            "add_dependency": self._add_dependency,
+            "remove_dependency": self._remove_dependency,
+            "update_dependency": self._update_dependency,
+            "expand": self._expand,
+            "drop_items": self._drop_items,
+            "set_policy": self._set_policy,
+            "supersede": self._supersede,
+        }
+
+    def lower(self, raw: Sequence[Any], place: str) -> list[tuple[edits.EditOperation, str]]:
+        """Return each operation with its place; faults are noted."""
+        if len(raw) > OPERATIONS_MAX:
+            self._found.add(Code.PLAN_TOO_BIG, place, f"an edit has at most {OPERATIONS_MAX} operations")
+            return []
+        made = []
+        for at, item in enumerate(raw):
+            where = joined(place, at)
+            if not isinstance(item, dict) or len(item) != 1:
+                found = f"{len(item)} words" if isinstance(item, dict) else kind_word(item)
+                reason = f"an operation is a map with one word such as add_task, not {found}"
+                self._found.add(Code.PLAN_INVALID, where, reason)
+                continue
+            word, body = next(iter(item.items()))
+            if word == "add_task" and isinstance(body, dict) and (isinstance(body.get("plan"), dict) or "vote" in body):
+                made.extend(self._add_nested(body, joined(where, word)))
+                continue
+            operation = self._one(word, body, joined(where, word))
+            if operation is not None:
+                made.append((operation, joined(where, word)))
+        return self._with_calls(made)
+
+    def _with_calls(self, made: list[tuple[edits.EditOperation, str]]) -> list[tuple[edits.EditOperation, str]]:
+        """Return the operations so that the calls of a vote wait for what the batch lets the vote wait for."""
+        added = {item.spec.id: item.spec for item, _ in made if isinstance(item, edits.AddTask)}
+        spread: list[tuple[edits.EditOperation, str]] = []
+        for operation, place in made:
+            spread.append((operation, place))
+            if isinstance(operation, edits.AddDependency):
+                gate = operation.dependency
+                calls = calls_of(gate.target)
+                if is_count(added.get(gate.target)) and calls in added and calls != gate.source:
+                    copy = msgspec.structs.replace(gate, target=calls)
+                    spread.append((edits.AddDependency(dependency=copy), place))
+        return spread
+
+    def _one(self, word: str, body: Any, place: str) -> edits.EditOperation | None:
+        known = self._words.get(word)
+        if known is None:
+            if word == "undo":
+                hint = "It reads {undo: {version: 3}} and is sent alone, by a person."
+                self._found.add(Code.PLAN_INVALID, place, "`undo` stands alone in an edit and in no rule", hint)
+            else:
+                hint = self._found.near(word, self._words)
+                self._found.add(Code.UNKNOWN_FIELD, place, f"there is no operation `{word}`", hint)
+            return None
+        if word != "add_task" and isinstance(body, dict):
+            body = self._params.put_in_fields(body, place)
+        return known(body, place)
+
+    def _add_task(self, body: Any, place: str) -> edits.EditOperation | None:
+        if isinstance(body, dict):
+            if not self._params.chosen(body, place):
+                return None
+            body = {name: item for name, item in self._params.put_in_fields(body, place).items() if name != "only_if"}
+        doc = self._found.validate(TaskDoc, body, place)
+        return None if doc is None else edits.AddTask(spec=self._lowering.task(doc, place))
+
+    def _add_nested(self, body: dict[str, Any], place: str) -> list[tuple[edits.EditOperation, str]]:
+        """Return the operations for a plan within the plan or a vote: the group, its tasks, their gates."""
+        reading = Reading(self._found, self._params, self._lowering)
+        reading.read_one(body, place)
+        gates = reading.dependencies([], place)
+        made: list[tuple[edits.EditOperation, str]] = [
+            (edits.AddTask(spec=placed.spec), placed.place) for placed in reading.tasks.values()
+        ]
+        made.extend((edits.AddDependency(dependency=edge.gate), edge.where()) for edge in gates)
+        return made
+
+    def _remove_task(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(_IdDoc, body, place)
+        return None if doc is None else edits.RemoveTask(id=doc.id)
+
+    def _update_task(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(TaskPatchDoc, body, place)
+        if doc is None:
+            return None
+        given = doc.model_fields_set - {"id"}
+        if not given:
+            self._found.add(Code.PLAN_INVALID, place, "nothing is changed", "Name at least one field.")
+        fixed = {"budget", "gives", "goal", "judge", "may", "not_before", "plan", "repeat", "reuse", "shows", "until"}
+        fixed |= {"vote"}
+        for name in sorted(given & fixed):
+            self._found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` cannot be set by an edit")
+        if doc.device is not None and doc.device.source is not None:
+            reason = "a device by a result cannot be set by an edit"
+            self._found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Add a new task.")
+        self._lowering.absence(doc, place)
+        fields = self._lowering.fields(doc, place)
+        given |= {"secrets"} if "args" in given else set()
+        given |= {"repeatability"} if "verify" in given and doc.verify is not None else set()
+        changes = {
+            name: msgspec.Raw(canonical(msgspec.to_builtins(fields[name])).encode())
+            for name in sorted(given)
+            if name in fields
+        }
+        return edits.UpdateTask(changes=changes, id=doc.id)
+
+    def _reassign(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(_ReassignDoc, body, place)
+        if doc is None:
+            return None
+        return edits.Reassign(device=self._lowering.selector(doc.device, joined(place, "device")), id=doc.id)
+
+    def _add_dependency(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(DependencyDoc, body, place)
+        return None if doc is None else edits.AddDependency(dependency=self._lowering.dependency(doc, place))
+
+    def _remove_dependency(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(_RemoveDependencyDoc, body, place)
+        if doc is None:
+            return None
+        if doc.id is not None:
+            self._ends(doc.id, joined(place, "id"))
+            return edits.RemoveDependency(id=doc.id)
+        if doc.source is None or doc.target is None or (doc.when is None) == (doc.input is None):
+            self._found.add(
+                Code.PLAN_INVALID,
+                place,
+                "a dependency is named by {id} or by {from, to} and one of `when` and `input`",
+            )
+            return None
+        if doc.when is None:
+            name = doc.input
+        elif doc.when.condition is not None:
+            name = f"{Gate.OUTPUT}:{doc.when.condition.output}"
+        else:
+            name = doc.when.gate
+        return edits.RemoveDependency(id=f"{doc.source}>{doc.target}:{name}")
+
+    def _update_dependency(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(_UpdateDependencyDoc, body, place)
+        ends = None if doc is None else self._ends(doc.id, joined(place, "id"))
+        if doc is None or ends is None:
+            return None
+        named = DependencyDoc.model_construct(source=ends[0], target=ends[1], when=doc.when, all=doc.all)
+        return edits.UpdateDependency(dependency=self._lowering.dependency(named, place), id=doc.id)
+
+    def _ends(self, identity: str, place: str) -> tuple[str, str] | None:
+        source, arrow, rest = identity.partition(">")
+        target, colon, name = rest.partition(":")
+        if not (source and arrow and target and colon and name):
+            hint = "It reads FROM>TO:WHEN, for example list>send:success."
+            self._found.add(Code.PLAN_INVALID, place, f"{quoted(identity[:80])} names no dependency", hint)
+            return None
+        return source, target
+
+    def _expand(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(_IdDoc, body, place)
+        return None if doc is None else edits.Expand(id=doc.id)
+
+    def _drop_items(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(_DropItemsDoc, body, place)
+        if doc is None:
+            return None
+        where, keys = joined(place, "keys"), doc.keys
+        if self._lowering.in_rule and isinstance(keys, dict) and set(keys) == {"output"}:
+            fault = pointer_fault(keys["output"]) if isinstance(keys["output"], str) else "a pointer is a text"
+            if fault:
+                self._found.add(Code.PLAN_INVALID, where, fault)
+        elif not isinstance(keys, list) or not all(
+            isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)) for key in keys
+        ):
+            self._found.add(Code.PLAN_INVALID, where, "`keys` is a list of keys or positions")
+        return edits.DropItems(keys=self._lowering.text(keys, where), of=doc.of)
+
+    def _set_policy(self, body: Any, place: str) -> edits.EditOperation | None:
+        doc = self._found.validate(PolicyDoc, body, place)
+        if doc is None:
+            return None
+        return edits.SetPolicy(policy=record(Policy, **doc.model_dump()))
+
+    def _supersede(self, body: Any, place: str) -> edits.EditOperation | None:
+        if self._lowering.in_rule:
+            hint = "Let a rule add the task; a person says in an edit that it did the work."
+            self._found.add(Code.PLAN_INVALID, place, "a rule supersedes nothing", hint)
+            return None
+        doc = self._found.validate(_SupersedeDoc, body, place)
+        return None if doc is None else edits.Supersede(by=doc.by, task=doc.task)
+
+
+def operations_text(operations: Sequence[edits.EditOperation]) -> str:
+    """Return the canonical text of a batch, as a rule keeps it."""
+    return canonical(msgspec.json.decode(msgspec.json.encode(operations)))

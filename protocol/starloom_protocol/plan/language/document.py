@@ -1,0 +1,167 @@
+"""Text -> the plain maps and lists of a document: JSON, or YAML without its surprises.
+
+YAML is read as 1.2 reads it: `no` and dates stay texts, no octal or base-60 numbers, no tags, anchors or merges; keys
+are texts and stand once. Owns size and depth; knows nothing of plans.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import yaml
+
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.values import VALUE_DEPTH_MAX, depth_of
+from starloom_protocol.vocabulary import CODES, Code
+
+DOCUMENT_BYTES_MAX: Final = 1024 * 1024
+REASON_CHARS_MOST: Final = 600
+
+
+class DocumentRefused(Exception):
+    """The text is no document; `fault` says where and why."""
+
+    def __init__(self, reason: str, place: str = "", code: Code = Code.PLAN_INVALID, hint: str = "") -> None:
+        # A key or a number of the text may be as long as the text.
+        reason = reason if len(reason) <= REASON_CHARS_MOST else reason[:REASON_CHARS_MOST] + " ..."
+        super().__init__(reason)
+        self.fault = Fault(code=code, hint=hint or CODES[code].hint, place=place, reason=reason)
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML 1.2's core words only."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own shape
+
+
+for _tag, _pattern, _first in (
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
+    ("float", r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
+    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        place = _line(key_node.start_mark)
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, str):
+            raise DocumentRefused(f"a key must be a text, not {quoted(key)}", place, hint="Put it in quotes.")
+        if key in found:
+            raise DocumentRefused(f"the key `{key}` stands twice in one map", place, hint="Remove one of the two.")
+        found[key] = loader.construct_object(value_node, deep=True)
+    return found
+
+
+def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
+    number = float(str(loader.construct_scalar(node)))
+    if number in (float("inf"), float("-inf")):
+        raise DocumentRefused("a number is out of range", _line(node.start_mark))
+    return number
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_Loader.add_constructor("tag:yaml.org,2002:float", _float)
+
+
+def read_document(text: str | bytes) -> dict[str, Any]:
+    """Return the map that JSON or YAML text holds.
+
+    Raises:
+        DocumentRefused: with the one fault that makes the text unreadable.
+    """
+    size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
+    if size > DOCUMENT_BYTES_MAX:
+        raise DocumentRefused(
+            f"the document has {size} bytes; at most {DOCUMENT_BYTES_MAX} are taken", code=Code.PLAN_TOO_BIG
+        )
+    try:
+        source = text.decode("utf-8") if isinstance(text, bytes) else text
+        source.encode("utf-8")
+    except UnicodeError as error:
+        raise DocumentRefused(f"the document is not UTF-8: {error}") from error
+    found = _read_json(source) if source.lstrip()[:1] in ("{", "[") else _read_yaml(source)
+    if not isinstance(found, dict):
+        raise DocumentRefused("the document must be a map with named fields")
+    return found
+
+
+def _read_json(source: str) -> Any:
+    try:
+        found = json.loads(source, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
+    except (DocumentRefused, RecursionError, ValueError) as error:
+        # Text that nests too deep is refused for that, whatever its other faults.
+        _limit_depth(_depth_of_text(source))
+        if isinstance(error, json.JSONDecodeError):
+            return _read_yaml(source)
+        if isinstance(error, ValueError):
+            raise DocumentRefused(f"a number is out of range: {error}") from error
+        raise
+    _limit_depth(depth_of(found))
+    return found
+
+
+def _limit_depth(depth: int) -> None:
+    if depth > VALUE_DEPTH_MAX:
+        raise DocumentRefused(f"the document nests deeper than {VALUE_DEPTH_MAX} levels")
+
+
+def _depth_of_text(source: str) -> int:
+    """Return how deeply brackets nest in a text, be it JSON or not."""
+    depth = deepest = 0
+    # A string that nobody closes is read to the end once; looking for its end from each quote in it would take hours.
+    for sign in re.findall(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', source, re.DOTALL):
+        if sign in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif sign in "]}":
+            depth -= 1
+    return deepest
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        raise DocumentRefused(f"the key `{twice}` stands twice in one map", hint="Remove one of the two.")
+    return found
+
+
+def _refuse_constant(word: str) -> Any:
+    raise DocumentRefused(f"{word} is not a JSON number")
+
+
+def _read_yaml(source: str) -> Any:
+    try:
+        depth = 0
+        # Only the C loader's events are cheap enough to look at every node before any object is made.
+        for event in yaml.parse(source, Loader=yaml.CSafeLoader):
+            place = _line(event.start_mark)
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+                raise DocumentRefused("anchors and aliases (& and *) are not taken", place, hint="Write it out.")
+            tag = getattr(event, "tag", None)
+            if tag not in (None, "!"):
+                raise DocumentRefused(f"the tag {tag} is not taken", place, hint="Write a plain value.")
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > VALUE_DEPTH_MAX:
+                    raise DocumentRefused(f"the document nests deeper than {VALUE_DEPTH_MAX} levels", place)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+        return yaml.load(source, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
+    except yaml.MarkedYAMLError as error:
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        raise DocumentRefused(f"this is not YAML: {what}", _line(error.problem_mark)) from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise DocumentRefused(f"this is not YAML: {error}") from error
+
+
+def _line(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""

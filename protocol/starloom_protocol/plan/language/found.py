@@ -1,0 +1,174 @@
+"""The collection of all faults of a document, each with its place and, if one is near, the intended word.
+
+Owns the form of places (`tasks[3].inputs.rows.from`) and the sentences for Pydantic's findings.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from types import UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from starloom_protocol.plan.language.models import PLAN_FORMAT
+from starloom_protocol.plan.language.other_words import form_here, map_here, operator_here
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.vocabulary import CODES, Code
+
+_SUGGESTIONS_MAX: Final = 50
+_CANDIDATES_MAX: Final = 2000
+SENTENCE_CHARS_MOST: Final = 600
+_NAME_CHARS_MOST: Final = 64
+_EVERY: Final = frozenset({"all", "any", "each", "every", "everywhere", "*"})
+"""Words for every device, which no device is called by here."""
+_KINDS: Final = {
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "list_type": "a list",
+    "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+}
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def joined(place: str, *steps: str | int) -> str:
+    """Return the place of a part: names join with a dot, positions stand in brackets."""
+    for step in steps:
+        word = f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+        place += word
+    return place
+
+
+def kind_word(value: object) -> str:
+    """Return the kind of a document's value, in words of the document."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "a map" if isinstance(value, dict) else type(value).__name__
+
+
+def shown(value: object) -> str:
+    """Return a value shortened for a sentence."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def bounded(text: str) -> str:
+    """Return a sentence without its middle where a document made it long: an answer never repeats an attack whole."""
+    if len(text) <= SENTENCE_CHARS_MOST:
+        return text
+    half = SENTENCE_CHARS_MOST // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+class Found:
+    """The faults of one check, in the order they were found."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self._suggested = 0
+
+    def add(self, code: Code, place: str, reason: str, hint: str = "") -> None:
+        hint, place, reason = bounded(hint or CODES[code].hint), bounded(place), bounded(reason)
+        self.faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
+
+    def near(self, word: str, candidates: Iterable[str], otherwise: str = "") -> str:
+        """Return a hint naming the nearest candidate. Bounded: a plan of 10,000 slips must not take minutes."""
+        if self._suggested >= _SUGGESTIONS_MAX:
+            return otherwise
+        self._suggested += 1
+        known = list(dict.fromkeys(islice(candidates, _CANDIDATES_MAX)))
+        matches = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+        if matches:
+            return f"Did you mean `{matches[0]}`?"
+        if otherwise or not known or len(known) > 20:
+            return otherwise
+        return "Known here: " + ", ".join(sorted(known)) + "."
+
+    def validate(self, model: type[_Model], value: Any, place: str) -> _Model | None:
+        """Return the value as a model, or None after noting each of its faults."""
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            for item in error.errors(include_url=False):
+                self._note(model, item, place)
+            return None
+
+    def _note(self, model: type[BaseModel], item: Any, place: str) -> None:
+        kind, loc, found = item["type"], item["loc"], item.get("input")
+        # Steps of the models that nobody wrote: the condition that `when` stands for, and Pydantic's word for a key.
+        where = joined(place, *(step for step in loc if step not in ("condition", "[key]")))
+        if kind == "extra_forbidden":
+            name = str(loc[-1])
+            reason = f"there is no field `{name}` here"
+            known = fields_at(model, loc[:-1])
+            self.add(Code.UNKNOWN_FIELD, where, reason, form_here(name, known) or self.near(name, known))
+        elif kind == "missing":
+            hint = f"Add `starloom: {PLAN_FORMAT}`." if loc == ("starloom",) else "Add it."
+            self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", hint)
+        elif kind in _KINDS:
+            reason = f"{_KINDS[kind]} is needed here, not {kind_word(found)}"
+            form = _map_of(fields_at(model, loc), found) if "model" in kind else map_here(str(loc[-1]))
+            self.add(Code.PLAN_INVALID, where, reason, form)
+        elif kind == "enum":
+            words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+            reason = f"{shown(found)} is none of {', '.join(words)}"
+            self.add(Code.PLAN_INVALID, where, reason, operator_here(str(found), words) or self.near(str(found), words))
+        else:
+            context = item.get("ctx", {})
+            text = str(item["msg"]).removeprefix("Value error, ")
+            self.add(context.get("code", Code.PLAN_INVALID), where, text, context.get("hint", ""))
+
+
+def _map_of(fields: Sequence[str], found: object) -> str:
+    """Return the form of the map where another value was written, by what was most likely meant with it."""
+    if isinstance(found, str) and found.strip().casefold() in _EVERY and "labels" in fields:
+        return "`{}` is every device that can: `for_each: {devices: {}}`. A task without `device` goes to one of them."
+    if isinstance(found, str) and len(found) <= _NAME_CHARS_MOST and "name" in fields:
+        return f"Write `{{name: {found}}}`."
+    if isinstance(found, list) and {"from", "output", "times"} <= set(fields):
+        return "Name the task whose result is the list: `{from: ID, output: POINTER}`. `python.run` makes one of yours."
+    if isinstance(found, int) and not isinstance(found, bool) and "times" in fields:
+        return f"Write `{{times: {found}}}`."
+    return f"It has: {', '.join(fields)}." if fields else ""
+
+
+def fields_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    """Return the names that the model at a place knows; empty where it is not a model."""
+    current: Any = model
+    for step in loc:
+        current = _present(current)
+        if isinstance(current, type) and issubclass(current, BaseModel):
+            current = next(
+                (info.annotation for name, info in current.model_fields.items() if (info.alias or name) == step), None
+            )
+        elif get_origin(current) in (dict, list):
+            current = get_args(current)[-1]
+    current = _present(current)
+    while get_origin(current) in (dict, list):
+        current = _present(get_args(current)[-1])
+    if isinstance(current, type) and issubclass(current, BaseModel):
+        return [info.alias or name for name, info in current.model_fields.items()]
+    return []
+
+
+def _present(annotation: Any) -> Any:
+    """Return what `X | None` is when it is there, without what is annotated; of several that are no text the last."""
+    if get_origin(annotation) is Annotated:
+        return _present(get_args(annotation)[0])
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    parts = [part for part in get_args(annotation) if part not in (str, type(None))]
+    return _present(parts[-1]) if parts else None

@@ -1,0 +1,101 @@
+"""Goals: a task with `goal` becomes a group that grows by its steps; its envelope is checked here and approved whole.
+
+Owns the shapes of the fields that belong to a goal, and their limits; the type of its result is in `gives`. Judges no
+step: the core does, against the lowered envelope.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.models import Doc, Name, TaskDoc
+from starloom_protocol.plan.lowering.hub_calls import check_in_goal
+from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
+from starloom_protocol.plan.lowering.tasks import Lowering
+from starloom_protocol.plan.types.gives import gives_shape, type_text
+from starloom_protocol.records.entities import Goal, TaskSpec
+from starloom_protocol.vocabulary import Code
+
+AIM_CHARS_MAX: Final = 2000
+STEPS_MAX: Final = 50
+"""Each turn of a goal is kept with its job, so a longer one would make every event of it large."""
+_TAKEN: Final = frozenset({"budget", "device", "gives", "goal", "id", "inputs", "judge", "may", "optional", "until"})
+
+Host = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9_.:\[\]-]+$")]
+Path = Annotated[str, Field(min_length=1, max_length=1024)]
+
+
+class MayDoc(Doc):
+    """The bounds of the steps of a goal."""
+
+    tools: Annotated[list[Name], Field(max_length=50)] = Field(default_factory=list)
+    paths: Annotated[list[Path], Field(max_length=50)] = Field(default_factory=list)
+    hosts: Annotated[list[Host], Field(max_length=50)] = Field(default_factory=list)
+
+
+class BudgetDoc(Doc):
+    """The most that a goal may use before a person is asked."""
+
+    steps: Annotated[int, Field(ge=1, le=STEPS_MAX)] = 20
+    tokens: Annotated[int, Field(ge=1000, le=2_000_000)] = 60_000
+    dollars: Annotated[float | None, Field(gt=0, le=100, allow_inf_nan=False)] = None
+    within_s: Annotated[int, Field(ge=10, le=86_400)] = 600
+
+
+def aimed(lowering: Lowering, doc: TaskDoc, place: str) -> TaskSpec:
+    """Return the group of a goal; faults are noted."""
+    found = lowering.found
+    for name in sorted(doc.model_fields_set - _TAKEN):
+        if getattr(doc, name) is not None:
+            reason, hint = f"`{name}` does not go with `goal`", "Remove one of them."
+            if name == "checks":
+                hint = "Write the conditions on its answer as `until`."
+            elif name in ("timeouts", "retry"):
+                hint = "Write `budget: {steps, tokens, dollars, within_s}`."
+            found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
+    aim = (doc.goal or "").strip()
+    if not 1 <= len(aim) <= AIM_CHARS_MAX:
+        reason = f"a goal has 1 to {AIM_CHARS_MAX} characters, not {len(aim)}"
+        found.add(Code.PLAN_INVALID, joined(place, "goal"), reason, "Say in one or two sentences what is to be found.")
+    if doc.device is not None and doc.device.source is not None:
+        reason = "the devices of a goal are approved with it, so no result names them"
+        found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Name the devices: `{any: [...]}`.")
+    given = {name: getattr(doc, name) for name in ("device", "inputs", "judge", "optional")}
+    given = {name: value for name, value in given.items() if name in doc.model_fields_set}
+    plain = TaskDoc.model_construct(_fields_set=set(given), id=doc.id, **given)
+    fields = lowering.fields(plain, place)
+    return record(TaskSpec, changed_in=FIRST_VERSION, goal=_goal(lowering, doc, aim, place), id=doc.id, **fields)
+
+
+def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
+    found = lowering.found
+    may = found.validate(MayDoc, doc.may if doc.may is not None else {}, joined(place, "may")) or MayDoc()
+    budget = found.validate(BudgetDoc, doc.budget if doc.budget is not None else {}, joined(place, "budget"))
+    budget = budget or BudgetDoc()
+    for at, tool in enumerate(may.tools):
+        lowering.tool(tool, joined(place, "may", "tools", at))
+        check_in_goal(lowering, tool, joined(place, "may", "tools", at))
+    until = [lowering.check(item, joined(place, "until", at)) for at, item in enumerate(doc.until)]
+    gives = type_text(doc.gives if doc.gives is not None else {"answer": "text"}, found, joined(place, "gives"))
+    shape = gives_shape(gives)
+    for at, check in enumerate(until):
+        if shape.missing(check.output) is not None:
+            where = joined(place, "until", at, "output")
+            names = ", ".join(shape.names())
+            found.add(Code.UNKNOWN_OUTPUT, where, f"the goal gives no `{check.output}`", f"There is: {names}.")
+    return record(
+        Goal,
+        aim=aim,
+        gives=gives,
+        hosts=sorted({host.lower() for host in may.hosts}),
+        micros=round((budget.dollars or 0) * 1_000_000),
+        paths=sorted(set(may.paths)),
+        steps=budget.steps,
+        tokens=budget.tokens,
+        tools=sorted(set(may.tools)),
+        until=until,
+        within_s=budget.within_s,
+    )

@@ -1,0 +1,109 @@
+"""Votes: a task with `vote` becomes a group of like calls and one task that counts them.
+
+`TASK-calls` is the group; `TASK` is the count (`data.vote`), so that readers of the task read the winner. Owns the
+rules of what may be voted on. Nothing below the plan language knows votes: the engine sees a group and a task.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.models import TASK_ID, ForEachDoc, NeedDoc, SelectorDoc, TaskDoc, VoteDoc
+from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
+from starloom_protocol.plan.lowering.tasks import Lowering
+from starloom_protocol.plan.types.flow import Flow
+from starloom_protocol.records.entities import Input, TaskSpec
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import REPEATABLE, Code, Need, Repeatability
+
+COUNT: Final = "data.vote"
+_SUFFIX: Final = "-calls"
+_TAKEN: Final = frozenset(
+    {"args", "checks", "device", "id", "inputs", "on_absence", "optional", "repeatability", "retry", "timeouts", "tool"}
+)
+
+
+def calls_of(task: str) -> str:
+    """Return the id of the group of calls of a vote."""
+    return task + _SUFFIX
+
+
+def is_vote(raw: Any) -> bool:
+    """Tell whether a task as it is written has a vote."""
+    return isinstance(raw, dict) and raw.get("vote") is not None
+
+
+def is_count(spec: TaskSpec | None) -> bool:
+    """Tell whether a task counts the calls of a vote."""
+    return spec is not None and spec.tool == COUNT and any(item.source == calls_of(spec.id) for item in spec.inputs)
+
+
+def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> tuple[TaskSpec, TaskSpec]:
+    """Return the group of calls and the count of a task with `vote`; faults are noted."""
+    _may_be_voted_on(lowering, doc, vote, place)
+    each = ForEachDoc.model_construct(times=vote.n, need=NeedDoc(word=Need.BEST_EFFORT))
+    called = {"for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
+    asked = SelectorDoc.model_validate((doc.device or SelectorDoc()).model_dump(include=set(SelectorDoc.model_fields)))
+    if vote.apart:
+        called["device"] = None
+    calls = lowering.task(doc.model_copy(update=called), place)
+    if vote.apart and calls.for_each is not None and doc.tool is not None:
+        # A device without the tool cannot vote, so it is none of those that are chosen.
+        able = asked.model_copy(update={"tools": sorted({*asked.tools, doc.tool})})
+        over = msgspec.structs.replace(calls.for_each, devices=lowering.selector(able, joined(place, "device")))
+        calls = msgspec.structs.replace(calls, for_each=over)
+    return calls, _count(doc, vote)
+
+
+def _count(doc: TaskDoc, vote: VoteDoc) -> TaskSpec:
+    args: dict[str, Any] = {"of": vote.n, "on": vote.on}
+    if vote.ahead_by:
+        args["ahead_by"] = vote.ahead_by
+    if vote.tolerance is not None:
+        args["tolerance"] = vote.tolerance
+    inputs = [
+        record(Input, name="ballots", source=calls_of(doc.id)),
+        record(Input, name="voters", source=calls_of(doc.id), who=True),
+    ]
+    return record(
+        TaskSpec,
+        args=canonical(args),
+        changed_in=FIRST_VERSION,
+        id=doc.id,
+        inputs=inputs,
+        optional=doc.optional,
+        tool=COUNT,
+    )
+
+
+def _may_be_voted_on(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> None:
+    found, known, where = lowering.found, lowering.known, joined(place, "vote")
+    for name in sorted(doc.model_fields_set - _TAKEN - {"vote"}):
+        if getattr(doc, name) is not None:
+            found.add(
+                Code.PLAN_INVALID, joined(place, name), f"`{name}` does not go with `vote`", "Remove one of them."
+            )
+    if TASK_ID.fullmatch(calls_of(doc.id)) is None:
+        reason = f"`{calls_of(doc.id)}`, the group of its calls, would have too long an id"
+        found.add(Code.PLAN_INVALID, joined(place, "id"), reason, "Give the task a shorter id.")
+    if doc.tool is None:
+        found.add(Code.PLAN_INVALID, where, "only a call of a tool is voted on", "Remove `vote`, or give it a `tool`.")
+        return
+    lowering.tool(COUNT, where)
+    own = (known.tools or {}).get(doc.tool, Repeatability.PURE)
+    if own is not Repeatability.PURE:
+        reason = f"a vote calls `{doc.tool}` {vote.n} times, and it does more than read: it is {own}"
+        found.add(Code.NOT_REPEATABLE, where, reason, "Vote on a tool that only reads.")
+    if doc.repeatability is not None and doc.repeatability not in REPEATABLE:
+        reason = f"a vote repeats the call, and the plan says that it is {doc.repeatability}"
+        found.add(Code.NOT_REPEATABLE, joined(place, "repeatability"), reason, "Remove it, or the vote.")
+    if doc.device is not None and doc.device.source is not None:
+        reason = "calls that vote go to devices that the plan says"
+        found.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Remove `from`, or the vote.")
+    if vote.apart and doc.device is not None and (doc.device.name is not None or doc.device.id is not None):
+        reason = f"`apart` needs {vote.n} different devices, and the task names one"
+        found.add(Code.PLAN_INVALID, joined(where, "apart"), reason, "Name several: `device: {any: [...]}`.")
+    Flow({}, known.signatures, found).of_call(doc.tool, vote.on, joined(where, "on"))

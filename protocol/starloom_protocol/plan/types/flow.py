@@ -1,0 +1,387 @@
+"""The flow of values in a plan, checked against the signatures of the tools.
+
+Judges pointers into results and the values that become arguments, of lowered parts: those of a document, and those of a
+running plan. Values without a known schema are not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.types.gives import gives_shape
+from starloom_protocol.plan.types.schemas import (
+    NULL,
+    OPEN,
+    TEXT,
+    Shape,
+    either,
+    escaped,
+    listed,
+    map_of,
+    misfit,
+    of_value,
+)
+from starloom_protocol.plan.types.signatures import Signature
+from starloom_protocol.records.edits import (
+    AddDependency,
+    AddTask,
+    DropItems,
+    EditOperation,
+    UpdateDependency,
+    UpdateTask,
+)
+from starloom_protocol.records.entities import Check, Condition, Dependency, Input, ResultSpec, TaskSpec
+from starloom_protocol.records.specs import Moment, Repeat, by_result, counts_as_one
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Code
+
+_FAMILY_STEPS_MAX: Final = 64
+_UNKNOWN: Final = Signature()
+_ANSWER: Final = map_of({"by": TEXT, "text": TEXT, "value": TEXT})
+_DEVICE: Final = map_of({"id": TEXT, "name": TEXT, "os": TEXT})
+_OFF: Final = listed(map_of(dict.fromkeys(("device", "off_since", "os", "why"), TEXT) | {"off": of_value(True)}))
+_WHO: Final = listed(map_of(dict.fromkeys(("device", "task"), TEXT)))
+_TIME: Final = either([TEXT, of_value(1), of_value(1.5)])
+_NUMBERED: Final = map_of({"number": of_value(1)})
+_FILE: Final = either([TEXT, map_of({"artifact": TEXT}, open_ended=True)])
+_EXIT_CODE: Final = "/exit_code"
+
+Hole = Callable[[str, Any], Shape | None]
+_TYPES: Final[dict[str, Any]] = {field.encode_name: field.type for field in msgspec.structs.fields(TaskSpec)}
+
+
+class Flow:
+    """The values of one plan. `specs` are all of its tasks by id, `signatures` those of known tools.
+
+    `trigger` is the task whose result a rule puts into its edit.
+    """
+
+    def __init__(
+        self,
+        specs: Mapping[str, TaskSpec],
+        signatures: Mapping[str, Signature],
+        found: Found,
+        trigger: TaskSpec | None = None,
+    ) -> None:
+        self._specs = specs
+        self._signatures = signatures
+        self._found = found
+        self._trigger = trigger
+
+    # -- what there is
+
+    def gives(self, task: str) -> Shape:
+        """Return the shape of a task's result, of a group that of each child; any value if it is unknown."""
+        spec = self._specs.get(task)
+        if spec is None or spec.nested:
+            return OPEN
+        if spec.goal is not None:
+            return gives_shape(spec.goal.gives)
+        return _ANSWER if spec.person is not None else self._of(spec.tool).gives
+
+    def _of(self, tool: str | None) -> Signature:
+        return self._signatures.get(tool or "", _UNKNOWN)
+
+    def _root(self, spec: TaskSpec) -> TaskSpec | None:
+        """Return the group that says what the family of a task is made over."""
+        current: TaskSpec | None = spec if spec.key is None else self._specs.get(spec.family or "")
+        for _ in range(_FAMILY_STEPS_MAX):
+            if current is None or current.for_each is None or current.for_each.same is None:
+                break
+            current = self._specs.get(current.for_each.same)
+        return current
+
+    def _item(self, spec: TaskSpec) -> Shape:
+        """Return the shape of the item that `{each: ...}` points into."""
+        root = self._root(spec)
+        each = root.for_each if root is not None else None
+        if each is None:
+            return OPEN
+        if each.devices is not None:
+            return _DEVICE
+        if each.times or each.repeat is not None:
+            return _NUMBERED
+        at = self.gives(each.source or "").at(each.output)
+        return at if self._is_group(each.source) and not each.flatten else at.entries()
+
+    def _is_group(self, task: str | None) -> bool:
+        spec = self._specs.get(task or "")
+        return spec is not None and (spec.for_each is not None or spec.nested)
+
+    def _is_one(self, item: Input) -> bool:
+        """Whether an input reads a group as one task: its only call, or the last of its turns."""
+        spec = self._specs.get(item.source)
+        each = spec.for_each if spec is not None else None
+        return each is not None and counts_as_one(each) and (by_result(each) or not item.all)
+
+    def _names_device(self, found: Shape, output: str, place: str) -> None:
+        if not found.may_be(TEXT):
+            reason = f"`{output}` is {found.words()}, which names no device"
+            self._found.add(Code.WRONG_TYPE, place, reason, "Point at the name or the id of a device.")
+
+    def _beside(self, spec: TaskSpec, item: Input) -> bool:
+        """Whether an input comes from the child with the same key of a group of the family."""
+        source = self._specs.get(item.source)
+        if item.all or source is None or source.for_each is None:
+            return False
+        # What a rule of a group adds stands beside the child for which it fires.
+        one = spec if spec.for_each is not None else self._trigger
+        return one is not None and one.for_each is not None and self._root(one) is self._root(source)
+
+    # -- parts
+
+    def task(self, spec: TaskSpec, place: str) -> None:
+        """Note each pointer of a task that finds nothing, and each argument of a type that its tool does not take."""
+        for at, check in enumerate(spec.checks):
+            self._check(check, self.gives(spec.id), spec.tool, joined(place, "checks", at))
+        each = spec.for_each
+        if each is not None and each.source is not None:
+            where = joined(place, "for_each", "output")
+            found = self._pointed(each.source, each.output, where)
+            if each.devices is not None:
+                self._names_device(found, each.output, joined(place, "device", "output"))
+            elif each.flatten or not self._is_group(each.source):
+                self._entries(found, each.output, where)
+        if spec.shows is not None:
+            self._pointed(spec.shows.source, spec.shows.output, joined(place, "shows", "output"))
+        if spec.not_before is not None:
+            self._names_time(spec.not_before, joined(place, "not_before", "output"))
+        if each is not None and each.repeat is not None:
+            self._turns(spec, each.repeat, joined(place, "repeat"))
+        delivered = {item.name: self._delivered(spec, item, joined(place, "inputs", item.name)) for item in spec.inputs}
+        for at, file in enumerate(spec.files_out):
+            where = joined(place, "files_out", at, "output")
+            found = self._resolved(self.gives(spec.id), file.output, where, spec.tool)
+            if not found.may_be(_FILE):
+                self._found.add(Code.WRONG_TYPE, where, f"`{file.output}` is {found.words()}, which names no file")
+        self._call(spec.tool, spec.args, delivered, self._holes(spec), place, "inputs")
+        self._further_calls(spec, place)
+        for at, call in enumerate(spec.any_of):
+            where, gives = joined(place, "any_of", at), self._of(call.tool).gives
+            self._call(call.tool, call.args, delivered, self._holes(spec), where, "inputs")
+            for check in spec.checks:
+                self._check(check, gives, call.tool, where)
+            for file in spec.files_out:
+                self._resolved(gives, file.output, where, call.tool)
+
+    def _names_time(self, moment: Moment, place: str) -> None:
+        found = self._pointed(moment.source, moment.output, place)
+        if not found.may_be(_TIME):
+            reason = f"`{moment.output}` is {found.words()}, which names no time"
+            self._found.add(Code.WRONG_TYPE, place, reason, "Point at a text such as 2026-11-26 12:30.")
+
+    def _turns(self, spec: TaskSpec, turns: Repeat, place: str) -> None:
+        """Note the pointers of a repeat into the result of a turn that find nothing, or a value of another type."""
+        gives = self.gives(spec.id)
+        if turns.until is not None:
+            where = joined(place, "while" if turns.during else "until", "output")
+            self._resolved(gives, turns.until.output, where, spec.tool)
+        takes = self._of(spec.tool).args
+        for name, output in turns.carry.items():
+            where = joined(place, "carry", name)
+            found = self._resolved(gives, output, where, spec.tool)
+            self._fits(found, takes.at("/" + escaped(name)), spec.tool, where)
+
+    def _further_calls(self, spec: TaskSpec, place: str) -> None:
+        """Note the faults of the calls by which a task is taken back and looked at."""
+        if spec.undo is not None:
+            at_undo = joined(place, "undo")
+            outputs = {
+                name: self._resolved(self.gives(spec.id), output, joined(at_undo, "outputs", name), spec.tool)
+                for name, output in spec.undo.outputs.items()
+            }
+            self._call(spec.undo.tool, spec.undo.args, outputs, self._others, at_undo, "outputs")
+        if spec.verify is not None:
+            at_verify = joined(place, "verify")
+            self._call(spec.verify.tool, spec.verify.args, {}, self._others, at_verify, "args")
+            for at, check in enumerate(spec.verify.expect):
+                gives = self._of(spec.verify.tool).gives
+                self._check(check, gives, spec.verify.tool, joined(at_verify, "expect", at))
+
+    def of_call(self, tool: str, output: str, place: str) -> None:
+        """Note a pointer that the result of a tool does not have."""
+        self._resolved(self._of(tool).gives, output, place, tool)
+
+    def gate(self, dependency: Dependency, place: str) -> None:
+        """Note a condition on an output that its source does not give."""
+        if dependency.condition is not None:
+            self._pointed(dependency.source, dependency.condition.output, joined(place, "when", "output"))
+
+    def result(self, result: ResultSpec, place: str) -> None:
+        """Note an item of the answer that its task does not give."""
+        self._pointed(result.source, result.output, joined(place, "output"))
+
+    def rule(
+        self, task: str, condition: Condition | None, placed: Iterable[tuple[EditOperation, str]], place: str
+    ) -> None:
+        """Note outputs that a rule reads and its task does not give."""
+        if condition is not None:
+            self._pointed(task, condition.output, joined(place, "when", "output"))
+        operations = list(placed)
+        added = {item.spec.id: item.spec for item, _ in operations if isinstance(item, AddTask)}
+        inside = Flow({**self._specs, **added}, self._signatures, self._found, self._specs.get(task))
+        for operation, where in operations:
+            inside.operation(operation, where)
+            for at, pointer in _output_nodes(operation, where):
+                self._pointed(task, pointer, at)
+
+    def operation(self, operation: EditOperation, place: str) -> None:
+        """Note the faults of the parts that one operation of an edit adds or changes."""
+        if isinstance(operation, AddTask):
+            self.task(operation.spec, place)
+        elif isinstance(operation, AddDependency | UpdateDependency):
+            self.gate(operation.dependency, place)
+        elif isinstance(operation, UpdateTask) and operation.id in self._specs:
+            fields = {
+                name: msgspec.json.decode(raw, type=_TYPES[name])
+                for name, raw in operation.changes.items()
+                if name in _TYPES
+            }
+            self.task(msgspec.structs.replace(self._specs[operation.id], **fields), place)
+
+    def _check(self, check: Check, gives: Shape, tool: str | None, place: str) -> None:
+        self._resolved(gives, check.output, place if check.output == _EXIT_CODE else joined(place, "output"), tool)
+
+    def _pointed(self, task: str, output: str, place: str) -> Shape:
+        spec = self._specs.get(task)
+        found = self._resolved(self.gives(task), output, place, spec.tool if spec is not None else None)
+        if spec is None or not spec.any_of:
+            return found
+        # A reader gets the result of the call that was taken, so each call must give what it points into.
+        others = [self._resolved(self._of(call.tool).gives, output, place, call.tool) for call in spec.any_of]
+        return either([found, *others])
+
+    def _delivered(self, spec: TaskSpec, item: Input, place: str) -> Shape:
+        """Return the shape that an input gives an argument."""
+        if item.off:
+            return _OFF
+        if item.who:
+            return _WHO
+        found = self._pointed(item.source, item.output, joined(place, "output"))
+        many = self._is_group(item.source) and not self._is_one(item) and not self._beside(spec, item)
+        if item.flatten:
+            found = listed(self._entries(found, item.output, joined(place, "output")))
+        elif many:
+            found = listed(found)
+        return either([found, NULL]) if item.optional and not many else found
+
+    def _entries(self, found: Shape, output: str, place: str) -> Shape:
+        entries = found.entries()
+        if entries.forms:
+            return entries
+        reason = f"`{output}` is {found.words()}, and a list is needed here" if output else "the result is no list"
+        self._found.add(Code.NOT_A_LIST, place, reason, _lists_in(found))
+        return OPEN
+
+    def _resolved(self, shape: Shape, output: str, place: str, giver: str | None) -> Shape:
+        """Return the shape that a pointer finds, or any value after noting the fault."""
+        missing = shape.missing(output)
+        if missing is None:
+            return shape.at(output)
+        way, step, there = missing
+        whose = f"`{giver}`" if giver else "it"
+        names = there.names()
+        hint = f"`{way}` is {there.words()}; nothing is below it."
+        if names:
+            hint = self._found.near(step, names, f"There is: {', '.join(names)}.")
+            hint = hint if not way else f"{hint} (in `{way}`)"
+        elif there.entries().forms:
+            hint = f"{f'`{way}`' if way else 'The result'} is a list: name a position, such as `{way}/0`."
+        self._found.add(Code.UNKNOWN_OUTPUT, place, f"{whose} gives no `{output}`", hint)
+        return OPEN
+
+    # -- arguments
+
+    def _holes(self, spec: TaskSpec) -> Callable[[str], Hole]:
+        item = self._item(spec) if spec.for_each is not None or spec.key is not None else OPEN
+
+        def at(place: str) -> Hole:
+            def hole(kind: str, value: Any) -> Shape | None:
+                if kind == "each" and isinstance(value, str):
+                    return self._each(item, value, place)
+                return self._others(place)(kind, value)
+
+            return hole
+
+        return at
+
+    def _others(self, _place: str) -> Hole:
+        """Return the shape of a secret, and in a rule that of the trigger's output; wrong pointers are not reported."""
+
+        def hole(kind: str, value: Any) -> Shape | None:
+            if kind == "output" and self._trigger is not None and isinstance(value, str):
+                found = self.gives(self._trigger.id).at(value)
+                return either([found, NULL]) if found.forms else OPEN
+            return TEXT if kind == "secret" else None
+
+        return hole
+
+    def _each(self, item: Shape, output: str, place: str) -> Shape:
+        missing = item.missing(output)
+        if missing is None:
+            return item.at(output)
+        names = missing[2].names()
+        hint = self._found.near(missing[1], names, f"There is: {', '.join(names)}.") if names else ""
+        self._found.add(Code.UNKNOWN_OUTPUT, place, f"the items have no `{output}`", hint)
+        return OPEN
+
+    def _call(
+        self,
+        tool: str | None,
+        args: str,
+        drawn: Mapping[str, Shape],
+        holes: Callable[[str], Hole],
+        place: str,
+        source: str,
+    ) -> None:
+        """Check the arguments of one call against the tool's signature; `drawn` are those that come when it runs."""
+        takes = self._of(tool).args
+        if args != "{}" and not (takes is OPEN and '{"each":' not in args):
+            for name, value in parse(args).items():
+                where = joined(place, "args", name)
+                due = takes.at("/" + escaped(name))
+                self._fits(of_value(value, holes(where)), due, tool, where)
+        for name, given in drawn.items():
+            self._fits(given, takes.at("/" + escaped(name)), tool, joined(place, source, name))
+
+    def _fits(self, given: Shape, due: Shape, tool: str | None, place: str) -> None:
+        if not due.forms or not given.forms or given.may_be(due):
+            return  # a name that the tool does not take is a fault of its own
+        steps, one, other = misfit(given, due)
+        given_as = one.value() if one.words() == other.words() else ""
+        reason = f"`{tool}` takes {other.words()} here, not {given_as or one.words()}"
+        self._found.add(Code.WRONG_TYPE, joined(place, *steps), reason, one.lacking(other))
+
+
+def _output_nodes(operation: EditOperation, place: str) -> Iterator[tuple[str, str]]:
+    """Yield (place, pointer) of each output node in a rule's operation."""
+    if isinstance(operation, AddTask):
+        spec = operation.spec
+        yield from _nodes(parse(spec.args), joined(place, "args"))
+        for at, check in enumerate(spec.checks):
+            yield from _nodes(parse(check.value or "null"), joined(place, "checks", at, "value"))
+    elif isinstance(operation, DropItems):
+        yield from _nodes(parse(operation.keys), joined(place, "keys"))
+    elif isinstance(operation, UpdateTask) and "args" in operation.changes:
+        yield from _nodes(parse(msgspec.json.decode(operation.changes["args"], type=str)), joined(place, "args"))
+
+
+def _nodes(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        if value.keys() == {"output"} and isinstance(value["output"], str):
+            yield place, value["output"]
+            return
+        for name, item in value.items():
+            yield from _nodes(item, joined(place, name))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _nodes(item, joined(place, at))
+
+
+def _lists_in(found: Shape) -> str:
+    lists = [name for name in found.names() if found.at("/" + escaped(name)).entries().forms]
+    return f"There are lists at: {', '.join(f'`/{name}`' for name in lists)}." if lists else ""

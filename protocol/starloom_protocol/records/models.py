@@ -1,0 +1,59 @@
+"""Usage of the owner's model, its calls, and the budget of a constellation; texts are named by hash."""
+
+from __future__ import annotations
+
+from starloom_protocol.records.record import Record
+
+
+class ModelDay(Record, frozen=True, kw_only=True):
+    """One day's calls, tokens and, if the price is known, millionths of a dollar; `day` counts UTC days since 1970."""
+
+    calls: int = 0
+    day: int
+    micros: int = 0
+    tokens: int = 0
+
+
+class ModelCall(Record, frozen=True, kw_only=True):
+    """One call of a model for a job: the texts that went and came, and the cost.
+
+    `prompt` and `reply` name artifacts by hash, canonical JSON of `{instructions, stage, turns}` and `{cut, refused,
+    text}`; they are absent where the worker has no folder of artifacts. `fault` says why no reply came. `number` counts
+    the calls of the job from 1, `micros` are millionths of a dollar.
+    """
+
+    asked_ms: int
+    cached_tokens: int = 0
+    fault: str = ""
+    input_tokens: int = 0
+    job: str
+    micros: int = 0
+    model: str = ""
+    number: int = 0
+    output_tokens: int = 0
+    prompt: str | None = None
+    reply: str | None = None
+    stage: str
+    took_ms: int = 0
+
+
+class TranscriptCall(Record, frozen=True, kw_only=True):
+    """A call with its texts; a text is absent where it was not asked for, not kept, or too large for one reply."""
+
+    call: ModelCall
+    prompt_text: str | None = None
+    reply_text: str | None = None
+
+
+class Transcript(Record, frozen=True, kw_only=True):
+    """The calls of a model for one constellation, in the order of time."""
+
+    calls: list[TranscriptCall]
+
+
+class Budget(Record, frozen=True, kw_only=True):
+    """The budget of a constellation, `times` over: attempts, and millionths of a dollar for the model; 0: no bound."""
+
+    attempts: int = 0
+    micros: int = 0
+    times: int = 1

@@ -1,0 +1,218 @@
+"""The parts of a task's spec that are records themselves: conditions, inputs, selectors, lists, times.
+
+Written by edits only. A value is canonical JSON text; durations carry their unit in the name.
+"""
+
+from __future__ import annotations
+
+from starloom_protocol.records.record import Record
+from starloom_protocol.vocabulary import Need, Op
+
+
+class Condition(Record, frozen=True, kw_only=True):
+    """`value` is canonical text; null where the operator needs none."""
+
+    op: Op
+    output: str
+    value: str | None = None
+
+
+class Check(Record, frozen=True, kw_only=True):
+    """A condition on the own result; `exit_code` is written as a condition on `/exit_code`."""
+
+    op: Op
+    output: str
+    value: str | None = None
+
+
+class Choice(Record, frozen=True, kw_only=True):
+    fails: bool = False
+    label: str
+    value: str
+
+
+class Selector(Record, frozen=True, kw_only=True):
+    """The devices that fit: every given field must hold, `any` needs one of its own."""
+
+    any: list[Selector] = []
+    id: str | None = None
+    labels: list[str] = []
+    name: str | None = None
+    os: str | None = None
+    tools: list[str] = []
+
+
+class Repeat(Record, frozen=True, kw_only=True):
+    """Turns of one call: at most `most`, each begun `every_s` after the one before it began, or as soon as that ended.
+
+    The turns end once `until` holds, or no longer holds (`during`), for the results of `in_a_row` turns one after the
+    other. `carry` names arguments of a turn that are pointers into the result of the turn before it.
+    """
+
+    carry: dict[str, str] = {}
+    during: bool = False
+    every_s: int = 0
+    in_a_row: int = 1
+    most: int
+    until: Condition | None = None
+
+
+class ForEach(Record, frozen=True, kw_only=True):
+    """A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`.
+
+    With `devices`, `times` is how many of them take part, each once; alone it is a number of like calls.
+
+    Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
+    With `devices`, `source` names one of them in its result, by name or id: the group has that one child, and counts as
+    it does.
+    `repeat`: a turn of the one call is added when the turn before it has ended, and the group counts as its last turn.
+    `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
+    `when_off`: a device that is off is waited for, or reported (`report`) once it has been off for `after_s`.
+    """
+
+    after_s: int = 0
+    devices: Selector | None = None
+    flatten: bool = False
+    in_turn: bool = False
+    max_parallel: int = 0
+    need: Need = Need.ALL
+    need_count: int = 0
+    output: str = ""
+    repeat: Repeat | None = None
+    same: str | None = None
+    source: str | None = None
+    times: int = 0
+    when_off: str = "wait"
+
+
+def by_result(for_each: ForEach) -> bool:
+    """Tell whether a list is the one device that a result names."""
+    return for_each.source is not None and for_each.devices is not None
+
+
+def counts_as_one(for_each: ForEach) -> bool:
+    """Tell whether a group is read as one task is: one call on a named device, or turns of which the last counts."""
+    return by_result(for_each) or for_each.repeat is not None
+
+
+class Input(Record, frozen=True, kw_only=True):
+    """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`.
+
+    `off`: in place of outputs, a row for each device of the group `source` that was off; `who`: a row with task and
+    device for each child of it that succeeded, in the order of their outputs.
+    """
+
+    all: bool = False
+    flatten: bool = False
+    name: str
+    off: bool = False
+    optional: bool = False
+    output: str = ""
+    source: str
+    who: bool = False
+
+
+class Moment(Record, frozen=True, kw_only=True):
+    """The time before which a task does not begin: the pointer `output` into the result of `source`.
+
+    A time without an offset is one of `zone`. One later than `within_s` from now fails the task; one that has passed
+    lets it begin at once, or fails it (`past`: go, fail).
+    """
+
+    output: str = ""
+    past: str = "go"
+    source: str
+    within_s: int
+    zone: str = ""
+
+
+class Shows(Record, frozen=True, kw_only=True):
+    """The part of a result that a question shows beside its choices: the pointer `output` into that of `source`."""
+
+    output: str = ""
+    source: str
+
+
+class Reuse(Record, frozen=True, kw_only=True):
+    """A task that takes over the result of an equal one that succeeded at most `fresh_s` ago.
+
+    `key` is canonical text of a value that must be equal, too, such as the hash of a file that the task reads; `each`
+    nodes in it are fields of the item.
+    """
+
+    fresh_s: int
+    key: str | None = None
+
+
+class StopWhen(Record, frozen=True, kw_only=True):
+    """When a running task is hopeless: by `name`, the field of the lines of JSON that its program writes.
+
+    It is stopped once `condition` holds for the newest value, or that is worse than the best of another task of its
+    group after as many reports, by more than `worse_by` (canonical text); `best` is low or high. Nothing is judged
+    before `after_n` reports and `after_s` seconds.
+    """
+
+    after_n: int = 0
+    after_s: int = 0
+    best: str = "low"
+    condition: Condition | None = None
+    name: str
+    worse_by: str | None = None
+
+
+class FileOut(Record, frozen=True, kw_only=True):
+    output: str
+    to: str
+
+
+class Timeouts(Record, frozen=True, kw_only=True):
+    heartbeat_s: int = 15
+    schedule_to_close_s: int = 3600
+    schedule_to_start_s: int = 300
+    start_to_close_s: int = 600
+
+
+class Retry(Record, frozen=True, kw_only=True):
+    """`max_attempts` 0 means the default: 3 for pure and idempotent work, else 1."""
+
+    max_attempts: int = 0
+    on_check: bool = False
+
+
+class Judge(Record, frozen=True, kw_only=True):
+    """A question about a result, which a model in the role of judge answers after the checks by code.
+
+    `unclear`: `ask` (a person decides) or `fail` (it counts as no).
+    """
+
+    question: str
+    unclear: str = "ask"
+
+
+class OnAbsence(Record, frozen=True, kw_only=True):
+    """The treatment of an attempt whose device is absent; an empty `then` means the default of its repeatability."""
+
+    after_s: int = 0
+    then: str = ""
+
+
+class OtherCall(Record, frozen=True, kw_only=True):
+    """A call that is as good as that of its task: approved with it, and taken where the call before it cannot end well.
+
+    It gets the inputs of its task, and its device is its own: null means any that can.
+    """
+
+    args: str = "{}"
+    device: Selector | None = None
+    tool: str
+
+
+class VerifyCall(Record, frozen=True, kw_only=True):
+    """The read-only call that finds out whether an attempt had its effect, on the device that ran it.
+
+    The effect is there if every condition of `expect` holds for the call's output, and is not if one fails.
+    """
+
+    args: str = "{}"
+    expect: list[Check]
+    tool: str

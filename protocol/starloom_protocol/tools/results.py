@@ -1,0 +1,89 @@
+"""The JSON schemas of the built-in tools' results, and the short names for them in an offer.
+
+Both ends of a version have the same file: an agent sends a name of 23 characters in place of a schema. A name that this
+side does not know is a schema that it does not know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+
+from starloom_protocol.records.fleet import ToolOffer
+from starloom_protocol.values import parse, point
+
+SCHEMAS: Final = "tool_results.json"
+"""The file in this package, made from the types of the tools by `make gen`."""
+SCHEMA_CHARS_MAX: Final = 16 * 1024
+"""A larger schema of a result is not offered."""
+_NAMED: Final = "sha256:"
+_DIGITS: Final = 16
+_KEPT: Final = 1024
+
+
+def name_of(schema: str) -> str:
+    """Return the short name of a schema's canonical text."""
+    return _NAMED + hashlib.sha256(schema.encode()).hexdigest()[:_DIGITS]
+
+
+def returned_by(offer: ToolOffer) -> str:
+    """Return the text of the schema of a tool's result; empty where it is not known here."""
+    return _by_name().get(offer.returns, "") if offer.returns.startswith(_NAMED) else _sound(offer.returns)
+
+
+@cache
+def built_in() -> Mapping[str, str]:
+    """Return the schemas of the results of the built-in tools of this version, by tool, as canonical text."""
+    text = resources.files("starloom_protocol").joinpath(SCHEMAS).read_bytes()
+    found = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    return MappingProxyType({tool: bytes(schema).decode() for tool, schema in found.items()})
+
+
+@lru_cache(_KEPT)
+def _sound(text: str) -> str:
+    """Return the text of a schema that a device wrote, empty where it is none."""
+    try:
+        return text if len(text) <= SCHEMA_CHARS_MAX and isinstance(parse(text), dict) else ""
+    except ValueError:
+        return ""
+
+
+@cache
+def _by_name() -> Mapping[str, str]:
+    return {name_of(schema): schema for schema in built_in().values()}
+
+
+def fields_of(schema: str) -> list[str]:
+    """Return the fields of a result for people: `rows[name size?]`, with `?` those that a result may lack."""
+    whole = parse(schema) if schema else {}
+    return _fields(whole, whole, ())
+
+
+def _fields(node: Any, root: Any, seen: tuple[str, ...]) -> list[str]:
+    if not isinstance(node, dict):
+        return []
+    name = node.get("$ref")
+    if isinstance(name, str):
+        inside = point(root, name[1:])
+        return [] if name in seen else _fields(inside, root, (*seen, name))
+    forms = node.get("anyOf")
+    if isinstance(forms, list):
+        return list(dict.fromkeys(field for form in forms for field in _fields(form, root, seen)))
+    if "enum" in node or "const" in node:
+        return []
+    if node.get("type") == "array":
+        return _fields(node.get("items"), root, seen)
+    found = []
+    for field, part in (node.get("properties") or {}).items():
+        inner = _fields(part, root, seen)
+        mark = "" if field in node.get("required", ()) else "?"
+        found.append(f"{field}{mark}[{' '.join(inner)}]" if inner else f"{field}{mark}")
+    if node.get("type", "object") == "object" and node.get("additionalProperties") is not False:
+        found.append("{}")
+    return found

@@ -1,0 +1,191 @@
+"""Bytes <-> messages of AIP, with limits; total: any bytes give a message or a `ProtocolFault`.
+
+Owns the text form `{"n": number, "f": [frames]}`, its sizes and its depth. Which frame may come when is `session`.
+Everywhere `side` is the side that *sends* the message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Final, get_args
+
+import msgspec
+
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, VALUE_DEPTH_MAX
+from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.frames import (
+    AgentFrame,
+    AgentMessage,
+    Dispatch,
+    FactsFrame,
+    Frame,
+    HubFrame,
+    HubMessage,
+    OfferFrame,
+    ProtocolFault,
+    ResultFrame,
+)
+from starloom_protocol.wire.version import PROTOCOL_VERSIONS, leave_out
+
+UNAUTHENTICATED_BYTES_MAX: Final = 4 * 1024
+MESSAGE_BYTES_MAX: Final = 1024 * 1024
+NUMBER_MAX: Final = 2**53 - 1
+
+
+class Side(StrEnum):
+    """One end of the channel."""
+
+    HUB = "hub"
+    AGENT = "agent"
+
+    @property
+    def other(self) -> Side:
+        return Side.AGENT if self is Side.HUB else Side.HUB
+
+
+AGENT_FRAMES: Final[tuple[type[Frame], ...]] = get_args(AgentFrame)
+HUB_FRAMES: Final[tuple[type[Frame], ...]] = get_args(HubFrame)
+FRAMES: Final[dict[Side, frozenset[type[Frame]]]] = {
+    Side.AGENT: frozenset(AGENT_FRAMES),
+    Side.HUB: frozenset(HUB_FRAMES),
+}
+
+_AGENT: Final = Side.AGENT
+_encoder: Final = msgspec.json.Encoder(order="deterministic")
+_agent_decoder: Final = msgspec.json.Decoder(AgentMessage)
+_hub_decoder: Final = msgspec.json.Decoder(HubMessage)
+_raw_decoder: Final = msgspec.json.Decoder(msgspec.Raw)
+_brackets: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+
+
+def bytes_max(*, authenticated: bool) -> int:
+    """Return the most bytes that a message may have before or after the device has proved its key."""
+    return MESSAGE_BYTES_MAX if authenticated else UNAUTHENTICATED_BYTES_MAX
+
+
+def tag_of(frame: type[Frame] | Frame) -> str:
+    """Return the word in `t` of a frame."""
+    return str(frame.__struct_config__.tag)
+
+
+def encode(
+    n: int,
+    frames: Sequence[Frame],
+    side: Side,
+    *,
+    authenticated: bool = True,
+    version: int = PROTOCOL_VERSIONS[-1],
+) -> bytes:
+    """Return the bytes of message `n`; fields that a peer of `version` cannot know are left out.
+
+    Raises:
+        ProtocolFault: `protocol_error` for no frame or a frame that `side` never sends; `frame_too_large`.
+    """
+    if not frames:
+        raise ProtocolFault(Code.PROTOCOL_ERROR, f"message {n} of the {side} carries no frame")
+    legal = FRAMES[side]
+    for frame in frames:
+        if type(frame) not in legal:
+            raise ProtocolFault(Code.PROTOCOL_ERROR, f"the {side} never sends `{tag_of(frame)}`")
+    # The newest version knows every field, so no frame needs a search for unknown ones.
+    sent = frames if version == PROTOCOL_VERSIONS[-1] else [leave_out(frame, version) for frame in frames]
+    data = _encoder.encode({"f": sent, "n": n})
+    _limit(data, authenticated=authenticated)
+    return data
+
+
+def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessage | HubMessage:
+    """Return the message that `side` sent.
+
+    Raises:
+        ProtocolFault: `frame_too_large` above the limit; `protocol_error` for everything else that is no message.
+    """
+    _limit(data, authenticated=authenticated)
+    decoder: msgspec.json.Decoder[AgentMessage] | msgspec.json.Decoder[HubMessage]
+    decoder = _agent_decoder if side is _AGENT else _hub_decoder
+    try:
+        message = decoder.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeError, ValueError) as error:
+        raise ProtocolFault(Code.PROTOCOL_ERROR, f"not a message of the {side}: {error}") from error
+    if not 1 <= message.n <= NUMBER_MAX:
+        raise ProtocolFault(Code.PROTOCOL_ERROR, f"a message has a number from 1 to {NUMBER_MAX}, not {message.n}")
+    if not message.f:
+        raise ProtocolFault(Code.PROTOCOL_ERROR, f"message {message.n} of the {side} carries no frame")
+    for frame in message.f:
+        if isinstance(frame, ResultFrame) and frame.value is not None:
+            _limit_value(frame.value)
+        for place, text in _texts(frame):
+            _check_text(frame, place, text)
+    return message
+
+
+def nests_too_deep(text: str, limit: int = VALUE_DEPTH_MAX) -> bool:
+    """Return whether valid JSON text nests lists and maps deeper than `limit`; linear, without recursion."""
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    depth = 0
+    for match in _brackets.finditer(text):
+        sign = match.group()
+        if sign in "[{":
+            depth += 1
+            if depth > limit:
+                return True
+        elif sign in "]}":
+            depth -= 1
+    return False
+
+
+def _limit(data: bytes | str, *, authenticated: bool) -> None:
+    limit = bytes_max(authenticated=authenticated)
+    # A str has at least as many bytes as characters, so only those that might fit are encoded to be measured.
+    size = len(data)
+    if isinstance(data, str) and size <= limit and not data.isascii():
+        size = len(data.encode("utf-8", "surrogatepass"))
+    if size > limit:
+        when = "after" if authenticated else "before"
+        raise ProtocolFault(
+            Code.FRAME_TOO_LARGE, f"a message has at most {limit} bytes {when} authentication, this one {size}"
+        )
+
+
+def _limit_value(text: str) -> None:
+    size = len(text)
+    if size <= INLINE_VALUE_BYTES_MAX and not text.isascii():
+        size = len(text.encode("utf-8", "surrogatepass"))
+    if size > INLINE_VALUE_BYTES_MAX:
+        reason = f"`result.value` has at most {INLINE_VALUE_BYTES_MAX} bytes, this one {size}"
+        raise ProtocolFault(Code.FRAME_TOO_LARGE, f"{reason}; a longer value is an artifact")
+
+
+def _texts(frame: Frame) -> Iterator[tuple[str, str]]:
+    """Yield the values of a frame that are canonical JSON text, each with its place."""
+    if isinstance(frame, ResultFrame):
+        if frame.value is not None:
+            yield "value", frame.value
+        for pointer, text in frame.facts.items():
+            yield f"facts[{pointer}]", text
+    elif isinstance(frame, FactsFrame):
+        for pointer, text in frame.facts.items():
+            yield f"facts[{pointer}]", text
+    elif isinstance(frame, Dispatch):
+        yield "args", frame.args
+        for item in frame.inputs:
+            for part in item.parts:
+                if part.value is not None:
+                    yield f"inputs[{item.name}]", part.value
+    elif isinstance(frame, OfferFrame):
+        for tool in frame.offer.tools:
+            yield f"offer.tools[{tool.name}].args", tool.args
+
+
+def _check_text(frame: Frame, place: str, text: str) -> None:
+    try:
+        _raw_decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ProtocolFault(Code.PROTOCOL_ERROR, f"`{tag_of(frame)}.{place}` is not JSON text: {error}") from error
+    if nests_too_deep(text):
+        raise ProtocolFault(
+            Code.PROTOCOL_ERROR, f"`{tag_of(frame)}.{place}` nests deeper than {VALUE_DEPTH_MAX} levels"
+        )

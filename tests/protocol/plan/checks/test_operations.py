@@ -1,0 +1,133 @@
+"""Edits as written -> the core's operations, each fault with its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from starloom_protocol.plan import check_edit
+from starloom_protocol.records import edits
+from starloom_protocol.records.entities import Policy, Selector
+from starloom_protocol.vocabulary import Approval, Gate, Op
+
+
+def made(*operations: Any, **known: Any) -> list[edits.EditOperation]:
+    faults, lowered = check_edit(list(operations), **known)
+    assert faults == []
+    return lowered
+
+
+def test_every_operation() -> None:
+    lowered = made(
+        {"add_task": {"id": "n", "tool": "t", "inputs": {"x": {"from": "a"}}}},
+        {"remove_task": {"id": "fetch.3"}},
+        {"update_task": {"id": "a", "args": {"x": 1}, "optional": True, "device": {"name": "l"}}},
+        {"reassign": {"id": "a", "device": {"name": "laptop"}}},
+        {"add_dependency": {"from": "a", "to": "n", "when": {"output": "/x", "op": "gt", "value": 1}}},
+        {"remove_dependency": {"id": "a>b:success"}},
+        {"remove_dependency": {"from": "a", "to": "b", "when": "finish"}},
+        {"remove_dependency": {"from": "a", "to": "b", "input": "rows"}},
+        {"remove_dependency": {"from": "a", "to": "b", "when": {"output": "/x", "op": "empty"}}},
+        {"update_dependency": {"id": "a>b:success", "when": "failure"}},
+        {"expand": {"id": "g"}},
+        {"drop_items": {"of": "g", "keys": [1, "d-1"]}},
+        {"set_policy": {"approval": "always", "partial": True}},
+        {"supersede": {"task": "a", "by": "n"}},
+        {"supersede": {"task": "a", "by": None}},
+    )
+    assert [type(item).__name__ for item in lowered[:5]] == [
+        "AddTask", "RemoveTask", "UpdateTask", "Reassign", "AddDependency",
+    ]  # fmt: skip
+    update = lowered[2]
+    assert isinstance(update, edits.UpdateTask)
+    assert {name: bytes(raw) for name, raw in update.changes.items()} == {
+        "args": b'"{\\"x\\":1}"',
+        "device": b'{"name":"l"}',
+        "optional": b"true",
+        # New arguments say anew which secrets they name.
+        "secrets": b"[]",
+    }
+    assert lowered[3] == edits.Reassign(device=Selector(name="laptop"), id="a")
+    added = lowered[4]
+    assert isinstance(added, edits.AddDependency)
+    assert added.dependency.condition is not None
+    assert added.dependency.condition.op is Op.GT
+    assert [item.id for item in lowered[5:9] if isinstance(item, edits.RemoveDependency)] == [
+        "a>b:success", "a>b:finish", "a>b:rows", "a>b:output:/x",
+    ]  # fmt: skip
+    changed = lowered[9]
+    assert isinstance(changed, edits.UpdateDependency)
+    assert (changed.dependency.source, changed.dependency.target, changed.dependency.gate) == ("a", "b", Gate.FAILURE)
+    assert lowered[11] == edits.DropItems(keys='[1,"d-1"]', of="g")
+    assert lowered[12] == edits.SetPolicy(policy=Policy(approval=Approval.ALWAYS, partial=True))
+    assert lowered[13:] == [edits.Supersede(by="n", task="a"), edits.Supersede(by=None, task="a")]
+
+
+@pytest.mark.parametrize(
+    ("operation", "place"),
+    [
+        ("text", "operations[0]"),
+        ({"remove_task": {"id": "a"}, "expand": {"id": "a"}}, "operations[0]"),
+        ({"remve_task": {"id": "a"}}, "operations[0].remve_task"),
+        ({"undo": {"version": 2}}, "operations[0].undo"),
+        ({"add_task": 3}, "operations[0].add_task"),
+        ({"remove_task": {}}, "operations[0].remove_task.id"),
+        ({"remove_task": {"id": "A B"}}, "operations[0].remove_task.id"),
+        ({"update_task": {"id": "a"}}, "operations[0].update_task"),
+        ({"update_task": 1}, "operations[0].update_task"),
+        ({"update_task": {"id": "a", "goal": "x"}}, "operations[0].update_task.goal"),
+        ({"reassign": {"id": "a"}}, "operations[0].reassign.device"),
+        ({"add_dependency": {"from": "a"}}, "operations[0].add_dependency.to"),
+        ({"remove_dependency": {"from": "a"}}, "operations[0].remove_dependency"),
+        ({"remove_dependency": {"id": "a-b"}}, "operations[0].remove_dependency.id"),
+        ({"remove_dependency": 1}, "operations[0].remove_dependency"),
+        ({"update_dependency": {"id": "a>b", "when": "success"}}, "operations[0].update_dependency.id"),
+        ({"update_dependency": {"id": "a>b:x"}}, "operations[0].update_dependency.when"),
+        ({"expand": {}}, "operations[0].expand.id"),
+        ({"drop_items": {"of": "g", "keys": {"output": "/x"}}}, "operations[0].drop_items.keys"),
+        ({"drop_items": {"of": "g", "keys": [True]}}, "operations[0].drop_items.keys"),
+        ({"drop_items": {"of": "g"}}, "operations[0].drop_items.keys"),
+        ({"set_policy": {"approval": "maybe"}}, "operations[0].set_policy.approval"),
+        ({"supersede": {"task": "a"}}, "operations[0].supersede.by"),
+    ],
+)
+def test_faulty_operations(operation: Any, place: str) -> None:
+    faults, lowered = check_edit([operation])
+    assert lowered == []
+    assert [fault.place for fault in faults] == [place]
+    assert faults[0].hint
+
+
+def test_references_where_the_plan_is_known() -> None:
+    batch = [
+        {"add_task": {"id": "n", "tool": "t", "inputs": {"x": {"from": "gone"}}}},
+        {"add_dependency": {"from": "a", "to": "n"}},
+        {"remove_dependency": {"id": "a>zz:success"}},
+        {"drop_items": {"of": "yy", "keys": [1]}},
+        {"set_policy": {}},
+    ]
+    faults, _ = check_edit(batch, task_ids=["a"])
+    assert [fault.place for fault in faults] == [
+        "operations[0].add_task.inputs.x.from",
+        "operations[2].remove_dependency.id",
+        "operations[3].drop_items.of",
+    ]
+
+
+def test_an_added_task_may_be_left_out() -> None:
+    assert made({"add_task": {"id": "n", "tool": "t", "only_if": False}}, {"expand": {"id": "g"}}) == [
+        edits.Expand(id="g")
+    ]
+
+
+@pytest.mark.parametrize("operations", [None, {}, [], [{"expand": {"id": "x" * 1_100_000}}]])
+def test_what_is_no_batch(operations: Any) -> None:
+    faults, lowered = check_edit(operations)
+    assert faults
+    assert lowered == []
+
+
+def test_too_many_operations() -> None:
+    faults, _ = check_edit([{"expand": {"id": "a"}}] * 10_001)
+    assert [fault.code for fault in faults] == ["plan_too_big"]

@@ -1,0 +1,43 @@
+"""Names that a reader takes for another one."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom_protocol.text.look_alikes import device_name_fault, look_of
+
+
+@pytest.mark.parametrize("name", ["\u0430tlas", "atl\u0430s", "nas-\u0441loud", "\u03bfffice"])
+def test_a_word_of_several_alphabets_is_refused(name: str) -> None:
+    assert "letters" in (device_name_fault(name, most=63) or "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "atlas",
+        "B\u00fcro-Ger\u00e4t",
+        "\u0441\u0435\u0440\u0432\u0435\u0440-2",
+        "NAS \u0414\u043e\u043c",
+        "\u4e16\u754c",
+    ],
+)
+def test_a_name_of_one_alphabet_a_word_is_taken(name: str) -> None:
+    assert device_name_fault(name, most=63) is None
+
+
+def test_other_faults_of_a_name_stay() -> None:
+    assert device_name_fault("a\u202eb", most=63)
+    assert device_name_fault("x" * 64, most=63)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("\u0430\u0441\u0435", "ace"), ("\uff41tlas", "atlas"), ("\u0421\u041e\u041c", "COM")]
+)
+def test_names_that_look_alike_have_one_look(name: str, other: str) -> None:
+    assert look_of(name) == look_of(other) == other
+
+
+def test_letters_of_a_look_alike_stand_for_one_letter_each() -> None:
+    assert look_of("Gr\u00f6\u00dfe") == "Gr\u00f6\u00dfe"
+    assert look_of("atlas") != look_of("Atlas")

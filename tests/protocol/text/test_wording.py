@@ -1,0 +1,35 @@
+"""Values and places in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom_protocol.text.wording import place_words, quoted, value_words
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("plan.tasks[1].args.folder", "Row 2, folder"),
+        ("tasks[0].tool", "Row 1, tool"),
+        ("/tasks/0/args/root", "Row 1, root"),
+        ("tasks[2].inputs.rows", "Row 3, inputs, rows"),
+        ("tasks[2].checks[0].op", "Row 3, check 1, op"),
+        ("params.source", "Source"),
+        ("phrases[0]", "Phrase 1"),
+        ("operations[3].add_task.id", "Operation 4, add task, id"),
+        ("labels[1]", "Label 2"),
+        ("base_version", "Base version"),
+        ("plan", "Plan"),
+        ("", ""),
+    ],
+)
+def test_a_place_is_told_in_words(place: str, words: str) -> None:
+    assert place_words(place) == words
+
+
+def test_values_are_told_without_python() -> None:
+    said = [value_words(value) for value in (None, True, False, 3, 1.5, "it's", {"a": [None]}, ["x"])]
+    assert said == ["nothing", "yes", "no", "3", "1.5", "it's", '{"a": [null]}', '["x"]']
+    assert quoted("it's\n\x1b[2J") == "'it's??[2J'"
+    assert quoted(None) == "'nothing'"

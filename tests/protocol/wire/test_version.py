@@ -1,0 +1,73 @@
+"""Versions: the best common one, a refusal that names the older side, fields that an older peer cannot know."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.codec import FRAMES, tag_of
+from starloom_protocol.wire.frames import ProtocolFault
+from starloom_protocol.wire.version import FIELDS_SINCE, FRAMES_SINCE, PROTOCOL_VERSIONS, knows, leave_out, negotiate
+from tests.protocol.frames_sample import AT
+
+
+def test_the_highest_common_version_wins() -> None:
+    assert negotiate([2]) == 2
+    assert negotiate([1, 2, 3, 7]) == 3
+    assert negotiate([1, 2], (1,)) == 1
+    assert negotiate([3, 2, 1], (2, 3)) == 3
+    assert negotiate([1, 2], (2, 3)) == 2
+
+
+@pytest.mark.parametrize(
+    ("offered", "supported", "code"),
+    [
+        ([2], (1,), Code.HUB_TOO_OLD),
+        ([1], (2, 3), Code.AGENT_TOO_OLD),
+        ([1, 4], (2, 3), Code.HUB_TOO_OLD),
+        ([0, -5], (1,), Code.AGENT_TOO_OLD),
+        ([], (1,), Code.PROTOCOL_ERROR),
+    ],
+)
+def test_a_refusal_names_the_side_that_is_too_old(offered: list[int], supported: tuple[int, ...], code: Code) -> None:
+    with pytest.raises(ProtocolFault) as caught:
+        negotiate(offered, supported)
+    assert caught.value.code is code
+
+
+def test_a_huge_offer_gives_a_short_sentence() -> None:
+    with pytest.raises(ProtocolFault) as caught:
+        negotiate(list(range(4, 1000)))
+    assert len(caught.value.reason) < 200
+
+
+def test_what_a_peer_cannot_know_is_left_out() -> None:
+    since = {("progress", "note"): 2, ("result", "facts"): 3}
+    progress = f.Progress(at=AT, note="half", done_bytes=3)
+    assert leave_out(progress, 1, since) == f.Progress(at=AT, done_bytes=3)
+    assert leave_out(progress, 2, since) is progress
+    full = f.ResultFrame(at=AT, facts={"/a": "1"}, outcome=Outcome.OK, report=1, tail="x")
+    assert leave_out(full, 2, since) == f.ResultFrame(at=AT, outcome=Outcome.OK, report=1, tail="x")
+    assert b"facts" not in msgspec.json.encode(leave_out(full, 2, since))
+
+
+def test_every_new_field_is_known_optional_and_of_a_spoken_version() -> None:
+    kinds = {tag_of(kind): kind for frames in FRAMES.values() for kind in frames}
+    for (tag, name), version in FIELDS_SINCE.items():
+        fields = {field.name: field for field in msgspec.structs.fields(kinds[tag])}
+        assert not fields[name].required
+        assert 1 < version <= PROTOCOL_VERSIONS[-1]
+    assert list(PROTOCOL_VERSIONS) == sorted(PROTOCOL_VERSIONS)
+    assert len(PROTOCOL_VERSIONS) <= 2
+
+
+def test_every_new_frame_is_known_and_of_a_spoken_version() -> None:
+    tags = {tag_of(kind) for frames in FRAMES.values() for kind in frames}
+    for tag, version in FRAMES_SINCE.items():
+        assert tag in tags
+        assert 1 < version <= PROTOCOL_VERSIONS[-1]
+        assert knows(tag, version)
+        assert not knows(tag, version - 1)
+    assert knows("ping", 1)
