@@ -1,14 +1,14 @@
 """The contract between hub, agents and browser: a leaf that imports nothing else of Starloom.
 
-vocabulary   states, codes, effects and the presentation of a state
+codes        the codes of errors and refusals; part of the vocabulary
+vocabulary   states, reasons, effects and controls
 values       canonical JSON text, JSON pointers, the operators of conditions
-entities     the small records that events put; all state is a map of them
-authors      the author of an event or a decision: kind, name and token
-feed         events, snapshots and the frames of the live stream
+text         how states, values and names are shown to people, and what is scrubbed from texts
+records      the small records that events put, all state is a map of them; the operations of edits
+stream       events, their kinds and authors, snapshots and the frames of the live stream
+tools        the tools of the hub, the results of built-in tools, the profiles of devices
+wire         AIP: frames, bytes <-> frames with limits, versions, the sans-I/O session of both sides
 plan         the plan language, recipe heads and edits (Pydantic; never imported by an agent)
-frames       one class per AIP frame
-codec        bytes <-> frames, with limits
-session      the sans-I/O session of both sides
-version      the range of protocol versions, negotiation, refusals
-export       JSON Schema of all of it, the source of the TypeScript types
+api          the answers of the REST API as types
+export       JSON Schema of all of it, the source of the TypeScript types, and `docs/errors.md`
 """

@@ -19,23 +19,21 @@ import msgspec
 from msgspec import inspect
 
 from starloom_protocol import vocabulary
-from starloom_protocol import vocabulary as task_controls
-from starloom_protocol.records import access as access_records
-from starloom_protocol.records import access as secret_records
-from starloom_protocol.records import approvals as approval_records
-from starloom_protocol.records import approvals as ask_records
-from starloom_protocol.records import edits, entities, record, run_report
-from starloom_protocol.records import entities as history_records
-from starloom_protocol.records import fleet as fleet_records
-from starloom_protocol.records import fleet as vital_records
-from starloom_protocol.records import goals as goal_records
-from starloom_protocol.records import lab as lab_faults
-from starloom_protocol.records import lab as lab_records
-from starloom_protocol.records import models as model_records
-from starloom_protocol.records import schedules as schedule_records
-from starloom_protocol.records import specs as spec_records
-from starloom_protocol.stream import events, feed
-from starloom_protocol.stream import sketches as sketch_records
+from starloom_protocol.records import (
+    access,
+    approvals,
+    edits,
+    entities,
+    fleet,
+    goals,
+    lab,
+    models,
+    record,
+    run_report,
+    schedules,
+    specs,
+)
+from starloom_protocol.stream import events, feed, sketches
 from starloom_protocol.text import presentation
 from starloom_protocol.vocabulary import CodeClass
 from starloom_protocol.wire import frame_shapes, frames, session
@@ -55,7 +53,7 @@ def enums() -> list[type[StrEnum]]:
     """Return every enum of the vocabulary and the session, in the order they stand there."""
     named = [
         *vars(vocabulary).values(),
-        *vars(lab_faults).values(),
+        *vars(lab).values(),
         *vars(presentation).values(),
         *vars(events).values(),
         *vars(run_report).values(),
@@ -70,19 +68,15 @@ def structs() -> list[type[msgspec.Struct]]:
     abstract = {entities.Record, frames.Part, frames.Frame, edits.Operation}
     for module in (
         record,
-        access_records,
-        approval_records,
-        ask_records,
-        schedule_records,
-        secret_records,
-        model_records,
-        spec_records,
-        goal_records,
-        fleet_records,
-        lab_records,
-        history_records,
-        vital_records,
-        sketch_records,
+        access,
+        approvals,
+        schedules,
+        models,
+        specs,
+        goals,
+        fleet,
+        lab,
+        sketches,
         entities,
         feed,
         edits,
@@ -175,7 +169,7 @@ def _tables() -> Iterator[str]:
     yield ""
     yield "/** The controls of a task that its state allows. */"
     yield "export const CONTROLS: Record<TaskState, readonly string[]> = {"
-    yield from (f"  {state}: {_json(controls)}," for state, controls in task_controls.CONTROLS.items())
+    yield from (f"  {state}: {_json(controls)}," for state, controls in vocabulary.CONTROLS.items())
     yield "};"
     yield ""
     yield "/** Who may send which frame in which state, and the state after it; null is not legal. */"

@@ -1,6 +1,8 @@
-"""Every word that crosses a boundary: states, reasons, codes, effects. `presentation` owns how a state is shown.
+"""Every word that crosses a boundary: states, reasons, codes, effects, and the controls that a state allows.
 
-Owns the names; decides nothing. A state, a reason or an error code that is not here does not exist.
+Owns the names; decides nothing. A state, a reason or an error code that is not here does not exist. A state is shown as
+`text.presentation` says. A control that is allowed may still ask for a person's `confirm`, where work must not be
+repeated.
 """
 
 from __future__ import annotations

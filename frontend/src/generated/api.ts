@@ -5094,7 +5094,7 @@ export interface components {
         };
         /**
          * SignedBody
-         * @description A request that a device signs with its key (`starloom_protocol.signed_requests`).
+         * @description A request that a device signs with its key (`starloom_protocol.wire.channel`).
          */
         SignedBody: {
             /** Device */

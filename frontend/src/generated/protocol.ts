@@ -227,6 +227,20 @@ export interface KeptResult {
   value: string;
 }
 
+/** `version` rises with each value, from 1. An empty list of devices (by id), tools or recipes means any. */
+export interface Secret {
+  by: string;
+  cipher: string;
+  created_ms: number;
+  devices?: string[];
+  last_used_ms?: number;
+  name: string;
+  recipes?: string[];
+  set_ms: number;
+  tools?: string[];
+  version: number;
+}
+
 /** One call that a plan would make: a tool with whole arguments (canonical text), and the devices it may go to. */
 export interface Call {
   args?: string;
@@ -344,20 +358,6 @@ export interface Schedule {
 /** The plan of a schedule, written once: the JSON text of a lowered plan. */
 export interface ScheduledPlan {
   plan: string;
-}
-
-/** `version` rises with each value, from 1. An empty list of devices (by id), tools or recipes means any. */
-export interface Secret {
-  by: string;
-  cipher: string;
-  created_ms: number;
-  devices?: string[];
-  last_used_ms?: number;
-  name: string;
-  recipes?: string[];
-  set_ms: number;
-  tools?: string[];
-  version: number;
 }
 
 /** One day's calls, tokens and, if the price is known, millionths of a dollar; `day` counts UTC days since 1970. */
@@ -705,39 +705,6 @@ export interface Enrollment {
   words?: string;
 }
 
-/** One fault of a simulated device, from the request to its end. */
-export interface LabFault {
-  asked_ms: number;
-  began_ms?: number;
-  by: string;
-  constellations?: string[];
-  device: string;
-  ended_ms?: number;
-  for_ms: number;
-  healing?: boolean;
-  id: string;
-  kind: FaultKind;
-  note?: string;
-  size_ms?: number;
-  state?: FaultState;
-  target: FaultTarget;
-}
-
-/** The origin of a fork: another constellation after its event `seq`, at `version`, or from `task` on. */
-export interface Origin {
-  constellation: string;
-  seq: number;
-  task?: string | null;
-  version: number;
-}
-
-/** The call that undoes a task on the device that ran it; it must be safe to repeat. */
-export interface UndoCall {
-  args?: string;
-  outputs?: Record<string, string>;
-  tool: string;
-}
-
 /** The lines of one device. The last point of each is that of `Vitals.until_ms`; null: nothing was heard then. */
 export interface DeviceVitals {
   device: string;
@@ -760,6 +727,24 @@ export interface Vitals {
 export interface DeviceWork {
   constellations: Record<string, number>;
   device: string;
+}
+
+/** One fault of a simulated device, from the request to its end. */
+export interface LabFault {
+  asked_ms: number;
+  began_ms?: number;
+  by: string;
+  constellations?: string[];
+  device: string;
+  ended_ms?: number;
+  for_ms: number;
+  healing?: boolean;
+  id: string;
+  kind: FaultKind;
+  note?: string;
+  size_ms?: number;
+  state?: FaultState;
+  target: FaultTarget;
 }
 
 /** A task as far as it is written. `after` are tasks that it depends on; `each`, that it is one for each item. */
@@ -793,6 +778,21 @@ export interface Sketch {
   tokens?: number;
   words?: string;
   worker: string;
+}
+
+/** The origin of a fork: another constellation after its event `seq`, at `version`, or from `task` on. */
+export interface Origin {
+  constellation: string;
+  seq: number;
+  task?: string | null;
+  version: number;
+}
+
+/** The call that undoes a task on the device that ran it; it must be safe to repeat. */
+export interface UndoCall {
+  args?: string;
+  outputs?: Record<string, string>;
+  tool: string;
 }
 
 /** `on_failure`: fail, or ask (a person decides before a task has failed for good). */

@@ -1,5 +1,5 @@
 /**
- * The bytes of a record and the hash of a state, equal to those of `starloom_protocol.feed`.
+ * The bytes of a record and the hash of a state, equal to those of `starloom_protocol.stream.feed`.
  * A record's text is JSON with its keys in code point order; the hash is a sum, so its order does not matter.
  */
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -1,4 +1,5 @@
-"""The answers of the REST API as types, one module a resource. Types only: the hub fills them, clients read them.
+"""The answers of the REST API as types, one module for resources that belong together.
 
-Times are RFC 3339 text, null where a thing has not happened. A route names its type as `Reply[...]`.
+Types only: the hub fills them, clients read them. Times are RFC 3339 text, null where a thing has not happened. A route
+names its type as `Reply[...]`.
 """

@@ -1,4 +1,4 @@
-"""Answers about constellations: rows, snapshots, answers, versions, and why a task does not move."""
+"""Answers about constellations: rows, snapshots, answers, versions, controls, stops, and why a task does not move."""
 
 from __future__ import annotations
 

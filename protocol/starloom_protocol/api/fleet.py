@@ -1,4 +1,7 @@
-"""Answers about devices, their tools, and their joining."""
+"""Answers about devices, their tools and their joining.
+
+And answers to devices outside a connection: joining, leaving, upgrading; and the questions to their owners.
+"""
 
 from __future__ import annotations
 

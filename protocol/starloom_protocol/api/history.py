@@ -1,4 +1,7 @@
-"""Answers about the history of a constellation: events, output, forks, undone work, authors, uploaded artifacts."""
+"""Answers about the past: events, output, forks, undone work, authors and artifacts of a constellation.
+
+And the record of activity: its events, the check of its chain, and replays of decisions.
+"""
 
 from __future__ import annotations
 

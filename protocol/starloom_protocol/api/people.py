@@ -1,4 +1,4 @@
-"""Answers about sessions, tokens and sign-in links."""
+"""Answers about sessions, tokens, sign-in links, and secrets without their values."""
 
 from __future__ import annotations
 

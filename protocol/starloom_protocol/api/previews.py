@@ -1,4 +1,4 @@
-"""Answers before anything runs: previews of plans, matches of words with recipes, briefs; and a new constellation."""
+"""Answers before anything runs: previews of plans, expected times, matches with recipes; and a new constellation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers about the hub itself: health, readiness, and the listener of the local network."""
+"""Answers about the hub itself: health, readiness, the listener of the local network; and the frame of a list."""
 
 from __future__ import annotations
 

@@ -1,15 +1,11 @@
 """The plan language, recipe heads and edits: from documents to the core's entities. Never imported by an agent.
 
-document     text -> plain maps (JSON, or YAML without surprises)
-models       the shapes (Pydantic); found: faults with places and did-you-mean
-params       `{param: name}` and `only_if`
-arguments    the arguments of a tool, by the schemas that devices offer
-schemas      pointers into JSON schemas, and fitting values; signatures: the arguments and results of a tool
-flow         the flow of values: pointers into results, and the arguments that they become
-lower        single parts -> entities; graph: the relations between parts
-operations   the operations of edits and rules
-check        `check_plan`, `check_edit`
-recipe       `Recipe`, `read_recipe`, `recipe_values`, `recipe_plan`; param_types: the types of parameters
+language   from text to shapes (Pydantic) and parameters; faults with places and did-you-mean
+types      the arguments and results of tools as shapes of values, and the flow of values between tasks
+lowering   tasks and dependencies -> entities; `patterns` has the fields with a form of their own
+checks     whole plans and edits: `check_plan`, `check_edit`; the graph of a plan, the operations of edits and rules
+recipe     `Recipe`, `read_recipe`, `recipe_values`, `recipe_plan`
+scenario   a plan of the lab with the faults that hit it
 """
 
 from starloom_protocol.plan.checks.check import PlanCheck, check_edit, check_plan, plan_hash

@@ -2,7 +2,7 @@
 
     read_scenario   text -> `ScenarioCheck`; never raises for the content of the text, carries nothing out
 
-`lab_faults` has the faults of each target; the lab carries them out.
+`records.lab` has the faults of each target; the lab carries them out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Records of access: principals, tokens, sign-in links, idempotency keys and kept results. Entities of `access`."""
+"""Records of access: principals, tokens, sign-in links, idempotency keys, kept results and secrets.
+
+Entities of `access`, so they are never streamed live. Of a secret they hold the name, the allowed receivers and the
+place of the ciphertext, never a value or a length; the ciphertext is kept beside the log, by `cipher`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Standing approvals of people, and the calls that an approval is about. Entities of `fleet` and their parts.
+"""Records of approvals: the calls that one is about, standing approvals, and questions of devices to their owners.
 
-Holds no judgement: `core.people.approvals` decides which calls an approval covers.
+Entities of `fleet` and their parts. The questions are copies for people to see and answer: the device's own file
+decides. Holds no judgement: `core.people.approvals` decides which calls an approval covers.
 """
 
 from __future__ import annotations

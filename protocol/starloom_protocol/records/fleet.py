@@ -1,4 +1,7 @@
-"""Records of devices: the device, its offer, pairing, health and paces, and the work that a stop-all ended there."""
+"""Records of devices: the device, its offer, pairing, health and paces, and the work that a stop-all ended there.
+
+The vital figures of devices, as the hub sends them, stand here too; they are kept in no state.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class Stopping(Record, frozen=True, kw_only=True):
 class ToolOffer(Record, frozen=True, kw_only=True):
     """One tool as a device offers it; `args` is the canonical text of the JSON schema of its arguments.
 
-    `returns` is the schema of its result, or the name of one that both ends know (`tool_results`); empty if unknown.
+    `returns` is the schema of its result, or the name of one that both ends know (`tools.results`); empty if unknown.
     `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects. `stands_for` is a tool in
     whose place the device's owner says that this one may be called.
     """

@@ -1,4 +1,7 @@
-"""The faults of the lab: targets, kinds, the pairs that fit, and the longest duration. Words only; breaks nothing."""
+"""The faults of the lab: targets, kinds, the pairs that fit, the longest duration, and the record of a requested one.
+
+`LabFault` is an entity of `fleet`. Breaks nothing and holds no judgement: the lab carries the faults out.
+"""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ import msgspec
 from starloom_protocol.records.fleet import ToolOffer
 from starloom_protocol.values import parse, point
 
-SCHEMAS: Final = "tool_results.json"
-"""The file in this package, made from the types of the tools by `make gen`."""
+SCHEMAS: Final = "results.json"
+"""The file beside this module, made from the types of the tools by `make gen`."""
 SCHEMA_CHARS_MAX: Final = 16 * 1024
 """A larger schema of a result is not offered."""
 _NAMED: Final = "sha256:"
@@ -40,7 +40,7 @@ def returned_by(offer: ToolOffer) -> str:
 @cache
 def built_in() -> Mapping[str, str]:
     """Return the schemas of the results of the built-in tools of this version, by tool, as canonical text."""
-    text = resources.files("starloom_protocol").joinpath(SCHEMAS).read_bytes()
+    text = resources.files("starloom_protocol.tools").joinpath(SCHEMAS).read_bytes()
     found = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     return MappingProxyType({tool: bytes(schema).decode() for tool, schema in found.items()})
 

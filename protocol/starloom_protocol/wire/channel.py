@@ -4,8 +4,11 @@
     hub_proof    the bytes that the hub signs with its key; the agent checks them with the key it pinned at joining
     device_proof the bytes that the agent signs, the hub's signature included
     ChannelKeys  one key for each direction and one for HTTP, from the X25519 secret of both key shares
+    request_bytes, answer_bytes   a request that a device signs outside a connection, and the hub's answer
 
 The seal of a message is the HMAC of its text under the key of its direction, in hexadecimal digits after the text.
+A request outside a connection (to leave, to be upgraded) and its answer are bound to hub, device and a nonce of the
+device: it is useless for another hub or device, and an impostor in the hub's place cannot answer.
 Signs nothing and holds no private key: Ed25519 and X25519 belong to the callers.
 """
 

@@ -3,7 +3,8 @@
 On the wire a message is `{"n": number, "f": [frames]}`: numbered within a connection, one or more frames each.
 Reports carry the agent's outbox number; orders are idempotent by (incarnation, task, attempt). Strict on both
 sides: an unknown field or tag is a protocol error, a field that the peer's version cannot know is left out.
-`at` of a lease names it: constellation, task, attempt, incarnation.
+`at` of a lease names it: constellation, task, attempt, incarnation. `ProtocolFault` reports an error of the peer, as a
+stable code and a sentence; `session` decides when a connection closes.
 """
 
 from __future__ import annotations

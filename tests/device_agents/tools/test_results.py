@@ -91,7 +91,7 @@ def test_a_result_that_a_tool_does_not_declare_is_a_fault(name: str) -> None:
 
 
 def test_the_schemas_that_both_ends_have_are_fresh() -> None:
-    assert (ROOT / "protocol/starloom_protocol" / SCHEMAS).read_text(encoding="utf-8") == results()
+    assert (ROOT / "protocol/starloom_protocol/tools" / SCHEMAS).read_text(encoding="utf-8") == results()
 
 
 def test_an_offer_names_the_schemas_and_stays_small(tmp_path: Path) -> None:

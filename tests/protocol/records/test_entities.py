@@ -5,9 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from starloom_protocol.records import access as access_records
-from starloom_protocol.records import edits, entities, record
-from starloom_protocol.records import schedules as schedule_records
+from starloom_protocol.records import access, edits, entities, record, schedules
 from starloom_protocol.records.entities import (
     KINDS,
     Condition,
@@ -28,7 +26,7 @@ from starloom_protocol.wire import frames
 
 STRUCTS = [
     item
-    for module in (record, access_records, schedule_records, entities, feed, frames, edits)
+    for module in (record, access, schedules, entities, feed, frames, edits)
     for item in vars(module).values()
     if isinstance(item, type) and issubclass(item, msgspec.Struct) and item.__module__ == module.__name__
 ]

@@ -1,7 +1,7 @@
 /**
  * What the two sides of a connection sign and derive, so that each knows the other and nobody speaks between them.
  *
- * The twin of `starloom_protocol.channel`, held to it by the same golden example. The seal of a message is the HMAC of
+ * The twin of `starloom_protocol.wire.channel`, held to it by the same golden example. The seal of a message is the HMAC of
  * its text under the key of its direction, in hexadecimal digits behind the text.
  */
 import { ed25519, x25519 } from "@noble/curves/ed25519.js";

@@ -1,6 +1,6 @@
 /**
  * Text <-> messages of AIP, with limits; total: any text gives a message or a `ProtocolFault`.
- * The twin of `starloom_protocol.codec`; the frames' shapes are generated from the same types. Everywhere `side` is
+ * The twin of `starloom_protocol.wire.codec`; the frames' shapes are generated from the same types. Everywhere `side` is
  * the side that sends the message.
  */
 import {

@@ -3,7 +3,7 @@
  *
  *     agent hello -> hub challenge -> agent prove -> hub welcome | refuse -> open
  *
- * The twin of `starloom_protocol.session`, held to it by the same golden scripts. Owns no socket or clock. A new
+ * The twin of `starloom_protocol.wire.session`, held to it by the same golden scripts. Owns no socket or clock. A new
  * connection needs a new session; a refused or broken one is `closed`. From `secure` on every message is sealed.
  */
 import { FRAMES_SINCE, PROTOCOL_VERSIONS, SESSION_TABLE, type Side, type State } from "../generated/protocol.ts";

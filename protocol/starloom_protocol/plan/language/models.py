@@ -1,4 +1,4 @@
-"""The shapes of the plan language as people write them (Pydantic); their meaning is in `lower` and `graph`.
+"""The shapes of the plan language as people write them (Pydantic); their meaning is in `lowering` and `checks`.
 
 No unions between models, so that the place of a fault is the place in the document. Parameters are put in before
 these see a document; `{each}`, `{secret}` and a rule's `{output}` live only inside values.
@@ -277,7 +277,7 @@ class TaskDoc(Doc):
     verify: VerifyDoc | None = None
     judge: Annotated[JudgeDoc | None, BeforeValidator(_judge)] = None
     vote: VoteDoc | None = None
-    # Of goals; their shapes are in `goals`.
+    # Of goals; their shapes are in `lowering.goals`.
     may: dict[str, Any] | None = None
     gives: dict[str, Any] | None = None
     until: list[CheckDoc] = Field(default_factory=list)

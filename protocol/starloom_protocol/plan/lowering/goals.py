@@ -1,7 +1,7 @@
 """Goals: a task with `goal` becomes a group that grows by its steps; its envelope is checked here and approved whole.
 
-Owns the shapes of the fields that belong to a goal, and their limits; the type of its result is in `gives`. Judges no
-step: the core does, against the lowered envelope.
+Owns the shapes of the fields that belong to a goal, and their limits; the type of its result is in `types.gives`.
+Judges no step: the core does, against the lowered envelope.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The parts of a task that several of its fields share: conditions, checks, selectors of devices, arguments.
 
 Owns the meaning and the limits of each (values within limits, operators with their values, tools and devices that
-exist), and the knowledge of the fleet that they are checked with. Knows no whole task: `lower` does.
+exist), and the knowledge of the fleet that they are checked with. Knows no whole task: `tasks` does.
 """
 
 from __future__ import annotations

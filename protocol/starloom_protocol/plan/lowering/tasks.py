@@ -1,6 +1,6 @@
 """Lowering of checked shapes to the entities of the core: one task, dependency or result at a time.
 
-Owns which fields a task of each kind may have, and their limits. Judges no relation between tasks: `graph` does.
+Owns which fields a task of each kind may have, and their limits. Judges no relation between tasks: `checks.graph` does.
 """
 
 from __future__ import annotations

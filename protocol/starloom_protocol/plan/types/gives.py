@@ -1,6 +1,6 @@
 """The type of the result of a goal (`gives`): its forms and limits, its JSON schema, and the values that fit it.
 
-Judges values and types alone; which task has a result of its own type is decided by `goals`.
+Judges values and types alone; which task has a result of its own type is decided by `lowering.goals`.
 """
 
 from __future__ import annotations

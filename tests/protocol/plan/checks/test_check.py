@@ -23,7 +23,7 @@ from starloom_protocol.records.entities import Check, Fault, VerifyCall, depende
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Op, Repeatability
 
-PHOTO = read_document((Path(__file__).parents[3] / "recipes" / "photo-backup.yaml").read_text(encoding="utf-8"))["plan"]
+PHOTO = read_document((Path(__file__).parents[4] / "recipes" / "photo-backup.yaml").read_text(encoding="utf-8"))["plan"]
 VALUES: dict[str, Any] = {
     "source": {"name": "phone"},
     "target": {"name": "server"},

@@ -1,7 +1,7 @@
 """The calls of a task that are as good as its own (`any_of`), checked and lowered.
 
-The shapes are in `models`. Taking one is a decision of the core; the flow of values into and out of them is judged in
-`flow`, as if each were the call of the task.
+The shapes are in `language.models`. Taking one is a decision of the core; the flow of values into and out of them is
+judged in `types.flow`, as if each were the call of the task.
 """
 
 from __future__ import annotations
