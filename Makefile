@@ -44,14 +44,14 @@ check: ## format, lint, types, import rules, generated files, types and lint of 
 	@exec $(HERE) -m pytest -q tests/checks -n $(or $(PROCESSES),2) -k 'not tests_of_a_site'
 
 gen: environment-dev ## write the generated files anew
-	@$(HERE) -m starloom_agent.tool_pages --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tools/results.json
+	@$(HERE) -m starloom_agent.owner.tool_pages --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tools/results.json
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m tests.edge.contract
 	@$(HERE) -m tests.client.generated
 	@$(PYTHON) scripts/environment.py --dev --page
 	@npm --prefix frontend run -s gen
 	@$(HERE) -m tests.arch.states
-	@$(HERE) -m starloom_agent.tool_pages --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
+	@$(HERE) -m starloom_agent.owner.tool_pages --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
 	@$(HERE) -m tests.planner.prompts
 	@$(HERE) -m starloom.planner.recipe_pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
 

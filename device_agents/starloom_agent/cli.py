@@ -14,28 +14,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import starloom_agent
-from starloom_agent import (
-    agents,
-    agents_command,
-    answering,
-    background,
-    joining,
-    leaving,
-    mcp,
-    registry,
-    service,
-    upgrading,
-)
-from starloom_agent.asks import CannotAnswer
-from starloom_agent.connection import Address
-from starloom_agent.dialling import BadRoute
-from starloom_agent.home import AgentHome, Joined, NotJoined
-from starloom_agent.identity import load_or_make
-from starloom_agent.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
-from starloom_agent.ledger import Ledger, LedgerFault
-from starloom_agent.locking import AlreadyRunning, running_pid
-from starloom_agent.offers import no_runner
-from starloom_agent.policy import (
+from starloom_agent.home.directory import AgentHome, Joined, NotJoined
+from starloom_agent.home.identity import load_or_make
+from starloom_agent.home.locking import AlreadyRunning, running_pid
+from starloom_agent.home.status_file import ONLINE, read_status
+from starloom_agent.install import background, service, upgrading
+from starloom_agent.owner import agents, answering, leaving, mcp
+from starloom_agent.owner import agents as agents_command
+from starloom_agent.owner.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
+from starloom_agent.policy.approvals import CannotAnswer
+from starloom_agent.policy.file import accept_policy, read_policy, to_toml, write_policy
+from starloom_agent.policy.offers import no_runner
+from starloom_agent.policy.policy import (
     ANSWERS_HERE,
     ANSWERS_HUB,
     Policy,
@@ -44,12 +34,15 @@ from starloom_agent.policy import (
     without_grant,
     written_beside,
 )
-from starloom_agent.policy_file import accept_policy, read_policy, to_toml, write_policy
-from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
-from starloom_agent.starting import begun_with_room
-from starloom_agent.status_file import ONLINE, read_status
-from starloom_agent.tools.mcp import MODULE as MCP_MODULE
+from starloom_agent.tools.agents.mcp import MODULE as MCP_MODULE
+from starloom_agent.wire import joining
+from starloom_agent.wire.connection import Address
+from starloom_agent.wire.dialling import BadRoute
+from starloom_agent.work import registry
+from starloom_agent.work.ledger import Ledger, LedgerFault
+from starloom_agent.work.runtime import Agent, Settings
+from starloom_agent.work.starting import begun_with_room
 from starloom_protocol.vocabulary import Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"

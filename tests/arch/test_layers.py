@@ -32,6 +32,6 @@ def test_generated_files_are_fresh(module: str) -> None:
 
 
 def test_the_table_of_tools_is_fresh() -> None:
-    code, table = ran(sys.executable, "-m", "starloom_agent.tool_pages", "--table")
+    code, table = ran(sys.executable, "-m", "starloom_agent.owner.tool_pages", "--table")
     assert code == 0, table
     assert table.strip() == (ROOT / "docs" / "tools.md").read_text().strip(), "stale; run `make gen`"

@@ -24,7 +24,7 @@ MAY_SLEEP = {"arch", "bench", "chaos", "e2e", "sim"}
 WAITS_FOR_PROCESSES = {
     "tests/device_agents/sandbox/": "programs in a cage sleep, or their end is polled",
     "tests/host/test_processes.py": "polls a supervised process that dies in real time",
-    "tests/device_agents/test_runner.py": "polls the process group of a real tool",
+    "tests/device_agents/work/execution/test_runner.py": "polls the process group of a real tool",
     "tests/device_agents/toolkit/running/test_programs.py": "the program under test sleeps, the test does not",
     "tests/ssh_server.py": "polls a real SSH server that starts",
     "tests/recipes/test_secrets.py": "the script under test sleeps, the test does not",

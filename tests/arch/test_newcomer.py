@@ -42,9 +42,9 @@ import json
 from pathlib import Path
 from starloom.planner.brief import brief
 from starloom.planner.fleet import FleetView
-from starloom_agent.offers import make_offer
-from starloom_agent.policy import Policy
-from starloom_agent.registry import all_tools
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import Policy
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import Device
 offer = make_offer(all_tools(), Policy(), slots=1, folder=Path.cwd()).offer
 tool = next(one for one in offer.tools if one.name == "greet.say")
@@ -74,8 +74,8 @@ def ran(copy: Path, *argv: str) -> str:
 
 def test_a_tool_is_added_by_one_file(copy: Path) -> None:
     (copy / "device_agents/starloom_agent/tools/greet.py").write_text(TOOL)
-    assert "| `greet.say` | Greet somebody |" in ran(copy, "-m", "starloom_agent.tool_pages", "--table")
-    assert '"greet.say"' in ran(copy, "-m", "starloom_agent.tool_pages", "--results")
+    assert "| `greet.say` | Greet somebody |" in ran(copy, "-m", "starloom_agent.owner.tool_pages", "--table")
+    assert '"greet.say"' in ran(copy, "-m", "starloom_agent.owner.tool_pages", "--results")
     shown = json.loads(ran(copy, "-c", SHOWN))
     assert shown["title"] == "Greet somebody"
     assert shown["brief"]
@@ -86,4 +86,4 @@ def test_a_tool_is_added_by_one_file(copy: Path) -> None:
 def test_a_file_of_tools_without_tools_is_named(copy: Path) -> None:
     (copy / "device_agents/starloom_agent/tools/empty.py").write_text('"""Nothing."""\n')
     with pytest.raises(AssertionError, match=r"starloom_agent\.tools\.empty"):
-        ran(copy, "-m", "starloom_agent.tool_pages", "--table")
+        ran(copy, "-m", "starloom_agent.owner.tool_pages", "--table")

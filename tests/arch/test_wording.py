@@ -19,7 +19,7 @@ import typer.main
 from starloom.cli.commands import build
 from starloom.planner.catalogue import built_in_folder
 from starloom.planner.recipe_pages import about
-from starloom_agent.registry import all_tools
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import CODES
 from tests.arch.checkout import ROOT
 

@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from starloom_agent import registry
-from starloom_agent.calls import CallSpec
+from starloom_agent.toolkit.messages import CallSpec
+from starloom_agent.work import registry
 from starloom_protocol.vocabulary import Outcome
 from tests.device_agents.played_call import Call, Loop
 

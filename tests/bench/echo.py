@@ -20,7 +20,7 @@ import uvloop
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import connect
 
-from starloom_agent.line import Line
+from starloom_agent.wire.line import Line
 from tests.bench import machine
 from tests.bench.hub_client import BenchFailed
 

@@ -33,11 +33,11 @@ from websockets.protocol import State
 from websockets.uri import parse_uri
 
 import starloom_agent
-from starloom_agent.identity import Identity, KeyShare, signed_by
-from starloom_agent.link import RECONNECT_LEAST_S, RECONNECT_MOST_S
-from starloom_agent.offers import make_offer
-from starloom_agent.policy import Policy
-from starloom_agent.registry import all_tools
+from starloom_agent.home.identity import Identity, KeyShare, signed_by
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import Policy
+from starloom_agent.wire.link import RECONNECT_LEAST_S, RECONNECT_MOST_S
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import Profile
 from starloom_protocol.wire.channel import channel_keys, device_proof, hub_proof, transcript
 from starloom_protocol.wire.frames import (

@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 from starloom.client.rest import Client
-from starloom_agent import joining
-from starloom_agent.connection import Address, Connection, ConnectionEnded
-from starloom_agent.dialling import Route
-from starloom_agent.identity import Identity, load_or_make
-from starloom_agent.offers import make_offer
-from starloom_agent.policy import Policy
+from starloom_agent.home.identity import Identity, load_or_make
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import Policy
+from starloom_agent.wire import joining
+from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
+from starloom_agent.wire.dialling import Route
 from starloom_protocol.vocabulary import Profile
 from starloom_protocol.wire.frames import Alive, Frame, Welcome
 from tests.bench.hub_client import BenchFailed

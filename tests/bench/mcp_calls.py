@@ -15,16 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from starloom_agent.mcp import FILE, find_tools
-from starloom_agent.mcp_sessions.kept import KeptSessions
+from starloom_agent.owner.mcp import FILE, find_tools
 from starloom_agent.toolkit.interface import Folders, Tool, ToolContext
+from starloom_agent.work.sessions.kept import KeptSessions
 from tests.arch.checkout import ROOT
-from tests.device_agents.tools.test_mcp import OFFICIAL
+from tests.device_agents.tools.agents.test_mcp import OFFICIAL
 
 ROUNDS = 3
 STARTED_CALLS = 8
 KEPT_CALLS = 400
-COUNTER = ROOT / "tests/device_agents/tools/mcp_counter.py"
+COUNTER = ROOT / "tests/device_agents/work/sessions/mcp_counter.py"
 
 
 class _Nothing:

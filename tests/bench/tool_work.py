@@ -59,10 +59,10 @@ class _Nobody:
 
 def work(tool: str, folder: str) -> int:
     """Do one call here and return the length of its value."""
-    from starloom_agent import registry
-    from starloom_agent.outcomes import arguments, canonical_value
-    from starloom_agent.toolcall import find_tool
     from starloom_agent.toolkit.interface import Folders, ToolContext
+    from starloom_agent.work import registry
+    from starloom_agent.work.execution.outcomes import arguments, canonical_value
+    from starloom_agent.work.execution.toolcall import find_tool
 
     found = find_tool(registry.module_of()[tool], tool)
     context = ToolContext(Path(folder), _Nobody(), _Nobody(), Folders.of(read=[folder]))

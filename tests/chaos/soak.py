@@ -16,7 +16,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from starloom_agent.ledger import ATTEMPTS_KEPT, DECISIONS_KEPT, PRUNED_AT_ONCE, RESULTS_KEPT
+from starloom_agent.work.ledger import ATTEMPTS_KEPT, DECISIONS_KEPT, PRUNED_AT_ONCE, RESULTS_KEPT
 from tests.chaos.stack import Stack, running
 from tests.chaos.work import echoes
 

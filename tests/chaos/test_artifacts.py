@@ -23,7 +23,7 @@ from tests.chaos.stack import Stack
 from tests.chaos.work import plan
 from tests.waiting import PATIENCE_S, until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.proof(shown_by="tests/device_agents/test_artifacts.py")]
+pytestmark = [pytest.mark.chaos, pytest.mark.proof(shown_by="tests/device_agents/wire/test_artifacts.py")]
 
 MIB = 1024 * 1024
 SETTINGS = {"STARLOOM_TIME_SCALE": "2"}

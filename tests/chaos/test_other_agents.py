@@ -23,8 +23,8 @@ import pytest
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import plan
-from tests.device_agents.other_agents import AGENT
-from tests.device_agents.tools.test_remote_agent import serving
+from tests.device_agents.toolkit.clients.other_agents import AGENT
+from tests.device_agents.tools.agents.test_remote_agent import serving
 from tests.models.server import Say
 from tests.models.threaded import a_model
 from tests.waiting import SLOWER, until

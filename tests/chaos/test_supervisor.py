@@ -39,7 +39,13 @@ def test_nothing_outlives_the_supervisor(stack: Stack, settled: Settled, how: si
     wait = {"id": "wait", "tool": "wait.until", "args": {"what": "file", "path": str(awaited), "every_s": 0.1}}
     request = stack.submit(plan("outlived", [wait]))
     stack.until_task(request, "wait", "running")
-    names = ("starloom.app", "valkey-server", "starloom.jobs.worker", "starloom_agent run", "starloom_agent.zygote")
+    names = (
+        "starloom.app",
+        "valkey-server",
+        "starloom.jobs.worker",
+        "starloom_agent run",
+        "starloom_agent.work.execution.zygote",
+    )
     until(lambda: all(any(name in _words(one) for one in tree(stack)) for name in names), "all parts run")
     before = tree(stack)
     stack.supervisor.send_signal(how)

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from starloom_agent.calls import CallSpec, Ended, Grouped, Order, Said
-from starloom_agent.runners import Runners
-from starloom_agent.running_call import RunningCall
+from starloom_agent.toolkit.messages import CallSpec, Ended, Grouped, Order, Said
+from starloom_agent.work.calls.runners import Runners
+from starloom_agent.work.calls.running_call import RunningCall
 from tests.waiting import PATIENCE_S
 
 T = TypeVar("T")

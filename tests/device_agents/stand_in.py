@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from starloom_agent.identity import KeyShare, b64, signed_by
+from starloom_agent.home.identity import KeyShare, b64, signed_by
 from starloom_protocol.wire.channel import channel_keys, device_proof, hub_proof, transcript
 from starloom_protocol.wire.frames import (
     Ack,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from starloom_agent.cli import main
-from starloom_agent.offers import make_offer
-from starloom_agent.policy import Policy
-from starloom_agent.registry import all_tools
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import Policy
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import Profile
 from tests.waiting import PATIENCE_S
 
@@ -23,7 +23,7 @@ def test_the_agent_can_be_imported_without_what_only_unix_has() -> None:
     code = (
         "import asyncio, multiprocessing, subprocess, sys, tempfile\n"
         f"sys.platform = 'win32'; sys.modules.update(dict.fromkeys({ABSENT!r}))\n"
-        "import starloom_agent.cli, starloom_agent.runtime, starloom_agent.registry as registry\n"
+        "import starloom_agent.cli, starloom_agent.work.runtime, starloom_agent.work.registry as registry\n"
         "print(len(registry.all_tools()) > 20)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE_S)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 
-from starloom_agent.commands import CommandRule
-from starloom_agent.policy import Policy
-from starloom_agent.policy_file import write_policy
+from starloom_agent.policy.commands import CommandRule
+from starloom_agent.policy.file import write_policy
+from starloom_agent.policy.policy import Policy
 from starloom_protocol.vocabulary import Profile
 from tests.e2e.stack import Stack
 from tests.waiting import SLOWER

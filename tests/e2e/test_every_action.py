@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Request, Response, StorageState, expect
 
-from starloom_agent.commands import CommandRule
+from starloom_agent.policy.commands import CommandRule
 from tests.e2e.asking import asking_device
 from tests.e2e.conftest import NewContext
 from tests.e2e.stack import Stack

@@ -11,11 +11,11 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from starloom_agent import registry
-from starloom_agent.calls import CallSpec, Ended
 from starloom_agent.sandbox import levels
+from starloom_agent.toolkit.messages import CallSpec, Ended
+from starloom_agent.work import registry
 from tests.device_agents.played_call import Call, Loop
-from tests.device_agents.test_artifacts import Store, handler
+from tests.device_agents.wire.test_artifacts import Store, handler
 from tests.guard.links import Place
 
 TOOLS = {tool.name: tool for tool in registry.all_tools()}

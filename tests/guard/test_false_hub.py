@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from starloom_agent.home import AgentHome, Joined
-from starloom_agent.identity import load_or_make
+from starloom_agent.home.directory import AgentHome, Joined
+from starloom_agent.home.identity import load_or_make
 from tests.edge.test_served import served
 from tests.edge.world import World
 from tests.guard.false_hub import FalseHub

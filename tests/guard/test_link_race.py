@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent import registry
 from starloom_agent.toolkit import beneath
 from starloom_agent.toolkit.interface import ToolContext
+from starloom_agent.work import registry
 from starloom_protocol.records.entities import FileOut
 from tests.device_agents.played_call import Loop
-from tests.device_agents.test_artifacts import Store
+from tests.device_agents.wire.test_artifacts import Store
 from tests.guard.confined import as_a_device, storing
 from tests.guard.links import CANARY, ROUNDS, Place, Swapper, attacks, furnish
 from tests.waiting import PATIENCE_S

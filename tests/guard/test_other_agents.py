@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.policy import Always, CommandRule
-from starloom_agent.sandbox import confinement, landlock
+from starloom_agent.policy.policy import Always, CommandRule
+from starloom_agent.sandbox import confinement
+from starloom_agent.sandbox.layers import landlock
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Outcome
 from starloom_protocol.wire.frames import Cancel, OwnerAnswer
-from tests.device_agents.other_agents import NAME, OtherAgents, other_agents
+from tests.device_agents.toolkit.clients.other_agents import NAME, OtherAgents, other_agents
 
 SECRET = "the key of this device"
 

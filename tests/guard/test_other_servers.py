@@ -12,16 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.mcp import FILE, LaterTools, find_tools
-from starloom_agent.mcp_sessions import keeper
-from starloom_agent.mcp_sessions.conversation import Conversation, ServerFault
-from starloom_agent.mcp_sessions.web import WebCarrier
-from starloom_agent.policy import Policy, decide
+from starloom_agent.owner.mcp import FILE, LaterTools, find_tools
+from starloom_agent.policy.policy import Policy, decide
+from starloom_agent.toolkit.clients.mcp.conversation import Conversation, ServerFault
+from starloom_agent.toolkit.clients.mcp.web import WebCarrier
+from starloom_agent.work.sessions import keeper
 from starloom_protocol.vocabulary import Effect
+from tests.device_agents.tools.agents.test_remote_agent import lying
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.conftest import device as device
-from tests.device_agents.tools.test_mcp_sessions import Sessions, tools_of
-from tests.device_agents.tools.test_remote_agent import lying
+from tests.device_agents.work.sessions.test_mcp_sessions import Sessions, tools_of
 from tests.waiting import until
 
 pytestmark = pytest.mark.short
@@ -45,7 +45,7 @@ def test_t112_a_server_of_the_web_leads_nowhere_else(status: int) -> None:
 
 @pytest.mark.parametrize("kind", ["one event", "many events", "no stream"])
 def test_t112_an_answer_without_an_end_is_bounded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("starloom_agent.toolkit.http_streams.BODY_BYTES_MOST", 200_000)
+    monkeypatch.setattr("starloom_agent.toolkit.clients.http_streams.BODY_BYTES_MOST", 200_000)
     notice = b'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'
     bodies = {"one event": b"data: " + b"x" * 400_000, "many events": notice * 8_000, "no stream": b" " * 400_000}
     headers = {} if kind == "no stream" else STREAM

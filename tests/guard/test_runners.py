@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import pytest
 
-from starloom_agent.calls import CallSpec, Ended, Order, encode
 from starloom_agent.platforms import processes
-from starloom_agent.runners import environment
+from starloom_agent.toolkit.messages import CallSpec, Ended, Order, encode
+from starloom_agent.work.calls.runners import environment
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.device_agents.played_call import Call, Loop
 from tests.guard.attacking_tools import attacked_by, give_up_rights
@@ -191,7 +191,7 @@ def test_t50_a_dead_zygote_stops_no_call(attack: Play, loop: Loop) -> None:
 
 
 def test_t50_a_stopped_zygote_is_replaced(attack: Play, loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("starloom_agent.runners._FORKED_WITHIN_S", 1.0)
+    monkeypatch.setattr("starloom_agent.work.calls.runners._FORKED_WITHIN_S", 1.0)
     before = loop.runners.zygote_pid
     holding = attack("signal", pid=before, text="SIGSTOP")
     told(holding)
@@ -202,7 +202,7 @@ def test_t50_a_stopped_zygote_is_replaced(attack: Play, loop: Loop, monkeypatch:
 
 
 def test_t50_a_stopped_runner_is_ended_by_the_agent(attack: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("starloom_agent.running_call._BEHIND_S", 0.1)
+    monkeypatch.setattr("starloom_agent.work.calls.running_call._BEHIND_S", 0.1)
     call = attack("signal", more={"start_to_close_s": 1.0}, text="SIGSTOP")
     runner = call.runner_pid
     assert call.end().code is Code.INTERRUPTED
@@ -219,9 +219,9 @@ def test_t50_a_line_that_no_tool_says_ends_the_call_alone(attack: Play, line: st
 
 AGENT: Final = """
 import asyncio, sys
-from starloom_agent.calls import decode_spec
-from starloom_agent.runners import Runners
-from starloom_agent.running_call import RunningCall
+from starloom_agent.toolkit.messages import decode_spec
+from starloom_agent.work.calls.runners import Runners
+from starloom_agent.work.calls.running_call import RunningCall
 
 async def main():
     runners = Runners()

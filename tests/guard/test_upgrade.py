@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import starloom_agent
 from starloom.edge.agents.hub_keys import verifies
-from starloom_agent.home import AgentHome, Joined
-from starloom_agent.joining import JoinRefused
-from starloom_agent.runtime import Agent as RealAgent
-from starloom_agent.upgrading import CannotUpgrade, Wishes, upgrade
+from starloom_agent.home.directory import AgentHome, Joined
+from starloom_agent.install.upgrading import CannotUpgrade, Wishes, upgrade
+from starloom_agent.wire.joining import JoinRefused
+from starloom_agent.work.runtime import Agent as RealAgent
 from starloom_protocol.wire.channel import LEAVE, UPGRADE, answer_bytes
 from starloom_protocol.wire.frames import UpdateAvailable
 from tests.edge.world import World, a_world

@@ -55,8 +55,8 @@ THREATS = (
         "a false hub",
         "the hub's key is pinned",
         (
-            "tests/device_agents/test_dialling.py::test_a_socket_with_another_key_is_ended_before_it_says_hello",
-            "tests/device_agents/test_runtime.py::test_a_hub_with_another_key_is_left",
+            "tests/device_agents/wire/test_dialling.py::test_a_socket_with_another_key_is_ended_before_it_says_hello",
+            "tests/device_agents/work/test_runtime.py::test_a_hub_with_another_key_is_left",
         ),
     ),
     Threat(
@@ -88,7 +88,7 @@ THREATS = (
         "an artifact is exchanged",
         "addressed by SHA-256",
         (
-            "tests/device_agents/test_artifacts.py::test_other_bytes_are_not_believed",
+            "tests/device_agents/wire/test_artifacts.py::test_other_bytes_are_not_believed",
             "tests/blobs/test_artifacts.py::test_wrong_bytes_are_discarded_and_can_be_sent_again",
         ),
     ),
@@ -180,8 +180,8 @@ THREATS = (
         "a hostile hub orders a device",
         "the device's own policy",
         (
-            "tests/device_agents/test_policy.py",
-            "tests/device_agents/test_runtime.py::test_what_the_policy_refuses_is_never_started",
+            "tests/device_agents/policy/test_policy.py",
+            "tests/device_agents/work/test_runtime.py::test_what_the_policy_refuses_is_never_started",
         ),
     ),
     Threat(
@@ -249,9 +249,9 @@ THREATS = (
         "a package index gives a joining device something else",
         "the hub names each package with version and hash; pip takes nothing else",
         (
-            "tests/device_agents/test_join_packages.py::test_packages_are_installed_by_the_hash_that_the_hub_names",
-            "tests/device_agents/test_join_packages.py::test_the_pins_of_a_device_are_those_of_the_lock",
-            "tests/device_agents/test_join_packages.py::test_the_pins_name_every_package_of_the_agent",
+            "tests/device_agents/install/test_join_packages.py::test_packages_are_installed_by_the_hash_that_the_hub_names",
+            "tests/device_agents/install/test_join_packages.py::test_the_pins_of_a_device_are_those_of_the_lock",
+            "tests/device_agents/install/test_join_packages.py::test_the_pins_name_every_package_of_the_agent",
         ),
         part="pip itself and the Python of the device are trusted as they are",
     ),
@@ -261,10 +261,10 @@ THREATS = (
         "the hub signs the handshake, each message is sealed, requests for artifacts are proved",
         (
             _AIP + "test_a_message_without_the_seal_ends_the_connection",
-            "tests/device_agents/test_joining.py::test_a_false_hub_cannot_show_the_words_of_the_real_one",
-            "tests/device_agents/test_artifacts.py::test_an_answer_that_is_not_the_hubs_counts_for_nothing",
-            "tests/device_agents/test_runtime.py::test_a_hub_that_knows_no_proof_is_left",
-            "tests/device_agents/test_runtime.py::test_a_refusal_before_the_proof_ends_nothing",
+            "tests/device_agents/wire/test_joining.py::test_a_false_hub_cannot_show_the_words_of_the_real_one",
+            "tests/device_agents/wire/test_artifacts.py::test_an_answer_that_is_not_the_hubs_counts_for_nothing",
+            "tests/device_agents/work/test_runtime.py::test_a_hub_that_knows_no_proof_is_left",
+            "tests/device_agents/work/test_runtime.py::test_a_refusal_before_the_proof_ends_nothing",
         ),
     ),
     Threat(
@@ -274,7 +274,7 @@ THREATS = (
         (
             "tests/client/test_own_socket.py::test_a_socket_of_another_user_is_told_nothing",
             "tests/host/servers/test_tunnels.py::test_a_tunnel_ends_in_tls_with_the_hubs_key",
-            "tests/device_agents/test_dialling.py::test_a_socket_of_another_user_is_not_spoken_to",
+            "tests/device_agents/wire/test_dialling.py::test_a_socket_of_another_user_is_not_spoken_to",
             "tests/edge/listeners/test_own_sockets.py::test_another_user_is_cut_off_before_it_is_heard",
         ),
         part="the other user is made up here: the tests run as one",
@@ -303,10 +303,10 @@ THREATS = (
         "a request rewrites the policy of the device",
         "a seal by a key of the agent's home; what was edited is accepted by a typed line only",
         (
-            "tests/device_agents/test_policy.py::test_a_policy_edited_by_hand_is_not_in_force",
-            "tests/device_agents/test_policy.py::test_another_homes_seal_does_not_fit",
-            "tests/device_agents/test_policy.py::test_a_folder_behind_a_link_is_not_accepted",
-            "tests/device_agents/test_runtime.py::test_a_policy_that_was_forged_allows_only_to_observe",
+            "tests/device_agents/policy/test_policy.py::test_a_policy_edited_by_hand_is_not_in_force",
+            "tests/device_agents/policy/test_policy.py::test_another_homes_seal_does_not_fit",
+            "tests/device_agents/policy/test_policy.py::test_a_folder_behind_a_link_is_not_accepted",
+            "tests/device_agents/work/test_runtime.py::test_a_policy_that_was_forged_allows_only_to_observe",
         ),
     ),
     Threat(
@@ -348,7 +348,7 @@ THREATS = (
         "a hub chooses folder, input or variables of a command that the owner typed whole",
         "a rule covers its words in its folder; anything beside asks the owner",
         (
-            "tests/device_agents/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",
+            "tests/device_agents/policy/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",
             "tests/recipes/test_operating.py::test_t36_the_hub_chooses_nothing_of_a_command_typed_whole",
         ),
     ),
@@ -547,7 +547,7 @@ THREATS = (
             _OTHERS + "test_t101_a_program_without_a_rule_does_not_run",
             _OTHERS + "test_t101_an_allowed_program_reaches_no_file_outside_either",
             _OTHERS + "test_t101_a_variable_makes_no_other_program_of_an_allowed_one",
-            "tests/device_agents/tools/test_agent.py",
+            "tests/device_agents/tools/agents/test_agent.py",
         ),
         part="the network is open to it, so it may send what it may read; it sees command lines; before Linux 6.12 it "
         "may send signals; with `confined = false` it has all rights of the account",
@@ -566,7 +566,7 @@ THREATS = (
             _OTHERS + "test_t102_an_agent_that_ignores_its_end_is_ended",
             _OTHERS + "test_t102_a_babbling_agent_is_ended_by_a_cancel",
             _OTHERS + "test_t102_nothing_is_done_for_it_after_its_turn",
-            "tests/device_agents/test_other_agents.py",
+            "tests/device_agents/toolkit/clients/test_other_agents.py",
         ),
         part="an owner may be talked into a yes by the words of an agent; the input of the action stands beside them",
     ),
@@ -720,8 +720,8 @@ THREATS = (
             _SERVERS + "test_t112_a_flood_of_changes_is_one_list_at_a_time",
             _SERVERS + "test_t112_a_large_tool_is_offered_by_no_more_than_its_name",
             _SERVERS + "test_t112_an_entry_of_the_web_has_no_program_and_no_secret_in_its_address",
-            "tests/device_agents/tools/test_remote_agent.py",
-            "tests/device_agents/tools/test_mcp_sessions.py",
+            "tests/device_agents/tools/agents/test_remote_agent.py",
+            "tests/device_agents/work/sessions/test_mcp_sessions.py",
         ),
         part="an agent that is told to stop may go on; a server may do at each start what it offers then",
     ),

@@ -14,7 +14,7 @@ import pytest
 from starloom.host import ports
 from starloom.host.agents import OVER
 from starloom.host.processes import Child, Program, log_tail
-from starloom_agent.service import EXIT_REFUSED
+from starloom_agent.install.service import EXIT_REFUSED
 from tests.waiting import PATIENCE_S
 
 

@@ -19,7 +19,7 @@ from types import MappingProxyType
 import psutil
 import pytest
 
-from starloom_agent.upgrading import OWN
+from starloom_agent.install.upgrading import OWN
 from tests.installation import Installation
 from tests.waiting import SLOWER, until
 

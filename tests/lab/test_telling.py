@@ -13,7 +13,7 @@ from starloom.client.view import View
 from starloom.lab.effects import Effects, count, read_ledger
 from starloom.lab.story import FAULT, LINES_MAX, Story
 from starloom.lab.verdict import misses
-from starloom_agent.ledger import Ledger
+from starloom_agent.work.ledger import Ledger
 from starloom_protocol.plan.scenario import ExpectDoc
 from starloom_protocol.records.entities import Attempt, Head, Record, TaskRecord
 from starloom_protocol.stream.feed import Event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from starloom.planner.fleet import FleetView
-from starloom_agent.registry import all_tools
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import Device, Offer, ToolOffer
 from starloom_protocol.vocabulary import DeviceLink
 

@@ -18,8 +18,8 @@ from starloom.planner.catalogue import load_catalogue
 from starloom.planner.context import Asking, Context, joined, request_part
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.prompt import planning_context
-from starloom_agent.offers import schema_of
-from starloom_agent.registry import all_tools
+from starloom_agent.policy.offers import schema_of
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import Device, Offer, ToolOffer
 from starloom_protocol.tools.results import built_in, name_of
 from starloom_protocol.values import canonical

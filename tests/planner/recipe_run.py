@@ -20,7 +20,6 @@ import msgspec
 import yaml
 
 from starloom.planner.fleet import FleetView
-from starloom_agent.registry import all_tools
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files import packing
@@ -28,6 +27,7 @@ from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Folders, Tool, ToolContext
 from starloom_agent.toolkit.pictures.png import encode
 from starloom_agent.toolkit.results import Stored
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Device, Input, Offer, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import MISSING, canonical, holds, parse, point

@@ -12,7 +12,7 @@ from starloom.planner.brief_words import EXAMPLES, LANGUAGE
 from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.pasted import find_plan
-from starloom_agent.registry import all_tools
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import check_plan, read_document
 from starloom_protocol.plan.language.models import ForEachDoc, InputDoc, PlanDoc, RuleDoc, TaskDoc
 from starloom_protocol.records.entities import Offer, ToolOffer

@@ -10,9 +10,9 @@ from starloom.planner.catalogue import RecipeBroken, built_in_folder, load_catal
 from starloom.planner.fleet import FleetView
 from starloom.planner.library import newest, versions_in, with_saved
 from starloom.planner.planning import plan_recipe
-from starloom_agent.offers import schema_of
-from starloom_agent.registry import all_tools
+from starloom_agent.policy.offers import schema_of
 from starloom_agent.toolkit.result_schemas import schema_of_result
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import read_recipe, signatures_of
 from starloom_protocol.records.entities import RecipeVersion, ToolOffer, encode_entity
 

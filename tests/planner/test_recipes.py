@@ -19,7 +19,7 @@ from starloom.planner.matching import Match, match
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import preview
 from starloom_agent.toolkit.beneath import Beneath
-from starloom_agent.tools import services
+from starloom_agent.tools.system import services
 from starloom_protocol.plan import ParamDoc, Recipe
 from tests.planner.recipe_run import TOOLS, Fleet, Run, fits
 

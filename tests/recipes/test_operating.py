@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.policy import Policy, with_grant
-from starloom_agent.policy_file import read_policy, write_policy
+from starloom_agent.policy.file import read_policy, write_policy
+from starloom_agent.policy.policy import Policy, with_grant
 from tests.recipes.fleet import Device, Fleet
 from tests.waiting import PATIENCE_S, until
 

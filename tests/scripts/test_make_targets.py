@@ -63,7 +63,7 @@ SHOWN_BY = {
     "guard": "tests/guard/test_threats.py",
     "placement-bench": "tests/core/placement/test_pace.py",
     "seeded-bugs": "tests/seeded_bugs/test_verdicts.py",
-    "soak": "tests/device_agents/test_ledger.py",
+    "soak": "tests/device_agents/work/test_ledger.py",
     "storm": "tests/chaos/test_storm.py",
     "wheels": "tests/host/test_installed_wheels.py",
 }

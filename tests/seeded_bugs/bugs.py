@@ -47,7 +47,7 @@ BUGS = [
     ),
     Bug(
         "work begins again after a backup was restored",
-        "device_agents/starloom_agent/core.py",
+        "device_agents/starloom_agent/work/core.py",
         "    if begun is None or dispatch.repeatability in REPEATABLE or begun[0] == at.incarnation"
         " or at.attempt > begun[1]:\n",
         "    if True:\n",
@@ -223,7 +223,7 @@ BUGS = [
     ),
     Bug(
         "the agent takes an attempt that is not above its fence",
-        "device_agents/starloom_agent/core.py",
+        "device_agents/starloom_agent/work/core.py",
         "    if highest is not None and fence_of(at) <= highest:\n",
         "    if False:\n",
         SIM,

@@ -1,6 +1,6 @@
 """A simulated agent: the real agent core and outbox over a ledger that survives crashes, with tools made of time.
 
-It does what `starloom_agent.runtime` does, in its order: what happens in one turn is put down by one flush, and only
+It does what `starloom_agent.work.runtime` does, in its order: what happens in one turn is put down by one flush, and only
 then do effects begin and reports leave. `World` notes what truly happened on the devices, which no crash can take back.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from starloom_agent import core
-from starloom_agent.outbox import Outbox
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.work import core
+from starloom_agent.work.outbox import Outbox
 from starloom_protocol.values import canonical, parse, point
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 from starloom_protocol.wire.frames import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from starloom_agent import core
+from starloom_agent.work import core
 from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame
 
 RESERVED = 100
@@ -13,7 +13,7 @@ BEGUN_TOLD = 128
 
 
 class SimLedger:
-    """The twin of `starloom_agent.ledger.Ledger`. While it is `full` no flush succeeds."""
+    """The twin of `starloom_agent.work.ledger.Ledger`. While it is `full` no flush succeeds."""
 
     def __init__(self, name: str) -> None:
         self.id = name

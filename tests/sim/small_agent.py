@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from starloom_agent import core
-from starloom_agent.outbox import Outbox
+from starloom_agent.work import core
+from starloom_agent.work.outbox import Outbox
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
 from starloom_protocol.wire.frames import (
     Ack,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from starloom.core.fleet import devices
-from starloom_agent import core as agent_core
+from starloom_agent.work import core as agent_core
 from tests.sim.explorer import beginning, explore
 
 pytestmark = pytest.mark.sim

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from starloom_agent import core as agent_core
+from starloom_agent.work import core as agent_core
 from tests.sim.client import without
 from tests.sim.schedule import Outcome, play
 from tests.sim.script import FAULTS, Script, draw

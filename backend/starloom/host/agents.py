@@ -127,11 +127,12 @@ def _enter(agent: LocalAgent, code: str) -> None:
     Raises:
         Problem: with the agent's own words.
     """
-    from starloom_agent import join_command, joining
-    from starloom_agent.commands import PolicyFault
-    from starloom_agent.dialling import BadRoute, Route
-    from starloom_agent.home import AgentHome
+    from starloom_agent.home.directory import AgentHome
+    from starloom_agent.owner import join_command
     from starloom_agent.platforms.processes import os_name
+    from starloom_agent.policy.commands import PolicyFault
+    from starloom_agent.wire import joining
+    from starloom_agent.wire.dialling import BadRoute, Route
 
     asked = joining.Asked(code=code, name=agent.name, os=os_name(), profile=agent.profile)
     try:

@@ -32,7 +32,7 @@ from starloom.lab.ports import free_port
 from starloom.lab.shifted import set_clock
 from starloom.lab.threaded_proxy import ThreadedProxy
 from starloom.parentage import ends_with_parent
-from starloom_agent.join_command import DEFAULT_SLOTS
+from starloom_agent.owner.join_command import DEFAULT_SLOTS
 from starloom_protocol.vocabulary import Profile
 
 TIME_SCALE: Final = 10

@@ -16,9 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
-from starloom_agent.sandbox import bubblewrap, kernel, landlock, limits, namespaces, seccomp, usage
 from starloom_agent.sandbox import cage as cages
+from starloom_agent.sandbox import limits, usage
 from starloom_agent.sandbox.cage import Cage, Layer
+from starloom_agent.sandbox.layers import bubblewrap, kernel, landlock, namespaces, seccomp
 from starloom_agent.sandbox.quota import Quota
 
 NO_CAGE: Final = 125

@@ -33,7 +33,7 @@ def can_confine(*, foreign: bool = False) -> bool:
     """Whether `confine` would hold here; for a program that is not our own, only with the filter of system calls."""
     if not sys.platform.startswith("linux"):
         return False
-    from starloom_agent.sandbox import landlock, seccomp
+    from starloom_agent.sandbox.layers import landlock, seccomp
 
     return landlock.abi() >= landlock.ABI_REFER and (seccomp.is_known() or not foreign)
 
@@ -52,7 +52,7 @@ def confine(*, read: Iterable[str], write: Iterable[str], foreign: bool = False)
     """
     if not can_confine(foreign=foreign):
         return False
-    from starloom_agent.sandbox import kernel, landlock, seccomp  # these load libraries that only Linux has
+    from starloom_agent.sandbox.layers import kernel, landlock, seccomp
 
     if foreign:
         # With the rights of root it would see the memory of processes outside.
@@ -69,7 +69,7 @@ def confine(*, read: Iterable[str], write: Iterable[str], foreign: bool = False)
 def prepare() -> None:
     """Load and build what `confine` needs, for processes that are forked from this one. Gives up nothing."""
     if sys.platform.startswith("linux"):
-        from starloom_agent.sandbox import landlock, seccomp
+        from starloom_agent.sandbox.layers import landlock, seccomp
 
         landlock.abi()
         cages.interpreter()

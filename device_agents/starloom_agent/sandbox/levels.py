@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from starloom_agent.sandbox import cage as cages
-from starloom_agent.sandbox import call_numbers, escapes, quota
+from starloom_agent.sandbox import escapes, quota
 from starloom_agent.sandbox.cage import Cage, Layer
+from starloom_agent.sandbox.layers import call_numbers
 
 # The agent passes a tool process the name of the layer, or this if the owner has allowed to do without one.
 UNCONFINED: Final = "none"

@@ -317,7 +317,7 @@ def kernel_resolves() -> bool:
 def _openat2(folder: int, path: str, flags: int, resolve: int) -> int:
     import ctypes  # not on Windows, where its library has no system calls
 
-    from starloom_agent.sandbox import kernel
+    from starloom_agent.sandbox.layers import kernel
 
     name = os.fsencode(path)
     if b"\0" in name:

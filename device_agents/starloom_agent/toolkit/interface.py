@@ -16,8 +16,8 @@ from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 
-from starloom_agent.calls import Detached, Heard, Permit
 from starloom_agent.toolkit.beneath import Beneath, outermost
+from starloom_agent.toolkit.messages import Detached, Heard, Permit
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.net import Check, check
+from starloom_agent.tools.network.net import Check, check
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.sandbox import call_numbers, confinement, escapes, landlock, seccomp
+from starloom_agent.sandbox import confinement, escapes
+from starloom_agent.sandbox.layers import call_numbers, landlock, seccomp
 from tests.waiting import PATIENCE_S
 
 TRY = """

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.sandbox import call_numbers, escapes, seccomp
+from starloom_agent.sandbox import escapes
 from starloom_agent.sandbox.cage import Layer, passed_limit
+from starloom_agent.sandbox.layers import call_numbers, seccomp
 from tests.device_agents.sandbox.test_cage import Ground, ground, marked
 
 __all__ = ["ground"]  # the fixture

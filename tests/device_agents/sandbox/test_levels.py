@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.offers import make_offer
-from starloom_agent.policy import PYTHON_UNCONFINED, Policy, PolicyFault, cage_for, decide, with_grant
-from starloom_agent.policy_file import accept_policy, read_policy, write_policy
-from starloom_agent.sandbox import bubblewrap, levels
+from starloom_agent.policy.file import accept_policy, read_policy, write_policy
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import PYTHON_UNCONFINED, Policy, PolicyFault, cage_for, decide, with_grant
 from starloom_agent.sandbox import cage as cages
+from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.cage import Cage, Layer
+from starloom_agent.sandbox.layers import bubblewrap
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
-from starloom_agent.tools import python
+from starloom_agent.tools.programs import python
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, Profile
 

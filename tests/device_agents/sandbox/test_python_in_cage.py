@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent import registry
-from starloom_agent.connection import Address
-from starloom_agent.home import AgentHome, Joined
-from starloom_agent.identity import load_or_make
-from starloom_agent.ledger import Ledger
-from starloom_agent.policy import Policy
-from starloom_agent.policy_file import write_policy
-from starloom_agent.runtime import Agent, Settings
+from starloom_agent.home.directory import AgentHome, Joined
+from starloom_agent.home.identity import load_or_make
+from starloom_agent.policy.file import write_policy
+from starloom_agent.policy.policy import Policy
 from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
+from starloom_agent.wire.connection import Address
+from starloom_agent.work import registry
+from starloom_agent.work.ledger import Ledger
+from starloom_agent.work.runtime import Agent, Settings
 from starloom_protocol.vocabulary import Code, Outcome, Profile
 from starloom_protocol.wire.frames import Alive, OfferFrame, ResultFrame
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease

@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 import msgspec
 import pytest
 
-from starloom_agent.registry import all_tools
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.toolkit.interface import Folders, ToolContext
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.toolkit.running import outliving
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.values import canonical, parse
 from tests.device_agents.tools.results import faults
 

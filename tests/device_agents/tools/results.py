@@ -7,8 +7,8 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator
 
-from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.result_schemas import schema_of_result
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.values import parse
 
 

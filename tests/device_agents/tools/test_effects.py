@@ -26,13 +26,13 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from starloom.core.rights.call_effects import effects_of_call
-from starloom_agent.registry import all_tools
 from starloom_agent.toolkit.interface import Tool, ToolFailed
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import FileOut, Input, TaskSpec, ToolOffer, UndoCall, VerifyCall
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Effect
 from tests.device_agents.tools.conftest import Device
-from tests.device_agents.tools.test_git import git
+from tests.device_agents.tools.programs.test_git import git
 
 ELSEWHERE: Final = ("adb.", "container.", "package.", "process.", "service.", "system.", "log.")
 """Tools that only ask other programs, which take no path of the caller; their answers depend on the machine."""

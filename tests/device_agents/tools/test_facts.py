@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.toolkit.durations import seconds_of
 from starloom_agent.toolkit.files.filling import used_percent
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_agent.tools.logs import moment_of
-from starloom_agent.tools.net import days_left
-from starloom_agent.tools.packages import from_apk, from_apt, from_brew, from_dnf, from_pacman
-from starloom_agent.tools.processes import from_ps, from_stat
-from starloom_agent.tools.services import failed_from, launchd_from, units_from
-from starloom_agent.tools.system import judge, memory_from, os_title
+from starloom_agent.toolkit.text.durations import seconds_of
+from starloom_agent.tools.network.net import days_left
+from starloom_agent.tools.system.logs import moment_of
+from starloom_agent.tools.system.packages import from_apk, from_apt, from_brew, from_dnf, from_pacman
+from starloom_agent.tools.system.processes import from_ps, from_stat
+from starloom_agent.tools.system.services import failed_from, launchd_from, units_from
+from starloom_agent.tools.system.system import judge, memory_from, os_title
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from starloom_agent.toolkit.interface import ToolFailed
-from starloom_agent.tools import containers, services
-from starloom_agent.tools.kill import own_family
-from starloom_agent.tools.processes import find_process
-from starloom_agent.tools.services import Restart, restart
+from starloom_agent.tools.programs import containers
+from starloom_agent.tools.system import services
+from starloom_agent.tools.system.kill import own_family
+from starloom_agent.tools.system.processes import find_process
+from starloom_agent.tools.system.services import Restart, restart
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 from tests.waiting import PATIENCE_S

@@ -13,11 +13,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from starloom_agent.offers import make_offer
-from starloom_agent.policy import Policy
-from starloom_agent.registry import all_tools
-from starloom_agent.tool_pages import results
+from starloom_agent.owner.tool_pages import results
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import Policy
 from starloom_agent.toolkit.result_schemas import schema_of_result
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.tools.results import SCHEMAS, built_in
 from starloom_protocol.tools.results import returned_by as known_of
 from starloom_protocol.values import canonical, parse, point

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.outcomes import resolve_inputs
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.work.execution.outcomes import resolve_inputs
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import DispatchInput, InputPart

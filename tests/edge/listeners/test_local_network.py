@@ -21,7 +21,7 @@ from starloom.edge.app import Files, build
 from starloom.edge.listeners.local_network import LanListener, LanPlace
 from starloom.edge.web.problems import Problem
 from starloom.lab.ports import free_port
-from starloom_agent.dialling import pin_of
+from starloom_agent.wire.dialling import pin_of
 from tests.edge.world import World, a_world
 from tests.waiting import PATIENCE_S
 

@@ -13,7 +13,7 @@ import pytest
 from starloom.edge.listeners import own_sockets
 from starloom.edge.listeners.own_sockets import OwnSockets
 from starloom.sockets import SOCKET_PATH_BYTES_MAX, make_private, socket_path
-from starloom_agent.dialling import pin_of
+from starloom_agent.wire.dialling import pin_of
 from tests.edge.world import World, a_world
 
 

@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from starloom.host.agents import LocalAgent, join
-from starloom_agent.home import AgentHome
+from starloom_agent.home.directory import AgentHome
 from starloom_protocol.vocabulary import Profile
 from tests.guard.drivers.tally import AttackTally, Stopwatch
 from tests.guard.false_hub import FalseHub

@@ -9,7 +9,7 @@ from typing import Any
 
 from starloom_protocol.vocabulary import Outcome
 from tests.device_agents.played_call import Loop
-from tests.device_agents.test_artifacts import Store
+from tests.device_agents.wire.test_artifacts import Store
 from tests.guard.confined import as_a_device, storing
 from tests.guard.drivers.tally import AttackTally, Stopwatch
 from tests.guard.links import Place, Swapper, attacks, furnish

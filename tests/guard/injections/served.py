@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from starloom_agent.a2a.card import PATH
-from starloom_agent.agents import FILE as AGENTS_FILE
-from starloom_agent.agents import find_agents, greeted, read_agents
-from starloom_agent.mcp import FILE as MCP_FILE
-from starloom_agent.mcp import LaterTools
-from starloom_agent.mcp_sessions.conversation import Conversation
-from starloom_agent.mcp_sessions.web import WebCarrier
-from starloom_agent.offers import make_offer
-from starloom_agent.policy import Policy
+from starloom_agent.owner.agents import FILE as AGENTS_FILE
+from starloom_agent.owner.agents import find_agents, greeted, read_agents
+from starloom_agent.owner.mcp import FILE as MCP_FILE
+from starloom_agent.owner.mcp import LaterTools
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import Policy
+from starloom_agent.toolkit.clients.a2a.card import PATH
+from starloom_agent.toolkit.clients.mcp.conversation import Conversation
+from starloom_agent.toolkit.clients.mcp.web import WebCarrier
 from starloom_protocol.records.entities import ToolOffer
-from tests.device_agents.tools.test_remote_agent import lying
+from tests.device_agents.tools.agents.test_remote_agent import lying
 from tests.guard.injections.corpus import Injection
 
 Json = dict[str, Any]

@@ -20,7 +20,7 @@ from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.host.servers import enrolling, remote, ssh, tunnels
 from starloom.lab.ports import free_port
-from starloom_agent.dialling import PIN_PREFIX, Route
+from starloom_agent.wire.dialling import PIN_PREFIX, Route
 from tests.edge.test_served import served
 from tests.ssh_server import SshServer, ssh_server
 from tests.waiting import PATIENCE_S

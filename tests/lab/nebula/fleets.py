@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 from starloom.lab.nebula import world_program
 from starloom.lab.nebula.devices import DEVICES, LOOPBACK, NebulaDevice, mcp_file
 from starloom.planner.fleet import FleetView
-from starloom_agent.commands import CommandRule, word_of
-from starloom_agent.mcp import FILE, find_tools
-from starloom_agent.offers import make_offer
-from starloom_agent.policy import Policy
-from starloom_agent.registry import all_tools
+from starloom_agent.owner.mcp import FILE, find_tools
+from starloom_agent.policy.commands import CommandRule, word_of
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import Policy
 from starloom_agent.sandbox.cage import Layer
 from starloom_agent.sandbox.levels import Sandbox
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import Device, Offer
 from starloom_protocol.vocabulary import DeviceLink
 

@@ -16,7 +16,7 @@ from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
 from starloom.lab.nebula.suite import SMOKE
 from starloom.lab.nebula.task import Task, TaskInvalid, all_tasks, chosen, filled
 from starloom.lab.nebula.world_program import TOOLS
-from starloom_agent.registry import all_tools
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan.checks.check import check_plan
 from starloom_protocol.plan.language.document import read_document
 from starloom_protocol.tools.hub_tools import HUB_TOOLS

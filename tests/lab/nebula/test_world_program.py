@@ -19,7 +19,7 @@ from starloom.lab.nebula.certificate import certify
 from starloom.lab.nebula.devices import DEVICES, mcp_file
 from starloom.lab.nebula.sites import Site
 from starloom.lab.nebula.world_program import Refused, answered, call, taken_s
-from starloom_agent.mcp import read_servers
+from starloom_agent.owner.mcp import read_servers
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 pytestmark = pytest.mark.quick

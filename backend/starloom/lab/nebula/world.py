@@ -25,10 +25,10 @@ from starloom.lab.nebula.certificate import Certificate, certify
 from starloom.lab.nebula.devices import DEVICES, LOOPBACK, NAMES, SERVERS, mcp_file
 from starloom.lab.nebula.seen import Call, calls_of
 from starloom.lab.nebula.sites import Site
-from starloom_agent.commands import CommandRule, word_of
-from starloom_agent.mcp import FILE as MCP_FILE
-from starloom_agent.policy import ANSWERS_HUB
-from starloom_agent.policy_file import read_policy, write_policy
+from starloom_agent.owner.mcp import FILE as MCP_FILE
+from starloom_agent.policy.commands import CommandRule, word_of
+from starloom_agent.policy.file import read_policy, write_policy
+from starloom_agent.policy.policy import ANSWERS_HUB
 
 PRIVATE_MODE: Final = 0o700
 OWN_FILE_MODE: Final = 0o600

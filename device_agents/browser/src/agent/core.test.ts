@@ -1,4 +1,4 @@
-/** The agent's decisions, in the words of `tests/device_agents/test_core.py`: fences, slots, stopping, resuming. */
+/** The agent's decisions, in the words of `tests/device_agents/work/test_core.py`: fences, slots, stopping, resuming. */
 import { describe, expect, it } from "vitest";
 import { dispatch, lease } from "../../dev/fakeHub.ts";
 import { type Action, type AgentState, FENCES_KEPT, newState, runningRefs, step } from "./core.ts";

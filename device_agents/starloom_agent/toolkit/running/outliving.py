@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from starloom_agent.calls import Detached
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
+from starloom_agent.toolkit.messages import Detached
 from starloom_protocol.vocabulary import Code
 
 _STEP_S = 0.02

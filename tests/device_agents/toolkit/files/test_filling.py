@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from starloom_agent.toolkit.files import filling
-from starloom_agent.tools import disk
+from starloom_agent.tools.system import disk
 from tests.device_agents.tools.conftest import Device
 
 DAY_S = 24 * 3600

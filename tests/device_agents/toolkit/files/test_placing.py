@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.toolcall import _file_out
 from starloom_agent.toolkit import beneath
+from starloom_agent.work.execution.toolcall import _file_out
 from tests.device_agents.tools.conftest import Device
 from tests.waiting import PATIENCE_S
 

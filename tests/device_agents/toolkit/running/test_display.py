@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from starloom_agent.platforms import desktop_session
-from starloom_agent.policy import Policy, decide
+from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_agent.toolkit.running import display
-from starloom_agent.tools import clipboard, desktop, screen
+from starloom_agent.tools.desktop import clipboard, desktop, screen
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.device_agents.tools.conftest import Device
 

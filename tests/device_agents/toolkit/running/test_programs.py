@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.policy import Policy, decide
-from starloom_agent.registry import all_tools
+from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.running.programs import run_program
-from starloom_agent.tools.person import TOOLS
+from starloom_agent.tools.desktop.person import TOOLS
 from starloom_agent.tools.wait import Until, until
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import Code, Profile
 from tests.device_agents.tools.conftest import Device
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.registry import all_tools
+from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import Signature, check_edit, check_plan
 from starloom_protocol.plan.types.arguments import Arguments, taken_by
 from starloom_protocol.values import canonical

@@ -1,0 +1,74 @@
+"""Locks for one agent and one upgrade of a home; the operating system drops them when the process dies."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from starloom_agent.home.directory import AgentHome
+
+if sys.platform != "win32":
+    import fcntl
+
+
+class AlreadyRunning(Exception):
+    """Another process holds the lock; the text names it."""
+
+
+@contextlib.contextmanager
+def hold_home(home: AgentHome) -> Iterator[None]:
+    """Hold the home while the block runs.
+
+    Raises:
+        AlreadyRunning: if another process holds it.
+    """
+    words = f"another agent (process {{}}) runs with {home.root}; stop it first: starloom-agent stop"
+    with _hold(home.run / "agent.pid", words):
+        yield
+
+
+@contextlib.contextmanager
+def hold_upgrade(home: AgentHome) -> Iterator[None]:
+    """Be the one upgrade of this home while the block runs.
+
+    Raises:
+        AlreadyRunning: if another process upgrades it.
+    """
+    with _hold(home.run / "upgrade.pid", f"another process ({{}}) upgrades the agent of {home.root}; wait for its end"):
+        yield
+
+
+@contextlib.contextmanager
+def _hold(path: Path, words: str) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+            raise AlreadyRunning(words.format(pid)) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def running_pid(home: AgentHome) -> int | None:
+    """Return the pid of the agent that holds this home, or None."""
+    try:
+        descriptor = os.open(home.run / "agent.pid", os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        return int(text) if text.isdecimal() else None
+    else:
+        return None
+    finally:
+        os.close(descriptor)

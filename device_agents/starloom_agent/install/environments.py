@@ -1,0 +1,121 @@
+"""The Python environments of an agent's home: they stand beside each other, and the name `venv` points to one of them.
+
+All that starts the agent, a service or a person, goes through that name. It is changed in one step, so at each moment
+it names a whole environment. Knows nothing of versions, and starts no agent.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from starloom_agent.home.directory import AgentHome
+from starloom_agent.platforms.exchange import exchange
+
+POINTER = "venv"
+
+
+class EnvironmentFault(Exception):
+    """An environment cannot be made or put in place; the text says why."""
+
+
+def python_in(environment: Path) -> Path:
+    """Return where the Python of an environment lies."""
+    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def starting_python(home: AgentHome) -> str:
+    """Return the Python that starts this agent: by the name `venv` if that is the environment which runs now."""
+    pointer = home.root / POINTER
+    same = pointer.exists() and pointer.resolve() == Path(sys.prefix).resolve()
+    return str(python_in(pointer)) if same else sys.executable
+
+
+class Environments:
+    """Those of one home."""
+
+    def __init__(self, home: AgentHome) -> None:
+        self._root = home.root
+        self._pointer = home.root / POINTER
+
+    def current(self) -> Path | None:
+        """Return the environment that `venv` names, by its real path, or None where there is none."""
+        return self._pointer.resolve() if self._pointer.exists() else None
+
+    def holds(self, prefix: Path) -> bool:
+        """Return whether an environment (`sys.prefix`) is one of this home."""
+        real = prefix.resolve()
+        return real.parent == self._root and real.name.startswith(POINTER)
+
+    def make(self, version: str) -> Path:
+        """Make a new environment with nothing but pip in it; it has no part in what runs.
+
+        Raises:
+            EnvironmentFault: the `venv` module does not work here.
+        """
+        made = self._root / f"{POINTER}-{version}-{secrets.token_hex(3)}"
+        done = subprocess.run(
+            [sys.executable, "-m", "venv", str(made)],
+            check=False,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        if done.returncode != 0:
+            self.remove(made)
+            raise EnvironmentFault(f"no environment can be made in {self._root}: {_last(done)}")
+        return made
+
+    def point_to(self, environment: Path) -> Path | None:
+        """Have `venv` name another environment from now on; return where the one before it lies, if there was one.
+
+        A folder of that name gets a name of its own instead.
+
+        Raises:
+            EnvironmentFault: this system or file system cannot do it in one step; nothing has changed.
+        """
+        link = self._root / f"{POINTER}-{secrets.token_hex(6)}"
+        link.symlink_to(environment.name)
+        before = self.current()
+        try:
+            if self._pointer.is_symlink() or before is None:
+                link.replace(self._pointer)
+            else:
+                exchange(link, self._pointer)
+                before = link
+        except OSError as error:
+            link.unlink(missing_ok=True)
+            raise EnvironmentFault(
+                f"{self._pointer} cannot be exchanged in one step here ({error}); nothing has changed. Type "
+                "starloom-agent leave, then join with a fresh line of `starloom enroll`"
+            ) from error
+        descriptor = os.open(self._root, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        return before
+
+    def remove(self, environment: Path) -> None:
+        """Remove an environment, whole or half made."""
+        if environment.is_symlink():
+            environment.unlink()
+        else:
+            shutil.rmtree(environment, ignore_errors=True)
+
+    def sweep(self, keep: Iterable[Path]) -> None:
+        """Remove what earlier upgrades left, except for the environment in use and those to keep."""
+        kept = {path.resolve() for path in keep} | {self.current()}
+        for path in self._root.glob(f"{POINTER}-*"):
+            if path.is_symlink() or path.resolve() not in kept:
+                self.remove(path)
+
+
+def _last(done: subprocess.CompletedProcess[str]) -> str:
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return lines[-1] if lines else f"exit code {done.returncode}"

@@ -1,0 +1,336 @@
+"""Other people's agents that the owner of this device configured (`agents.toml`): read, checked, made into tools.
+
+The file belongs to the owner alone, like the policy; the hub never sees its commands or variables. An entry that is
+wrong is left out alone, and said. Nothing an agent says of itself widens what its entry allows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import stat
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from starloom_agent.home.directory import AgentHome
+from starloom_agent.policy.file import read_policy
+from starloom_agent.policy.policy import Policy, exposed_by, grant_line
+from starloom_agent.toolkit.clients.a2a.card import read_card
+from starloom_agent.toolkit.clients.acp import launch
+from starloom_agent.toolkit.clients.acp.record import AcpRecord, one_line
+from starloom_agent.toolkit.clients.acp.session import AcpSession, Bounds
+from starloom_agent.toolkit.clients.acp.wire import AcpFault, AcpWire
+from starloom_agent.toolkit.clients.http_streams import AddressFault, address_fault
+from starloom_agent.toolkit.interface import NO_PERMITS, Tool, ToolContext, refused_line
+from starloom_agent.toolkit.result_schemas import result_schema
+from starloom_agent.tools.agents import agent, remote_agent
+from starloom_agent.tools.agents.agent import ToldAgent, WorkDone, ground_of, tool_of, why_not
+from starloom_agent.tools.agents.remote_agent import RemoteDone, RemoteWork, ToldRemote
+from starloom_protocol.text.scrubbing import Scrubber
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.vocabulary import Effect
+
+FILE: Final = "agents.toml"
+AGENTS_MOST: Final = 16
+_BYTES_MOST: Final = 256 * 1024
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
+_TITLE_CHARS: Final = 200
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
+_NO_SECRETS: Final = Scrubber(())
+
+Told = ToldAgent | ToldRemote
+
+
+class AgentsFault(Exception):
+    """The file, or one entry of it, is wrong. Says where, and the way out."""
+
+
+class RemoteEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One agent that is reached by A2A: its address, headers for it alone, and what its work may do at most."""
+
+    url: str
+    effects: list[Effect] = msgspec.field(default_factory=lambda: [Effect.CHANGE])
+    headers: dict[str, str] = {}
+    silent_s: float = 300.0
+
+
+class AgentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One agent: its program, the folders in which it may work, and what it may do there at most.
+
+    `reads` are further paths that its program needs, `state` those in which it keeps its settings and its sign-in; the
+    first of them is its home. `confined` False gives it all rights of the owner's account.
+    """
+
+    command: list[str]
+    folders: list[str]
+    effects: list[Effect] = msgspec.field(default_factory=lambda: [Effect.READ, Effect.WRITE, Effect.CHANGE])
+    env: dict[str, str] = {}
+    reads: list[str] = []
+    state: list[str] = []
+    confined: bool = True
+    silent_s: float = 300.0
+
+
+def read_agents(home: Path) -> tuple[dict[str, Told], list[str]]:
+    """Return the agents of a home by name, and a sentence for each entry that is left out.
+
+    Raises:
+        AgentsFault: if the file as a whole cannot be used; without a file there are none.
+    """
+    path = home / FILE
+    try:
+        mode = path.stat().st_mode
+        with path.open("rb") as file:
+            data = file.read(_BYTES_MOST + 1)
+    except FileNotFoundError:
+        return {}, []
+    except OSError as error:
+        raise AgentsFault(f"{path} cannot be read: {error}") from error
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise AgentsFault(f"{path} may be written by others; type: chmod 600 {path}")
+    if len(data) > _BYTES_MOST:
+        raise AgentsFault(f"{path} is larger than {_BYTES_MOST} bytes")
+    try:
+        whole = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AgentsFault(f"{path} is not TOML: {error}") from error
+    entries = whole.get("agents", {})
+    if not isinstance(entries, dict) or set(whole) - {"agents"}:
+        raise AgentsFault(f"{path}: it has one table for each agent, [agents.NAME], and nothing else")
+    if len(entries) > AGENTS_MOST:
+        raise AgentsFault(f"{path}: {len(entries)} agents; at most {AGENTS_MOST} are taken")
+    found: dict[str, Told] = {}
+    faults: list[str] = []
+    for name, entry in entries.items():
+        try:
+            found[name] = _told(home, path, name, entry)
+        except AgentsFault as fault:
+            faults.append(str(fault))
+    return found, faults
+
+
+def find_agents(home: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
+    """Return a tool for each usable entry of a home; the others are said and left out. Starts no program."""
+    try:
+        found, faults = read_agents(home)
+    except AgentsFault as fault:
+        say(f"{fault}; no agent of others is offered")
+        return ()
+    for fault_words in faults:
+        say(f"{fault_words}; this agent is left out")
+    return tuple(_tool_of(told) for told in found.values())
+
+
+def module_of(tool: Tool) -> str:
+    """Return the module that makes a tool of this file in its process."""
+    return remote_agent.MODULE if tool.args is RemoteWork else agent.MODULE
+
+
+def _tool_of(told: Told) -> Tool:
+    return remote_agent.tool_of(told) if isinstance(told, ToldRemote) else tool_of(told)
+
+
+def greeted(told: Told) -> str:
+    """Greet an agent and return what it says of itself. It is given no work; a program is ended again.
+
+    Raises:
+        AgentsFault: it cannot work here, or does not greet as the protocol wants.
+    """
+    if isinstance(told, ToldRemote):
+        try:
+            return read_card(told.url, told.headers).name
+        except AddressFault as fault:
+            raise AgentsFault(f"{told.name}: {fault}") from fault
+    reason = why_not(told)
+    if reason is not None:
+        raise AgentsFault(reason)
+    with tempfile.TemporaryDirectory(prefix="starloom-agent-") as place:
+        own = Path(place)
+        record = AcpRecord(lambda _: None, own / "transcript", _NO_SECRETS)
+        try:
+            ground = ground_of(told, own, own)
+            wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=own, apart=True))
+            try:
+                return _words_of(_session(wire, ground, record, told).greet())
+            finally:
+                wire.end(apart=True)
+        except AcpFault as fault:
+            raise AgentsFault(f"{told.name}: {fault}") from fault
+        finally:
+            record.close()
+
+
+def _session(wire: AcpWire, ground: launch.Ground, record: AcpRecord, told: ToldAgent) -> AcpSession:
+    context = ToolContext(ground.own, _Nowhere(), _Nowhere())
+    bounds = Bounds(all_s=told.silent_s, silent_s=told.silent_s)
+    return AcpSession(
+        wire, context, record, name=told.name, ground=ground, effects=told.effects, permits=NO_PERMITS, bounds=bounds
+    )
+
+
+def _words_of(said: Mapping[str, Any]) -> str:
+    about = said.get("agentInfo")
+    known = about if isinstance(about, dict) else {}
+    name = one_line(known.get("title") or known.get("name") or "an agent without a name", 60)
+    methods = said.get("authMethods")
+    signs_in = " (it may want to be signed in with its own program first)" if methods else ""
+    return f"{name} {one_line(known.get('version') or '', 30)}".strip() + signs_in
+
+
+def _told(home: Path, path: Path, name: str, plain: Any) -> Told:
+    where = f"{path}: agents.{name}"
+    if not _NAME.fullmatch(name):
+        raise AgentsFault(f"{path}: agents.{quoted(name)}: a name has 1 to 20 of a-z 0-9 _ and begins with a letter")
+    if isinstance(plain, dict) and "url" in plain:
+        return _remote(where, name, plain)
+    try:
+        entry = msgspec.convert(plain, AgentEntry)
+    except msgspec.ValidationError as error:
+        raise AgentsFault(f"{where}: {error}") from error
+    if not entry.command or not all(entry.command):
+        raise AgentsFault(f"{where}.command: a program and its arguments are expected")
+    if not entry.effects:
+        raise AgentsFault(f"{where}.effects: name at least one of {', '.join(Effect)}")
+    if not 1 <= entry.silent_s <= 86_400:
+        raise AgentsFault(f"{where}.silent_s: 1 to 86400 seconds are expected")
+    folders = _paths(where, "folders", entry.folders)
+    if not folders:
+        raise AgentsFault(f"{where}.folders: name a folder in which it may work")
+    reads, state = _paths(where, "reads", entry.reads), _paths(where, "state", entry.state)
+    exposed = exposed_by(Policy(read=(*folders, *reads, *state)), home.resolve())
+    if exposed:
+        raise AgentsFault(f"{where}: {exposed} would show it the key and the policy of this device; name another")
+    effects = [effect for effect in Effect if effect in entry.effects] if entry.confined else list(Effect)
+    return ToldAgent(
+        name=name,
+        title=_title(name, folders, effects, confined=entry.confined),
+        argv=entry.command,
+        env=entry.env,
+        folders=folders,
+        reads=reads,
+        state=state,
+        effects=effects,
+        confined=entry.confined,
+        silent_s=entry.silent_s,
+        returns=result_schema(WorkDone),
+    )
+
+
+def _remote(where: str, name: str, plain: dict[str, Any]) -> ToldRemote:
+    try:
+        entry = msgspec.convert(plain, RemoteEntry)
+    except msgspec.ValidationError as error:
+        raise AgentsFault(f"{where}: {error}") from error
+    if (fault := address_fault(entry.url)) is not None:
+        raise AgentsFault(f"{where}.url: {fault}")
+    if not 1 <= entry.silent_s <= 86_400:
+        raise AgentsFault(f"{where}.silent_s: 1 to 86400 seconds are expected")
+    for header, value in entry.headers.items():
+        if not _HEADER.fullmatch(header) or not value.isprintable() or not value.isascii():
+            raise AgentsFault(f"{where}.headers: {quoted(header[:60])} cannot be sent as a header")
+    # The words of the work leave this device, whatever the agent does with them.
+    effects = [effect for effect in Effect if effect in {*entry.effects, Effect.REACH}]
+    host = urlsplit(entry.url).hostname or ""
+    title = f"Hand work to the agent {name} at {host}; it may {', '.join(effects)}"
+    return ToldRemote(
+        name=name,
+        title=title[:_TITLE_CHARS],
+        url=entry.url,
+        headers=entry.headers,
+        effects=effects,
+        silent_s=entry.silent_s,
+        returns=result_schema(RemoteDone),
+    )
+
+
+def _paths(where: str, field: str, listed: list[str]) -> list[str]:
+    """Return the real paths of a list; a link counts as the place that it leads to now."""
+    found = []
+    for item in listed:
+        path = Path(item).expanduser()
+        if not path.is_absolute():
+            raise AgentsFault(f"{where}.{field}: {quoted(item)} is not a whole path")
+        found.append(str(path.resolve()))
+    return found
+
+
+def _title(name: str, folders: list[str], effects: list[Effect], *, confined: bool) -> str:
+    """Return in words what the agent may do; previews and questions show it."""
+    if not confined:
+        return f"Hand work to the agent {name}, which runs with all rights of this account"
+    named = ", ".join(Path(folder).name or folder for folder in folders)
+    return f"Hand work to the agent {name}, in {named}; it may {', '.join(effects)}"[:_TITLE_CHARS]
+
+
+class _Nowhere:
+    """The ports of a greeting, which has no files and no output."""
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        raise AgentsFault(f"a greeting has no artifacts ({sha256}, {into})")
+
+    def put(self, file: Any, *, name: str, media: str) -> Any:
+        raise AgentsFault(f"a greeting has no artifacts ({file}, {name}, {media})")
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
+        """A greeting has no progress."""
+
+    def log(self, text: str) -> None:
+        """A greeting has no log."""
+
+
+Show = Callable[[str], None]
+EXIT_FAILED = 1
+
+
+def agents(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
+    """List the agents, or check them; return 1 if an entry is wrong or an agent does not answer."""
+    found, faults = read_agents(home.root)
+    if options.name:
+        if options.name not in found:
+            listed = ", ".join(found) or "none"
+            raise AgentsFault(f"{home.root / FILE} has no usable agent {options.name}; there are: {listed}")
+        found = {options.name: found[options.name]}
+    for fault in faults:
+        show(f"left out: {fault}")
+    if not found and not faults:
+        show(f"no agent is named in {home.root / FILE}")
+    policy = read_policy(home.policy)
+    failed = bool(faults)
+    for told in found.values():
+        show(f"{told.name}  {told.title}")
+        for line in _lacking(home, policy, told):
+            show(f"  not allowed yet; type: {home.written(line)}")
+        if options.action == "check":
+            failed = not _answers(told, show) or failed
+    return EXIT_FAILED if failed else 0
+
+
+def _answers(told: Told, show: Show) -> bool:
+    try:
+        show(f"  it answers: {greeted(told)}")
+    except AgentsFault as fault:
+        show(f"  it does not work: {fault}")
+        return False
+    return True
+
+
+def _lacking(home: AgentHome, policy: Policy, told: Told) -> list[str]:
+    """Return the lines that the owner would type, so that work can be handed to it."""
+    lines = [] if f"agent:{told.name}" in policy.allowed else [grant_line(f"agent:{told.name}")]
+    if isinstance(told, ToldRemote):
+        return lines
+    writes = Effect.WRITE in told.effects
+    allowed = policy.folders(home.workspace)
+    roots = allowed.write if writes else allowed.read
+    outside = [
+        folder
+        for folder in map(Path, told.folders)
+        if not any(folder == root or root in folder.parents for root in roots)
+    ]
+    return [*lines, *(refused_line("files:write" if writes else "files:read", folder) for folder in outside)]

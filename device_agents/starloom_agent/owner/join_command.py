@@ -1,0 +1,163 @@
+"""The command `starloom-agent join` at a terminal: asks for the profile, shows the words, starts the agent."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from starloom_agent.home.directory import AgentHome, Joined
+from starloom_agent.home.identity import load_or_make
+from starloom_agent.install import background, service
+from starloom_agent.platforms import processes
+from starloom_agent.policy.file import checked, write_policy
+from starloom_agent.policy.policy import ANSWERS_HUB, PROFILE_WORDS, Policy
+from starloom_agent.wire import joining
+from starloom_agent.wire.dialling import Route
+from starloom_protocol.vocabulary import Profile
+
+DEFAULT_SLOTS = 4
+JOIN_CODE = "STARLOOM_JOIN_CODE"
+"""The variable with the code if the command line has `-`, because other users of a computer can read command lines."""
+
+
+class CannotDo(Exception):
+    """The command cannot be carried out; the text says why and what to type instead."""
+
+
+class CannotMean(CannotDo):
+    """The command line itself is wrong."""
+
+
+def show(text: str) -> None:
+    print(text, flush=True)
+
+
+def answer_to(question: str) -> str:
+    """Ask the person at this terminal; the end of the input (Ctrl-D) is an empty answer."""
+    try:
+        return input(question)
+    except EOFError:
+        show("")
+        return ""
+
+
+def ask_profile() -> Policy:
+    """Ask the person at this terminal; without a terminal the answer is `observe`.
+
+    Raises:
+        CannotDo: the input ended (Ctrl-D) before the person chose a profile.
+    """
+    if not sys.stdin.isatty():
+        return Policy()
+    try:
+        return _asked_profile()
+    except EOFError:
+        raise CannotDo("the input ended before you said what the hub may do; nothing was joined") from None
+
+
+def _asked_profile() -> Policy:
+    show("What may the hub do on this device?")
+    profiles = list(Profile)
+    for number, profile in enumerate(profiles, 1):
+        show(f"  {number}  {profile:8} {PROFILE_WORDS[profile]}")
+    while True:
+        text = input("Number or name [1 observe]: ").strip().lower() or "1"
+        chosen = next((p for i, p in enumerate(profiles, 1) if text in (str(i), p.value)), None)
+        if chosen is not None:
+            break
+        show(f"{text} is none of them")
+    policy = policy_for(chosen, []) if chosen is Profile.OBSERVE else _asked_folders(chosen)
+    if chosen is Profile.OPERATE:
+        show("Before a change it asks you here. May a person who is signed in at the hub answer as well?")
+        if input("[y/N]: ").strip().lower() in ("y", "yes"):
+            policy = replace(policy, answers=ANSWERS_HUB)
+    return policy
+
+
+def _asked_folders(profile: Profile) -> Policy:
+    """Ask for folders until each of them is there."""
+    while True:
+        text = input("Folders it may read and write, separated by spaces; quote one with a space in it [none]: ")
+        try:
+            return policy_for(profile, shlex.split(text))
+        except (CannotMean, ValueError) as fault:
+            show(f"{fault}")
+
+
+def policy_for(profile: Profile, folders: list[str]) -> Policy:
+    """Return the policy of a profile with its folders.
+
+    Raises:
+        CannotMean: if `observe` is given folders, or a folder does not exist.
+    """
+    if profile is Profile.OBSERVE and folders:
+        raise CannotMean("the profile observe has no folders; did you mean: --profile files " + " ".join(folders))
+    roots = [str(Path(item).expanduser().resolve()) for item in folders]
+    for root in roots:
+        if not Path(root).is_dir():
+            raise CannotMean(f"{root} is not a folder; make it first, or name another")
+    return Policy(profile=profile, read=tuple(roots), write=tuple(roots))
+
+
+def join(options: argparse.Namespace) -> int:
+    home = AgentHome.at(options.home)
+    hub = joining.hub_address(options.url)
+    route = Route(hub, options.pin, options.via)
+    code = os.environ.pop(JOIN_CODE, "") if options.code == "-" else options.code
+    if not code:
+        raise CannotMean(f"the code - means that it stands in the variable {JOIN_CODE}, which is not set")
+    if home.hub.exists() and not options.yes:
+        before = home.joined()
+        if before.hub != hub:
+            raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
+    given = options.profile
+    policy = ask_profile() if given is None else policy_for(Profile(given[0]), given[1:])
+    if options.answers:
+        policy = replace(policy, answers=options.answers)
+    name = options.name or platform.node().split(".")[0] or "device"
+    labels = tuple(options.label or ())
+    asked = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile, labels=labels)
+    record = enter(home, route, asked, policy, say=show)
+    show(f"This device has joined {hub} as {record.name}, profile {policy.profile}.")
+    if options.start:
+        keep_running(home)
+    else:
+        show(f"Start it:                     {home.typed('start')}")
+        show(f"Start it with the computer:   {home.typed('install-service')}")
+    return 0
+
+
+def enter(home: AgentHome, route: Route, asked: joining.Asked, policy: Policy, *, say: Callable[[str], None]) -> Joined:
+    """Make a home, let its key join the hub, and keep both the record and the policy there.
+
+    Raises:
+        JoinRefused: by the hub, with its reason.
+        PolicyFault: the policy would open the agent's own files; nothing is made then.
+    """
+    checked(policy, home.root)
+    home.make()
+    record = joining.join(route, asked, load_or_make(home.key), say=say)
+    home.join(record)
+    write_policy(home.policy, policy)
+    return record
+
+
+def keep_running(home: AgentHome) -> None:
+    """Start the agent now; on a terminal offer to start it with the computer."""
+    if sys.stdin.isatty():
+        answer = answer_to("Start it with this computer from now on? [Y/n]: ").strip().lower()
+        if answer in ("", "y", "yes"):
+            try:
+                service.install(home, show, slots=DEFAULT_SLOTS)
+            except service.ServiceFault as fault:
+                show(str(fault))
+            else:
+                return
+    background.start(home, show, slots=DEFAULT_SLOTS)
+    show(f"It runs until this computer stops. To start it with the computer: {home.typed('install-service')}")

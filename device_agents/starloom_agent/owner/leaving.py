@@ -1,0 +1,86 @@
+"""Leaving the hub: inform it, end the agent and its service, delete the key, and everything else on request."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from starloom_agent.home.directory import AgentHome, NotJoined
+from starloom_agent.home.identity import load_or_make
+from starloom_agent.install import background, service
+from starloom_agent.policy.file import seal_key
+from starloom_agent.wire import joining, signed_requests
+from starloom_agent.wire.dialling import BadRoute
+
+Say = Callable[[str], None]
+
+
+def leave(home: AgentHome, say: Say, ask: Callable[[str], str], *, purge: bool) -> None:
+    """End the agent, inform the hub, forget it here. With a purge, or if `ask` says yes, remove all the agent's files.
+
+    An unreachable hub does not prevent the leave: the line for its owner is shown instead.
+    """
+    background.stop(home, say)
+    service.remove(home, say)
+    _tell(home, say)
+    for path in (home.hub, home.key, home.policy, seal_key(home.policy)):
+        path.unlink(missing_ok=True)
+    for folder in (home.run, home.work):
+        shutil.rmtree(folder, ignore_errors=True)
+    say("This device has left its hub; its key and its policy are gone.")
+    kept = _kept(home)
+    if kept and (purge or _yes(home, kept, ask)):
+        _remove(home, kept)
+        kept = [path for path in _kept(home) if path.exists()]
+    if home.root.is_dir() and not any(home.root.iterdir()):
+        home.root.rmdir()
+    if not home.root.exists():
+        say(f"{home.root} is gone.")
+        return
+    left = kept or sorted(home.root.iterdir())
+    say("Kept: " + ", ".join(str(path) for path in left))
+
+
+def _tell(home: AgentHome, say: Say) -> None:
+    try:
+        joined = home.joined()
+    except NotJoined as fault:
+        say(str(fault))
+        return
+    name = joined.name
+    try:
+        signed_requests.leave(joined, load_or_make(home.key))
+    except (joining.JoinRefused, BadRoute, ValueError) as fault:
+        say(f"The hub could not be told: {fault}")
+        say(f"On its computer type: starloom device revoke {name}")
+    else:
+        say(f"The hub {joined.hub} knows that {name} has left.")
+
+
+def _kept(home: AgentHome) -> list[Path]:
+    """Return the agent's remaining files; a workspace with files in it belongs to the owner."""
+    names = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "mcp.toml", "agents.toml", "asks", "venv")
+    found = [home.root / name for name in names]
+    found += sorted(home.root.glob("venv-*"))
+    if home.workspace.is_dir():
+        found.append(home.workspace)
+    return [path for path in found if path.exists() or path.is_symlink()]
+
+
+def _yes(home: AgentHome, kept: list[Path], ask: Callable[[str], str]) -> bool:
+    what = ", ".join(path.name for path in kept)
+    return ask(f"Remove what is left in {home.root} too ({what})? [y/N]: ").strip().lower() in ("y", "yes")
+
+
+def _remove(home: AgentHome, kept: list[Path]) -> None:
+    for path in kept:
+        if path == home.workspace:
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif path.is_symlink() or path.is_file():
+            path.unlink()
+        elif not (os.name == "nt" and Path(sys.prefix).is_relative_to(path)):  # a running program cannot go there
+            shutil.rmtree(path)

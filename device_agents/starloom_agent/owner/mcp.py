@@ -1,0 +1,288 @@
+"""The MCP servers that the owner of this device configured (`mcp.toml`): read, asked for their tools, made into tools.
+
+The file belongs to the owner alone, like the policy; the hub never sees its commands or variables. The statements of a
+server count for names, titles and schemas only: effects and repeatability are those that the owner wrote, else the
+most careful ones (it may take control, it asks each time, it is never repeated).
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom_agent.toolkit.clients.http_streams import address_fault
+from starloom_agent.toolkit.clients.mcp.conversation import ServerFault
+from starloom_agent.toolkit.clients.mcp.keeping import Keep
+from starloom_agent.toolkit.interface import Tool
+from starloom_agent.toolkit.result_schemas import result_schema
+from starloom_agent.tools.agents.mcp import MODULE, McpAnswer, Told, talking, tool_of
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.tools.results import SCHEMA_CHARS_MAX
+from starloom_protocol.values import canonical, name_fault, parse
+from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
+
+FILE: Final = "mcp.toml"
+LIST_WITHIN_S: Final = 45.0
+_SERVERS_MOST: Final = 16
+_SCHEMA_BYTES_MOST: Final = 32 * 1024
+_TITLE_CHARS: Final = 200
+_SERVER_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,19}")
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
+_NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f\"\\]")
+_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+
+
+class McpFault(Exception):
+    """The file is wrong: none of it is used. Says where."""
+
+
+class OfTool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The owner's settings for one tool; absent ones are those of the server.
+
+    `stands_for` is a tool that takes the same arguments and whose results this one gives, too.
+    """
+
+    effects: list[Effect] | None = None
+    repeatability: Repeatability | None = None
+    stands_for: str = ""
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One server: its program with arguments and variables for it alone, or its address with headers; and what its
+    tools may do. A session that nobody uses for `keep_s` ends; with 0 each call has a session of its own."""
+
+    command: list[str] = []
+    url: str = ""
+    env: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    keep_s: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 300.0
+    effects: list[Effect] = msgspec.field(default_factory=lambda: [Effect.CONTROL])
+    repeatability: Repeatability = Repeatability.NEVER
+    tools: dict[str, OfTool] = {}
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    servers: dict[str, Server] = {}
+
+
+def read_servers(path: Path) -> dict[str, Server]:
+    """Return the servers by name; none without a file.
+
+    Raises:
+        McpFault: if it cannot be read, is wrong, or others may write it.
+    """
+    try:
+        mode = path.stat().st_mode
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise McpFault(f"{path} cannot be read: {error}") from error
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise McpFault(f"{path} may be written by others; type: chmod 600 {path}")
+    try:
+        servers = msgspec.convert(tomllib.loads(data.decode()), _File).servers
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise McpFault(f"{path} is not TOML: {error}") from error
+    except msgspec.ValidationError as error:
+        raise McpFault(f"{path}: {error}") from error
+    if len(servers) > _SERVERS_MOST:
+        raise McpFault(f"{path}: {len(servers)} servers; at most {_SERVERS_MOST} are taken")
+    for name, server in servers.items():
+        _check(path, name, server)
+    return servers
+
+
+def _check(path: Path, name: str, server: Server) -> None:
+    where = f"{path}: servers.{name}"
+    if not _SERVER_NAME.fullmatch(name):
+        raise McpFault(f"{where}: a name has 1 to 20 of a-z 0-9 _ and begins with a letter")
+    if server.url:
+        _check_address(where, server)
+    elif not server.command or not all(server.command):
+        raise McpFault(f"{where}.command: a program and its arguments are expected, or `url` for a server of the web")
+    elif server.headers:
+        raise McpFault(f"{where}.headers: they belong to a server with `url`; a program takes `env`")
+    for tool, own in (("", OfTool()), *server.tools.items()):
+        effects, repeatability = _declared(server, own)
+        place = f"{where}.tools.{tool}" if tool else where
+        if not effects:
+            raise McpFault(f"{place}.effects: name at least one of {', '.join(Effect)}")
+        if repeatability in REPEATABLE and RISKY_EFFECTS & set(effects):
+            raise McpFault(f"{place}: what may {', '.join(effects)} is not {repeatability}")
+        if own.stands_for and not _TOOL_NAME.fullmatch(own.stands_for):
+            raise McpFault(f"{place}.stands_for: {quoted(own.stands_for[:80])} is no name of a tool")
+        if repeatability is Repeatability.PURE and not set(effects) <= {Effect.READ, Effect.REACH}:
+            raise McpFault(f"{place}: what may {', '.join(effects)} is not pure")
+
+
+def _check_address(where: str, server: Server) -> None:
+    if server.command or server.env:
+        raise McpFault(f"{where}: a server has `url` with `headers`, or `command` with `env`, not both")
+    if (fault := address_fault(server.url)) is not None:
+        raise McpFault(f"{where}.url: {fault}")
+    for name, value in server.headers.items():
+        if not _HEADER.fullmatch(name) or not value.isprintable() or not value.isascii():
+            raise McpFault(f"{where}.headers: {quoted(name[:60])} cannot be sent as a header")
+
+
+def _declared(server: Server, own: OfTool) -> tuple[list[Effect], Repeatability]:
+    effects = own.effects if own.effects is not None else server.effects
+    return effects, own.repeatability if own.repeatability is not None else server.repeatability
+
+
+def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
+    """Ask every configured server for its tools, all at the same time; faulty ones are reported and left out."""
+    try:
+        servers = read_servers(home / FILE)
+    except McpFault as fault:
+        say(f"{fault}; no tool of an MCP server is offered")
+        return ()
+    if not servers:
+        return ()
+    with ThreadPoolExecutor(max_workers=len(servers)) as pool:
+        asked = {name: pool.submit(_listed, server, workspace) for name, server in servers.items()}
+    tools: list[Tool] = []
+    for name, server in servers.items():
+        try:
+            listed = asked[name].result()
+        except ServerFault as fault:
+            say(f"the MCP server {name} is left out: {fault}")
+            continue
+        made = [tool for one in listed if (tool := _made(name, server, one, say)) is not None]
+        unknown = sorted(set(server.tools) - {str(one.get("name")) for one in listed})
+        if unknown:
+            say(f"the MCP server {name} has no tool {', '.join(unknown)}, which {FILE} speaks of")
+        say(f"the MCP server {name} has {len(made)} tools")
+        tools += made
+    return tuple(tools)
+
+
+def _listed(server: Server, workspace: Path) -> list[dict[str, Any]]:
+    keep = Keep(argv=server.command, env=server.env, folder=str(workspace), headers=server.headers, url=server.url)
+    with talking(keep, within_s=LIST_WITHIN_S, quiet=True, apart=True) as talk:
+        return talk.tools(LIST_WITHIN_S)
+
+
+class LaterTools:
+    """The tools of servers that change their lists while the agent runs, beside those of its start.
+
+    A tool that is new or other than at the start asks its owner each time and is never repeated, unless the owner
+    names it in `mcp.toml`: the grant was given for what the server offered then.
+    """
+
+    def __init__(self, home: Path, started: Iterable[Tool], say: Callable[[str], None]) -> None:
+        self._file = home / FILE
+        self._started = {tool.name: tool for tool in started}
+        self._say = say
+
+    def of(self, name: str, listed: list[dict[str, Any]]) -> tuple[str, list[Tool]]:
+        """Return the module and the tools of this list; no module where the file no longer names the server."""
+        try:
+            server = read_servers(self._file).get(name)
+        except McpFault as fault:
+            self._say(f"{fault}; the tools of {name} stay as they were")
+            return "", []
+        if server is None:
+            return "", []
+        return MODULE, [tool for one in listed if (tool := self._later(name, server, one)) is not None]
+
+    def _later(self, name: str, server: Server, one: Mapping[str, Any]) -> Tool | None:
+        tool = _made(name, server, one, self._say)
+        remote = str(one.get("name"))
+        if tool is None or remote in server.tools:
+            return tool
+        before = self._started.get(tool.name)
+        if before is not None and _offered(before) == _offered(tool):
+            return tool
+        return _made(name, replace(server, tools={**server.tools, remote: _careful(server)}), one, self._say)
+
+
+def _careful(server: Server) -> OfTool:
+    return OfTool(effects=sorted({*server.effects, Effect.CONTROL}), repeatability=Repeatability.NEVER)
+
+
+def _offered(tool: Tool) -> tuple[str, str, str]:
+    return tool.title, tool.schema, tool.returns
+
+
+def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Callable[[str], None]) -> Tool | None:
+    remote = str(listed.get("name") or "")
+    name = f"mcp.{server_name}.{remote}"
+    schema = listed.get("inputSchema")
+    text = canonical(schema) if isinstance(schema, dict) else ""
+    why = ""
+    if not _TOOL_NAME.fullmatch(name):
+        why = "its name cannot stand in a plan"
+    elif not text or len(text.encode()) > _SCHEMA_BYTES_MOST or not _are_names(schema):
+        why = "its arguments have no usable schema"
+    if why:
+        say(f"the tool {quoted(remote[:80])} of the MCP server {server_name} is left out: {why}")
+        return None
+    effects, repeatability = _declared(server, server.tools.get(remote, OfTool()))
+    return tool_of(
+        Told(
+            name=name,
+            remote=remote,
+            title=_title(listed) or remote,
+            argv=server.command,
+            env=server.env,
+            schema=text,
+            effects=effects,
+            repeatability=repeatability,
+            grant=f"mcp:{server_name}",
+            headers=server.headers,
+            keep_s=server.keep_s,
+            server=server_name,
+            url=server.url,
+            returns=_returns(listed.get("outputSchema")),
+            stands_for=server.tools.get(remote, OfTool()).stands_for,
+        )
+    )
+
+
+def _are_names(schema: Any) -> bool:
+    """Tell whether each argument has a name that can be one."""
+    properties = schema.get("properties")
+    return not isinstance(properties, dict) or not any(_NO_NAME.search(name) for name in properties)
+
+
+def _returns(output: Any) -> str:
+    """Return the text of the schema of a result: our own fields, and what the server says of its `structured` one.
+
+    A schema that is too large is left out: of that part nothing is known then.
+    """
+    structured = output if isinstance(output, dict) else True
+    text = result_schema(McpAnswer)
+    whole = parse(text)
+    answer = whole["$defs"]["McpAnswer"]["properties"]
+    known = canonical(_moved(structured, "#/$defs/McpAnswer/properties/structured"))
+    answer["structured"] = parse(known) if len(known) <= SCHEMA_CHARS_MAX - len(text) else {}
+    return canonical(whole)
+
+
+def _moved(node: Any, place: str) -> Any:
+    """Return a schema whose references lead to where it stands now."""
+    if isinstance(node, list):
+        return [_moved(item, place) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        name: place + item[1:] if name == "$ref" and isinstance(item, str) and item[:1] == "#" else _moved(item, place)
+        for name, item in node.items()
+    }
+
+
+def _title(listed: Mapping[str, Any]) -> str:
+    """Return the first line of what the server says of a tool, as far as it can stand in a line."""
+    said = str(listed.get("title") or listed.get("description") or "").strip()
+    line = said.splitlines()[0].strip()[:_TITLE_CHARS] if said else ""
+    return "" if name_fault(line, most=_TITLE_CHARS) else line

@@ -1,0 +1,208 @@
+"""Questions to the owner of this device, and the answers typed here: one small file each in the agent's home.
+
+The agent asks and takes answers; `starloom-agent approve` and `deny` give them. An answer from the hub counts only if
+the policy says so, and then for one question, identified by a nonce.
+A question is answered once, the call that takes an allowance uses it up, and a question without an answer is denied
+after a day. The policy, not this module, decides which calls ask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from starloom_agent.home.directory import write_private
+from starloom_agent.policy.policy import Always, Decision
+from starloom_protocol.records.approvals import OwnerAsk
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.frames import OwnerAnswer
+
+ANSWER_WITHIN_S: Final = 24 * 3600.0
+"""After this time a question counts as denied, and an unused allowance expires."""
+TOLD_MOST: Final = 100
+"""The most questions that are reported to the hub, the oldest first."""
+_OPEN_MOST: Final = 500
+_TOLD_CHARS: Final = 2_000
+_BY_CHARS: Final = 100
+_REASON_CHARS: Final = 500
+_GRAIN_NS: Final = 1_000_000_000
+_NAME: Final = re.compile(r"[0-9a-f]{8}")
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One question. `answer` is empty until the owner has typed `allow` or `deny`; times are those of this device.
+
+    `by` is the person who answered at the hub, empty for an answer typed here; `shown` are the arguments without
+    secrets; `nonce` distinguishes repetitions of the same question.
+    """
+
+    id: str
+    tool: str
+    args: str
+    task: str
+    asked_s: float
+    answer: str = ""
+    answered_s: float = 0.0
+    by: str = ""
+    nonce: str = ""
+    reason: str = ""
+    shown: str = ""
+
+    def over(self, now_s: float) -> bool:
+        """Whether its time has passed, counted from the answer where there is one."""
+        return now_s - max(self.asked_s, self.answered_s) > ANSWER_WITHIN_S
+
+    @property
+    def action(self) -> str:
+        """The hash of this question, to which an answer from the hub is bound."""
+        return hashlib.sha256(canonical([self.tool, self.args, self.task, self.nonce]).encode()).hexdigest()
+
+
+class CannotAnswer(Exception):
+    """The open question does not exist; the text says what to type instead."""
+
+
+class Asks:
+    """The questions of one home. Faulty files are ignored."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._kept: list[Ask] = []
+        self._read_at = 0
+
+    def all(self) -> list[Ask]:
+        """Return every question that is kept, the oldest first; read again only where the folder has changed."""
+        try:
+            changed_ns = self._folder.stat().st_mtime_ns
+        except FileNotFoundError:
+            return []
+        if self._read_at != changed_ns:
+            found = [ask for path in self._folder.glob("*.json") if (ask := _read(path)) is not None]
+            self._kept = sorted(found, key=lambda ask: (ask.asked_s, ask.id))
+            # A change within the clock's grain of this reading has the same time, so the folder is read once more.
+            settled = time.time_ns() - changed_ns > _GRAIN_NS
+            self._read_at = changed_ns if settled else 0
+        return self._kept
+
+    def open(self) -> list[Ask]:
+        """Return the open questions, the oldest first."""
+        now = self._clock()
+        return [ask for ask in self.all() if not ask.answer and not ask.over(now)]
+
+    @property
+    def digest(self) -> str:
+        """A short hash of the questions answered by now, by a person or by time; empty if there are none."""
+        now = self._clock()
+        told = [f"{ask.id}{ask.answer}{ask.over(now)}" for ask in self.all() if ask.answer or ask.over(now)]
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16] if told else ""
+
+    def settle(self, asked: Decision, identity: str, action: Always, task: str, shown: str = "") -> Decision:
+        """Return the decision by the owner's answer: an allowing one is used up; without an answer, ask.
+
+        `shown` are the arguments as the hub may see them.
+        """
+        path = self._path(identity)
+        known = _read(path)
+        now = self._clock()
+        if known is None:
+            nonce = secrets.token_hex(16)
+            self._ask(
+                Ask(id=identity, tool=action.tool, args=action.args, task=task, asked_s=now, nonce=nonce, shown=shown)
+            )
+            return asked
+        if known.answer == "allow" and not known.over(now):
+            path.unlink(missing_ok=True)
+            whose = f"{known.by} approved it at the hub" if known.by else "its owner approved it here"
+            return Decision(True, f"{whose} ({identity})")
+        if known.answer == "deny" or known.over(now):
+            whose = f"{known.by} denied it at the hub" if known.by else "its owner denied it here"
+            said = f"{whose}{f': {known.reason}' if known.reason else ''}"
+            late = f"its owner did not approve it within {ANSWER_WITHIN_S / 3600:g} hours"
+            path.unlink(missing_ok=True)
+            return Decision(False, said if known.answer == "deny" else late, Code.POLICY_REFUSED)
+        return asked
+
+    def answer(self, identity: str, answer: str, reason: str = "") -> Ask:
+        """Answer an open question, once; return it.
+
+        Raises:
+            CannotAnswer: if there is none of this name, or its time is over.
+        """
+        known = _read(self._path(identity)) if _NAME.fullmatch(identity) else None
+        waiting = ", ".join(ask.id for ask in self.open()) or "none"
+        if known is None:
+            raise CannotAnswer(f"no call that waits here is called {identity}; waiting: {waiting}")
+        if known.answer or known.over(self._clock()):
+            how = f"was answered {known.answer}" if known.answer else "waited too long and counts as denied"
+            raise CannotAnswer(f"{identity} {how}; waiting: {waiting}")
+        answered = msgspec.structs.replace(known, answer=answer, answered_s=self._clock(), reason=reason)
+        self._write(answered)
+        return answered
+
+    def withdraw(self, identity: str) -> None:
+        """Drop a question whose call has ended, answered or not."""
+        self._path(identity).unlink(missing_ok=True)
+
+    def told(self) -> list[OwnerAsk]:
+        """Return the open questions as they are reported to the hub."""
+        now = self._clock()
+        told = []
+        for ask in self.open()[:TOLD_MOST]:
+            constellation, _, task = ask.task.partition("/")
+            shown = ask.shown if len(ask.shown) <= _TOLD_CHARS else ask.shown[:_TOLD_CHARS] + "..."
+            left_s = max(1, int(ask.asked_s + ANSWER_WITHIN_S - now))
+            told.append(
+                OwnerAsk(
+                    action=ask.action,
+                    args=shown,
+                    constellation=constellation,
+                    id=ask.id,
+                    left_s=left_s,
+                    task=task,
+                    tool=ask.tool,
+                )
+            )
+        return told
+
+    def take(self, order: OwnerAnswer) -> Ask | None:
+        """Note an answer from the hub, which the caller found to count; None if no open question is meant."""
+        known = _read(self._path(order.ask)) if _NAME.fullmatch(order.ask) else None
+        if known is None or known.answer or known.over(self._clock()) or known.action != order.action:
+            return None
+        answer = "allow" if order.allow else "deny"
+        by, reason = order.by[:_BY_CHARS], order.reason[:_REASON_CHARS]
+        answered = msgspec.structs.replace(known, answer=answer, answered_s=self._clock(), by=by, reason=reason)
+        self._write(answered)
+        return answered
+
+    def _ask(self, ask: Ask) -> None:
+        kept = self.all()
+        now = self._clock()
+        # A hub with endless calls must not fill the disk: the oldest question goes; its call will ask again.
+        surplus = kept[: max(0, len(kept) + 1 - _OPEN_MOST)]
+        for old in (*surplus, *(item for item in kept if item.over(now))):
+            self._path(old.id).unlink(missing_ok=True)
+        self._write(ask)
+
+    def _write(self, ask: Ask) -> None:
+        self._folder.mkdir(exist_ok=True, mode=0o700)
+        write_private(self._path(ask.id), msgspec.json.encode(ask))
+
+    def _path(self, identity: str) -> Path:
+        return self._folder / f"{identity}.json"
+
+
+def _read(path: Path) -> Ask | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Ask)
+    except (OSError, msgspec.DecodeError):
+        return None

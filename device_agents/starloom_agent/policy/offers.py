@@ -1,0 +1,118 @@
+"""The offer of this device: tools with their schemas, the reasons why some are unavailable, facts, grants, slots.
+
+Probes run in a thread of the caller's choice and have no effect; a probe that fails makes its tool unavailable.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import platform
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+import starloom_agent
+from starloom_agent.platforms import processes
+from starloom_agent.policy.policy import Policy, cage_for, why_not_offered
+from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
+from starloom_agent.toolkit.interface import Tool
+from starloom_agent.toolkit.result_schemas import schema_of_result
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.tools.results import name_of
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Effect
+from starloom_protocol.wire.frames import OfferFrame
+
+
+@functools.cache
+def schema_of(kind: type[msgspec.Struct]) -> str:
+    """Return the canonical text of the JSON schema of a tool's arguments."""
+    return canonical(msgspec.json.schema(kind))
+
+
+def no_runner() -> str | None:
+    """Return why this system can run no tool at all, or None: each tool needs a runner that surely ends all of it."""
+    if sys.platform == "win32":
+        return "on Windows this agent cannot end all of a tool's processes for sure yet, so it runs none; use WSL 2"
+    return None
+
+
+def probe(tool: Tool) -> str | None:
+    """Return why a tool cannot work here; an exception of its probe is such a reason."""
+    reason = None if tool.in_process else no_runner()
+    if reason is not None:
+        return reason
+    try:
+        return tool.probe()
+    except Exception as error:
+        return f"its probe failed: {type(error).__name__}: {error}"
+
+
+def effects_of(tool: Tool, policy: Policy, sandbox: Sandbox) -> list[Effect]:
+    """Return the effects of a tool here: a program without the cage that bounds it may have any."""
+    if tool.caged and cage_for(policy, tool, sandbox) == UNCONFINED:
+        return list(Effect)
+    return list(tool.effects)
+
+
+def facts(folder: Path, sandbox: Sandbox = NOT_TRIED) -> dict[str, str]:
+    """Return the facts that the hub may show and select by."""
+    return {
+        "agent": starloom_agent.__version__,
+        "arch": platform.machine(),
+        # Rounded to GiB, so that an offer does not change with every file.
+        "disk_free_bytes": str(shutil.disk_usage(folder).free >> 30 << 30),
+        "hostname": platform.node(),
+        "os": processes.os_name(),
+        "python": platform.python_version(),
+        "sandbox": sandbox.level,
+    }
+
+
+def make_offer(
+    tools: Iterable[Tool],
+    policy: Policy,
+    *,
+    slots: int,
+    folder: Path,
+    sandbox: Sandbox = NOT_TRIED,
+    answered: str = "",
+    placed: Mapping[str, str] = MappingProxyType({}),
+) -> OfferFrame:
+    """Return the current offer. `answered` changes with each answer of the owner: the hub then tries the waiting work
+    again. `placed` says where the program lies, for lines that are typed here."""
+    offered = [
+        ToolOffer(
+            args=tool.schema or schema_of(tool.args),
+            effects=effects_of(tool, policy, sandbox),
+            effects_by={
+                argument: {value: list(effects) for value, effects in by_value.items()}
+                for argument, by_value in tool.effects_by.items()
+            },
+            grant=tool.grant,
+            name=tool.name,
+            repeatability=tool.repeatability,
+            returns=tool.returns if tool.told else name_of(schema_of_result(tool)),
+            self_verified=tool.self_verified,
+            stands_for=tool.stands_for,
+            title=tool.title,
+            unavailable=probe(tool) or why_not_offered(policy, tool, sandbox),
+        )
+        for tool in tools
+    ]
+    said = {**facts(folder, sandbox), **placed}
+    if answered:
+        said["answered"] = answered
+    plain = Offer(digest="", facts=said, grants=sorted(policy.allowed), slots=slots, tools=offered)
+    digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()[:32]
+    return OfferFrame(
+        offer=msgspec.structs.replace(plain, digest=digest),
+        os=processes.os_name(),
+        policy_digest=policy.digest,
+        profile=policy.profile,
+    )

@@ -1,0 +1,214 @@
+"""One call of a tool of an MCP server that the owner of this device has configured.
+
+The agent keeps a session with the server for the constellation, and the call goes through it (`mcp_sessions`). Where
+none is kept, the server is started for this call alone and ends with it. Its output is data: bounded, and never an
+instruction.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NotRequired, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.clients.mcp.conversation import Carrier, Conversation, ServerFault
+from starloom_agent.toolkit.clients.mcp.keeping import CallTool, Keep, Went, decode_told, encode, lines_of
+from starloom_agent.toolkit.clients.mcp.program import ProgramCarrier
+from starloom_agent.toolkit.clients.mcp.web import WebCarrier
+from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Stored
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+MODULE: Final = __name__.partition(".tools.")[2]
+"""The name by which the process of a call finds this module among the tools."""
+_TEXT_CHARS_MOST: Final = 512 * 1024
+_FILES_MOST: Final = 20
+_CALL_S: Final = 600.0
+_READING: Final = frozenset({Effect.READ, Effect.REACH})
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the process of a call has to know; `schema` and `returns` are JSON schemas, of arguments and result."""
+
+    name: str
+    remote: str
+    title: str
+    argv: list[str]
+    env: dict[str, str]
+    schema: str
+    effects: list[Effect]
+    repeatability: Repeatability
+    grant: str
+    headers: dict[str, str] = {}
+    keep_s: float = 0.0
+    returns: str = ""
+    server: str = ""
+    stands_for: str = ""
+    url: str = ""
+
+
+@contextlib.contextmanager
+def talking(keep: Keep, *, within_s: float, quiet: bool = False, apart: bool = False) -> Iterator[Conversation]:
+    """Start or reach a server, yield the conversation after its beginning, and end it with all that it started.
+
+    `apart`: in a process group of its own, for a caller that has no runner to end it.
+    """
+    conversation = Conversation()
+    carrier: Carrier
+    if keep.url:
+        carrier = WebCarrier(conversation, keep.url, keep.headers)
+    else:
+        carrier = ProgramCarrier(conversation, keep.argv, keep.env, cwd=Path(keep.folder), quiet=quiet, apart=apart)
+    conversation.over(carrier)
+    try:
+        conversation.begin(within_s)
+        yield conversation
+    finally:
+        conversation.close()
+
+
+def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct]:
+    """Return strict arguments made from a JSON schema: names and which are needed; the server judges the values."""
+    properties = schema.get("properties")
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    names = list(properties) if isinstance(properties, dict) else []
+    # Needed ones first: a field without a default may not follow one that has one.
+    ordered = [name for name in names if name in needed] + [name for name in names if name not in needed]
+    own = {f"field_{number}": name for number, name in enumerate(ordered)}
+    fields: list[Any] = [(mine, Any) if name in needed else (mine, Any, msgspec.UNSET) for mine, name in own.items()]
+    return msgspec.defstruct("Arguments", fields, rename=own, forbid_unknown_fields=True, frozen=True, kw_only=True)
+
+
+def tool_of(told: Told) -> Tool:
+    """Return the tool as the agent offers it and as its process runs it."""
+    return Tool(
+        name=told.name,
+        title=told.title,
+        args=arguments_of(msgspec.json.decode(told.schema)),
+        run=_runner(told),
+        effects=tuple(told.effects),
+        repeatability=told.repeatability,
+        grant=told.grant,
+        schema=told.schema,
+        returns=told.returns,
+        stands_for=told.stands_for,
+        told=msgspec.json.encode(told).decode(),
+        kept_by=told.server if told.keep_s else "",
+    )
+
+
+def tool_from(told: str) -> Tool:
+    """Return the tool that `Tool.told` describes: what a tool process is given."""
+    return tool_of(msgspec.json.decode(told, type=Told))
+
+
+class McpAnswer(TypedDict):
+    """`structured` is what the server gives beside its text, of the schema that it tells itself."""
+
+    complete: bool
+    files: list[Stored]
+    structured: NotRequired[Any]
+    text: str
+
+
+def keep_of(told: Told, folder: str) -> Keep:
+    """Return what a keeper needs to know of the server of a tool."""
+    return Keep(argv=told.argv, env=told.env, folder=folder, headers=told.headers, url=told.url)
+
+
+def _runner(told: Told) -> Callable[[ToolContext, Any], Any]:
+    def run(context: ToolContext, args: Any) -> McpAnswer:
+        given = msgspec.to_builtins(args)
+        try:
+            if context.session:
+                result = _through(context, told, given)
+            else:
+                keep, deadline = keep_of(told, str(context.workdir)), time.monotonic() + _CALL_S
+                with talking(keep, within_s=_CALL_S) as talk:
+                    left_s = max(0.0, deadline - time.monotonic())
+                    result = talk.call(told.remote, given, left_s, lambda said: _progressed(context, said))
+        except ServerFault as fault:
+            raise ToolFailed(Code.TOOL_FAILED, f"the MCP server of {told.name}: {fault}") from fault
+        return _value(context, told, result)
+
+    return run
+
+
+def _through(context: ToolContext, told: Told, given: dict[str, Any]) -> dict[str, Any]:
+    """Call the tool through the session that the agent keeps; the end of this process gives the call up."""
+    reads = set(told.effects) <= _READING
+    asked = CallTool(arguments=given, reads=reads, tool=told.remote, within_s=_CALL_S)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+        link.settimeout(_CALL_S)
+        try:
+            link.connect(context.session)
+            link.sendall(encode(asked) + b"\n")
+            for line in lines_of(link):
+                said = decode_told(line)
+                if isinstance(said, Went):
+                    _progressed(context, {"progress": said.done, "total": said.total, "message": said.note})
+                elif said.result is None:
+                    raise ServerFault(said.fault)
+                else:
+                    return dict(said.result)
+        except TimeoutError as error:
+            raise ServerFault("tools/call: no answer in time") from error
+        except ConnectionError as error:
+            raise ServerFault("tools/call: its session ended without an answer") from error
+        except (OSError, msgspec.DecodeError) as error:
+            raise ServerFault(f"its session cannot be used: {error}") from error
+    raise ServerFault("tools/call: its session ended without an answer")
+
+
+def _progressed(context: ToolContext, said: Mapping[str, Any]) -> None:
+    """Tell how far the server says that it is; a figure that is none tells nothing."""
+    done, total, note = said.get("progress"), said.get("total"), str(said.get("message") or "")
+    fraction = None
+    if isinstance(done, int | float) and isinstance(total, int | float) and total > 0:
+        fraction = min(1.0, max(0.0, done / total))
+    context.progress(fraction=fraction, note=note)
+
+
+def _value(context: ToolContext, told: Told, result: Mapping[str, Any]) -> McpAnswer:
+    content = result.get("content")
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    text = "\n".join(words for part in parts if (words := _words(part)))
+    if result.get("isError"):
+        raise ToolFailed(Code.TOOL_FAILED, f"{told.name}: {text[:1000] or 'it failed without words'}")
+    files = [_file(context, part, number) for number, part in enumerate(parts) if "data" in part or "blob" in part]
+    shown: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": len(text) <= _TEXT_CHARS_MOST, "files": files}
+    structured = result.get("structuredContent")
+    if structured is not None:
+        shown["structured"] = structured
+    return shown
+
+
+def _words(part: Mapping[str, Any]) -> str:
+    inner = part.get("resource")
+    found = part.get("text") if "text" in part else inner.get("text") if isinstance(inner, dict) else None
+    return str(found) if found is not None else str(part.get("uri") or "")
+
+
+def _file(context: ToolContext, part: Mapping[str, Any], number: int) -> Stored:
+    if number >= _FILES_MOST:
+        raise ToolFailed(Code.OUTPUT_TOO_BIG, f"more than {_FILES_MOST} files came back")
+    media = str(part.get("mimeType") or "application/octet-stream")[:100]
+    try:
+        data = base64.b64decode(str(part.get("data") or part.get("blob")), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ToolFailed(Code.TOOL_FAILED, f"part {number} of the answer is no base64") from error
+    path = context.workdir / f"part-{number}"
+    path.write_bytes(data)
+    return context.put(path, name=f"{number}.{media.rpartition('/')[2][:20]}", media=media)
+
+
+TOOLS: tuple[Tool, ...] = ()
+"""None of its own: each tool is made from the data of a server (`tool_of`)."""

@@ -1,0 +1,485 @@
+"""`archive.pack`, `unpack`, `verify` and `rotate`: a folder as one file, back again, and proof that it is complete.
+
+A folder is unpacked beside its place and moved there in one step, so it appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.packing import Limits, Listed, Taken, copy_out, members, write_archive
+from starloom_agent.toolkit.files.placing import readable_as
+from starloom_agent.toolkit.files.walking import Found, Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.results import Named, Stored
+from starloom_agent.tools.files.digest import sha256_of
+from starloom_agent.tools.files.shift import TRASH, Trash, trash
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_STAMP = "%Y%m%dT%H%M%SZ"
+_NAMED = re.compile(r"(?P<series>.+)-(?P<stamp>\d{8}T\d{6}Z)(?: \(\d+\))?\.tar\.gz")
+_WRONG_SHOWN = 100
+_NUMBERS_MOST = 1000
+
+MostBytes = Annotated[int, msgspec.Meta(ge=1)]
+MostFiles = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+def _plain_name(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", text).strip("._-")[:60]
+
+
+class Pack(Args, frozen=True, kw_only=True):
+    """Pack a folder (or one file) with all that is in it, hidden files too; links are left out, the trash as well.
+
+    The archive is called `DEVICE-FOLDER-TIME.tar.gz`; `device_name` is the first part. The same files give the same
+    bytes. It lies at the hub afterwards, not on this device.
+    """
+
+    path: str
+    device_name: str = ""
+
+
+class PackedFile(Named, Stored):
+    pass
+
+
+class PackedSummary(Named):
+    files: int
+    folder: str
+    packed_bytes: int
+    unpacked_bytes: int
+    unreadable: int
+
+
+class Packed(TypedDict):
+    archives: list[PackedFile]
+    bytes: int
+    files: int
+    summary: PackedSummary
+    unpacked_bytes: int
+    unreadable: list[str]
+    unreadable_count: int
+
+
+def pack(context: ToolContext, args: Pack) -> Packed:
+    real = context.resolve_read(args.path)
+    with plain(real, "looking at", effect=False):
+        about = context.files.status(real)
+    if about is not None and stat.S_ISDIR(about.st_mode):
+        walk = Walk(context.files, real, hidden=True)
+        files = [found for found in walk if TRASH not in found.below.split("/")]
+        skipped = walk.unreadable
+    elif about is not None and stat.S_ISREG(about.st_mode):
+        files, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], 0
+    else:
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
+    total = sum(found.bytes for found in files)
+
+    def tell(done: int, name: str) -> None:
+        context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
+
+    made = context.workdir / "archive.tar.gz"
+    listed, unreadable = write_archive(files, made, tell, context.files)
+    parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
+    name = "-".join(part for part in parts if part) + ".tar.gz"
+    kept = context.put(made, name=name, media="application/gzip")
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    return {
+        "archives": [{**kept, **named}],
+        "files": len(listed),
+        "unpacked_bytes": sum(item.bytes for item in listed),
+        "bytes": kept["bytes"],
+        "unreadable": unreadable[:_WRONG_SHOWN],
+        "unreadable_count": len(unreadable) + skipped,
+        "summary": {
+            **named,
+            "folder": args.path,
+            "files": len(listed),
+            "unpacked_bytes": sum(item.bytes for item in listed),
+            "packed_bytes": kept["bytes"],
+            "unreadable": len(unreadable) + skipped,
+        },
+    }
+
+
+def _local(context: ToolContext, file: FileRef) -> Path:
+    if file.path and not file.artifact:
+        real = context.resolve_read(file.path)
+        with plain(real, "looking at", effect=False):
+            there = context.files.is_file(real)
+        if not there:
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{file.path} is not a file on this device", effect=False)
+        return real
+    if not file.hash:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} is neither a path nor an artifact", effect=False)
+    return context.fetch(file.hash)
+
+
+class Unpack(Args, frozen=True, kw_only=True):
+    """Unpack archives (tar, tar.gz, tar.bz2, tar.xz, zip), each into a folder of its own below `under`.
+
+    Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
+    as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared.
+    """
+
+    files: tuple[FileRef, ...]
+    under: str = "."
+    most_bytes: MostBytes = 20 * 1024**3
+    most_files: MostFiles = 200_000
+
+
+def _stem(name: str) -> str:
+    return _plain_name(re.sub(r"\.(tar(\.(gz|bz2|xz))?|tgz|zip)$", "", name, flags=re.IGNORECASE)) or "archive"
+
+
+def _put_out(local: Path, half: Path, limits: Limits, taken: Taken, context: ToolContext) -> dict[str, Listed]:
+    written: dict[str, Listed] = {}
+    done = 0
+    for member in members(local, limits, taken, context.files):
+        target = half / member.path
+        with plain(target, "unpacking"):
+            context.files.make_folder(target.parent)
+            with context.files.create(target) as out:
+                digest = copy_out(member, out)
+            if member.mtime_s > 0:
+                context.files.set_mtime(target, member.mtime_s)
+        written[member.path] = Listed(path=member.path, bytes=member.bytes, sha256=digest)
+        done += member.bytes
+        context.progress(done_bytes=done, note=target.name)
+    return written
+
+
+def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) -> bool:
+    there = {found.below: found for found in Walk(files, folder, hidden=True)}
+    return there.keys() == written.keys() and all(
+        there[path].bytes == item.bytes and sha256_of(files, there[path].path)[0] == item.sha256
+        for path, item in written.items()
+    )
+
+
+class UnpackedFile(TypedDict):
+    bytes: int
+    name: str
+    path: str
+    sha256: str
+
+
+class UnpackedArchive(TypedDict):
+    bytes: int
+    files: int
+    folder: str
+    left_out: int
+    left_out_names: list[str]
+    missing: int
+    name: str
+    not_listed: int
+
+
+class Unpacked(TypedDict):
+    bytes: int
+    count: int
+    files: list[UnpackedFile]
+    folders: list[str]
+    summary: list[UnpackedArchive]
+
+
+def unpack(context: ToolContext, args: Unpack) -> Unpacked:
+    limits = Limits(bytes=args.most_bytes, files=args.most_files)
+    rows: list[UnpackedFile] = []
+    folders: list[str] = []
+    summary: list[UnpackedArchive] = []
+    for file in args.files:
+        taken = Taken()
+        wanted = f"{args.under.rstrip('/')}/{_stem(file.shown_name)}"
+        target = context.resolve_write(wanted)
+        with plain(target, "unpacking"):
+            half = context.files.building_place(target)
+        try:
+            written = _put_out(_local(context, file), half, limits, taken, context)
+            shown = _place(context, half, wanted, written)
+        finally:
+            with contextlib.suppress(OSError):
+                context.files.remove_tree(half)
+        folders.append(shown)
+        expected = taken.listed if taken.listed is not None else written
+        summary.append(
+            {
+                "name": file.shown_name,
+                "folder": shown,
+                "files": len(written),
+                "bytes": sum(item.bytes for item in written.values()),
+                "missing": len(expected.keys() - written.keys()),
+                "not_listed": len(written.keys() - expected.keys()),
+                "left_out": taken.left_out_count,
+                "left_out_names": taken.left_out,
+            }
+        )
+        rows.extend(
+            {
+                "path": f"{shown}/{path}",
+                "name": path,
+                "bytes": item.bytes,
+                "sha256": expected[path].sha256 if path in expected else item.sha256,
+            }
+            for path, item in sorted(written.items())
+        )
+    return {
+        "folders": folders,
+        "files": rows,
+        "count": len(rows),
+        "bytes": sum(row["bytes"] for row in rows),
+        "summary": summary,
+    }
+
+
+def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Listed]) -> str:
+    """Put the unpacked folder in its place in one step; the same files there already are kept, others keep theirs."""
+    for number in range(1, _NUMBERS_MOST):
+        shown = os.path.normpath(wanted if number == 1 else f"{wanted} ({number})")
+        real = context.resolve_write(shown)
+        with plain(real, "unpacking"):
+            if not context.files.exists(real):
+                context.files.move(half, real)
+                return readable_as(context, shown, real)
+            if context.files.is_folder(real) and _holds_the_same(context.files, real, written):
+                return readable_as(context, shown, real)
+    raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {_NUMBERS_MOST} versions; clear the folder")
+
+
+class Verify(Args, frozen=True, kw_only=True):
+    """Read archives to their end and compare every file in them with the list inside, and each with its own hash."""
+
+    files: tuple[FileRef, ...]
+    most_bytes: MostBytes = 1024**4
+    most_files: MostFiles = 1_000_000
+    device_name: str = ""
+
+
+class WrongMember(TypedDict):
+    path: str
+    why: str
+
+
+class _ArchiveSeen(TypedDict):
+    bytes: int
+    files: int
+    listed: bool
+    name: str
+    path: str
+    sha256: str
+    wrong: list[WrongMember]
+
+
+class _ArchiveJudged(_ArchiveSeen):
+    ok: bool
+    why: str
+
+
+class ArchiveRead(Named, _ArchiveJudged):
+    """`listed`: it holds a list of its files to compare with."""
+
+
+class ArchivesRead(TypedDict):
+    archives: list[ArchiveRead]
+    bad: int
+    count: int
+    ok: bool
+    why: str
+
+
+def verify(context: ToolContext, args: Verify) -> ArchivesRead:
+    limits = Limits(bytes=args.most_bytes, files=args.most_files)
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    rows: list[ArchiveRead] = [{**named, **_judged(context, file, limits)} for file in args.files]
+    bad = [row for row in rows if not row["ok"]]
+    return {
+        "ok": not bad,
+        "archives": rows,
+        "count": len(rows),
+        "bad": len(bad),
+        "why": "; ".join(f"{row['name']}: {row['why']}" for row in bad)[:1000],
+    }
+
+
+def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudged:
+    local = _local(context, file)
+    digest, size = sha256_of(context.files, local)
+    row: _ArchiveSeen = {
+        "name": file.shown_name,
+        "path": file.path,
+        "bytes": size,
+        "sha256": digest,
+        "files": 0,
+        "listed": False,
+        "wrong": [],
+    }
+    if file.hash and file.hash != digest:
+        return {**row, "ok": False, "why": "its bytes are not those that were stored"}
+    taken = Taken()
+    found: dict[str, str] = {}
+    try:
+        for member in members(local, limits, taken, context.files):
+            found[member.path] = copy_out(member, None)
+            context.progress(note=member.path.rpartition("/")[2])
+    except ToolFailed as failure:
+        return {**row, "ok": False, "why": failure.detail, "files": len(found)}
+    expected = {path: item.sha256 for path, item in (taken.listed or {}).items()}
+    wrong: list[WrongMember] = [
+        {"path": path, "why": "is missing" if path not in found else "has other contents"}
+        for path, wanted in sorted(expected.items())
+        if found.get(path) != wanted
+    ]
+    row["files"], row["listed"], row["wrong"] = len(found), taken.listed is not None, wrong[:_WRONG_SHOWN]
+    return {**row, "ok": not wrong, "why": f"{len(wrong)} files are not as they were packed" if wrong else ""}
+
+
+class Rotate(Args, frozen=True, kw_only=True):
+    """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash.
+
+    A series is the archives of one device and folder, as `archive.pack` names them. Only what carries such a name is
+    touched, and nothing is deleted: `fs.restore` brings it back. A new archive that equals the one before it takes its
+    place among the kept ones: a folder that nobody changed does not push out older states.
+    """
+
+    files: tuple[FileRef, ...]
+    under: str = "."
+    keep: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 7
+    device_name: str = ""
+
+
+class RotatedArchive(Named):
+    """`ticket` is empty where it is kept."""
+
+    archive: str
+    bytes: int
+    made_s: int
+    series: str
+    state: str
+    ticket: str
+
+
+class Rotated(TypedDict):
+    kept: int
+    rows: list[RotatedArchive]
+    tickets: list[str]
+    trashed: int
+
+
+def rotate(context: ToolContext, args: Rotate) -> Rotated:
+    folder = context.resolve_write(args.under)
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    new = {file.shown_name for file in args.files}
+    wanted = {found["series"] for name in new if (found := _NAMED.fullmatch(name))}
+    series: dict[str, list[tuple[str, Path]]] = {}
+    sizes: dict[Path, int] = {}
+    with plain(folder, "listing"), contextlib.suppress(FileNotFoundError), context.files.scan(folder) as entries:
+        for entry in entries:
+            found = _NAMED.fullmatch(entry.name)
+            if found is not None and found["series"] in wanted and entry.is_file(follow_symlinks=False):
+                series.setdefault(found["series"], []).append((found["stamp"], folder / entry.name))
+                sizes[folder / entry.name] = entry.stat(follow_symlinks=False).st_size
+    rows: list[RotatedArchive] = []
+    for name, archives in sorted(series.items()):
+        archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
+        twin = _twin_before(context.files, [path for _, path in archives], new)
+        old = {path for _, path in [item for item in archives if item[1] != twin][args.keep :]}
+        old |= {twin} if twin is not None else set()
+        gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(old)]))
+        tickets = {item["path"]: item["ticket"] for item in gone["items"]}
+        rows.extend(
+            {
+                **named,
+                "series": name,
+                "archive": path.name,
+                "made_s": int(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp()),
+                "bytes": sizes[path],
+                "state": _state(path, old, new, twin),
+                "ticket": tickets.get(os.fspath(path), ""),
+            }
+            for stamp, path in archives
+        )
+    return {
+        "rows": rows,
+        "tickets": [row["ticket"] for row in rows if row["ticket"]],
+        "kept": sum(not row["ticket"] for row in rows),
+        "trashed": sum(bool(row["ticket"]) for row in rows),
+    }
+
+
+def _state(path: Path, old: set[Path], new: set[str], twin: Path | None) -> str:
+    if path in old:
+        return "same as the new one, in the trash" if path == twin else "in the trash"
+    return "new" if path.name in new else "kept"
+
+
+def _twin_before(files: Beneath, archives: list[Path], new: set[str]) -> Path | None:
+    """Return the archive before the newest if that is new and both are equal; their bytes are one file from then on.
+
+    So a folder that stays as it is fills neither the kept places nor, night by night, the disk.
+    """
+    if len(archives) < 2 or archives[0].name not in new:
+        return None
+    newest, before = archives[:2]
+    sizes = {about.st_size for path in (newest, before) if (about := files.status(path)) is not None}
+    if len(sizes) > 1 or sha256_of(files, newest) != sha256_of(files, before):
+        return None
+    # The older file stays and the newer name points to it: so it is one file over any number of nights.
+    with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
+        files.link(before, newest)
+    return before
+
+
+TOOLS = (
+    Tool(
+        name="archive.pack",
+        title="Pack a folder into one file",
+        args=Pack,
+        run=pack,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
+        grant="files:read",
+    ),
+    Tool(
+        name="archive.unpack",
+        title="Unpack archives into folders",
+        args=Unpack,
+        run=unpack,
+        effects=(Effect.WRITE,),
+        repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
+        grant="files:write",
+    ),
+    Tool(
+        name="archive.verify",
+        title="Read archives to their end and compare",
+        args=Verify,
+        run=verify,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        grant="files:read",
+    ),
+    Tool(
+        name="archive.rotate",
+        title="Keep the newest archives, trash older ones",
+        args=Rotate,
+        run=rotate,
+        effects=(Effect.WRITE,),
+        repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
+        grant="files:write",
+    ),
+)

@@ -1,0 +1,414 @@
+"""`fs.hash` and `fs.verify`: SHA-256 of files, read from disk each time, and comparison with what was expected."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NotRequired, Required, TypedDict
+
+from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.naming import RENAMES_MOST, mode_fits, numbered, portable_path, stored_path
+from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef, FolderRef
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_CHUNK_BYTES = 1024 * 1024
+
+
+def sha256_of(files: Beneath, path: Path) -> tuple[str, int]:
+    """Return the hash and the size of a file.
+
+    Raises:
+        ToolFailed: if it cannot be read to its end.
+    """
+    digest = hashlib.sha256()
+    size = 0
+    with plain(path, "reading"), files.open(path) as file:
+        while data := file.read(_CHUNK_BYTES):
+            digest.update(data)
+            size += len(data)
+    return digest.hexdigest(), size
+
+
+class _Meter:
+    def __init__(self, context: ToolContext, total_bytes: int) -> None:
+        self._context = context
+        self._total = total_bytes
+        self._done = 0
+
+    def add(self, size: int, note: str) -> None:
+        self._done += size
+        fraction = min(1.0, self._done / self._total) if self._total else None
+        self._context.progress(done_bytes=self._done, fraction=fraction, note=note)
+
+
+class Hash(Args, frozen=True, kw_only=True):
+    """Hash `paths`, `files` or whole `folders`. With `compare`, `files` (as `fs.write` gives them) are read back and
+    must equal the hashes that they carry, which proves a copy (`equal`); where `expect` names folders, also the
+    contents of the folder `folder` in it.
+    """
+
+    paths: tuple[str, ...] = ()
+    files: tuple[FileRef, ...] = ()
+    folders: tuple[FolderRef, ...] = ()
+    find_duplicates: Literal["", "folders", "files"] = ""
+    compare: bool = False
+    expect: list[FolderRef] | None = None
+    folder: str = ""
+
+
+class HashedFile(TypedDict):
+    """`same` comes with `compare`; the rest is passed on where the file carries it."""
+
+    below: NotRequired[str]
+    bytes: int
+    device: NotRequired[str]
+    mode: NotRequired[int]
+    name: str
+    path: str
+    same: NotRequired[bool]
+    sha256: str
+    source: NotRequired[str]
+
+
+class HashedFolder(TypedDict):
+    below: NotRequired[str]
+    bytes: int
+    digest: str
+    files: list[HashedFile]
+    path: str
+
+
+class Difference(TypedDict):
+    expected: str
+    found: str
+    path: str
+
+
+class MissingFile(TypedDict):
+    name: str
+    sha256: str
+
+
+class Comparison(TypedDict, total=False):
+    different: list[Difference]
+    equal: bool
+    missing: list[MissingFile]
+
+
+class Hashes(Comparison, total=False):
+    """`files`, or `folders` where folders were given; `duplicates` are positions; `compare` adds the comparison."""
+
+    bytes: int
+    duplicates: list[int]
+    files: list[HashedFile]
+    folders: list[HashedFolder]
+
+
+def _hash_files(context: ToolContext, files: Sequence[FileRef], meter: _Meter) -> list[HashedFile]:
+    rows: list[HashedFile] = []
+    for file in files:
+        if not file.path:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no path on this device to read", effect=False)
+        digest, size = sha256_of(context.files, context.resolve_read(file.path))
+        meter.add(size, file.shown_name)
+        row: HashedFile = {"path": file.path, "name": file.shown_name, "sha256": digest, "bytes": size}
+        if file.source:
+            row["source"] = file.source
+        if file.below:
+            row["below"] = file.below
+        if file.device:
+            row["device"] = file.device
+        if file.mode:
+            row["mode"] = file.mode
+        rows.append(row)
+    return rows
+
+
+def folder_digest(hashes: list[str]) -> str:
+    """Return one hash for the contents of a folder: names and order do not count."""
+    return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
+
+
+def _positions_of_repeats(values: list[str]) -> list[int]:
+    seen: set[str] = set()
+    repeats: list[int] = []
+    for position, value in enumerate(values):
+        if value in seen:
+            repeats.append(position)
+        seen.add(value)
+    return repeats
+
+
+def hash_files(context: ToolContext, args: Hash) -> Hashes:
+    if args.folders:
+        return _hash_folders(context, args)
+    files = [*args.files, *(FileRef(path=path) for path in args.paths)]
+    rows = _hash_files(context, files, _Meter(context, sum(file.bytes for file in files)))
+    result: Hashes = {"files": rows, "bytes": sum(row["bytes"] for row in rows)}
+    if args.find_duplicates:
+        result["duplicates"] = _positions_of_repeats([row["sha256"] for row in rows])
+    if args.compare:
+        result = {**result, **_compare(args, files, rows)}
+    return result
+
+
+def _hash_folders(context: ToolContext, args: Hash) -> Hashes:
+    meter = _Meter(context, sum(file.bytes for folder in args.folders for file in folder.files))
+    folders: list[HashedFolder] = []
+    for folder in args.folders:
+        rows = _hash_files(context, folder.files, meter)
+        digest = folder_digest([row["sha256"] for row in rows])
+        size = sum(row["bytes"] for row in rows)
+        made: HashedFolder = {"path": folder.path, "files": rows, "bytes": size, "digest": digest}
+        if folder.below:
+            made["below"] = folder.below
+        folders.append(made)
+    # An empty folder equals every other empty one, which says nothing worth acting on.
+    marks = [folder["digest"] if folder["files"] else f"empty {position}" for position, folder in enumerate(folders)]
+    return {"folders": folders, "duplicates": _positions_of_repeats(marks)}
+
+
+def _compare(args: Hash, files: list[FileRef], rows: list[HashedFile]) -> Comparison:
+    for file, row in zip(files, rows, strict=True):
+        row["same"] = not file.hash or file.hash == row["sha256"]
+    different: list[Difference] = [
+        {"path": row["path"], "expected": file.hash, "found": row["sha256"]}
+        for file, row in zip(files, rows, strict=True)
+        if file.hash and file.hash != row["sha256"]
+    ]
+    if args.expect is None:
+        unknown = [file.shown_name for file in files if not file.hash]
+        if unknown:
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS,
+                f"nothing to compare {', '.join(unknown[:3])} with: give files that carry a hash, or `expect`",
+                effect=False,
+            )
+        return {"equal": not different, "different": different, "missing": []}
+    expected = [folder for folder in args.expect if folder.path == args.folder]
+    if not expected:
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, f"`expect` has no folder {quoted(args.folder)} to compare with", effect=False
+        )
+    wanted = Counter(file.hash for folder in expected for file in folder.files)
+    found = Counter(row["sha256"] for row in rows)
+    names = {file.hash: file.shown_name for folder in expected for file in folder.files}
+    missing: list[MissingFile] = [{"name": names[digest], "sha256": digest} for digest in (wanted - found)]
+    extra: list[Difference] = [
+        {"path": row["path"], "expected": "", "found": row["sha256"]} for row in rows if row["sha256"] not in wanted
+    ]
+    return {"equal": not (different or missing or extra), "different": different or extra, "missing": missing}
+
+
+class Verify(Args, frozen=True, kw_only=True):
+    """Compare what lies below `under` with a list. `catalogue` names files on this device with their hashes.
+    `folders` with `strip` (what their paths start with elsewhere) answers what `fs.write` by path would have to change
+    here: `to_send` are files, `to_make` empty folders.
+    """
+
+    under: str = "."
+    catalogue: tuple[FileRef, ...] = ()
+    folders: tuple[FolderRef, ...] = ()
+    strip: str = ""
+
+
+class _HashesByPath:
+    """Hashes files once, only those asked for."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self._known: dict[Path, str] = {}
+        self.bytes = 0
+
+    def of(self, path: Path) -> str:
+        if path not in self._known:
+            self._known[path], size = sha256_of(self._context.files, path)
+            self.bytes += size
+            self._context.progress(done_bytes=self.bytes, note=path.name)
+        return self._known[path]
+
+
+def place_of(file: FileRef, strip: str) -> str:
+    """Return where a file of another device belongs below a folder of this one.
+
+    Without `strip` that is what `fs.find` said (`below`). With it: its path without the folder `strip` that it
+    starts with, the bare name where it starts elsewhere.
+    """
+    if file.below and not strip:
+        return os.path.normpath(file.below)
+    clean, start = os.path.normpath(file.source or file.path), os.path.normpath(strip) if strip else ""
+    if start and clean.startswith(start.rstrip("/") + "/"):
+        return clean[len(start.rstrip("/")) + 1 :]
+    if start in ("", ".") and not clean.startswith(("/", "..")):
+        return clean
+    return os.path.basename(clean)  # noqa: PTH119 - a path of another device
+
+
+class WrongFile(TypedDict):
+    path: str
+    reason: str
+
+
+class FilesToSend(TypedDict):
+    bytes: int
+    files: list[FileRef]
+    path: str
+
+
+class Verified(TypedDict, total=False):
+    """Of a `catalogue` what is wrong; of `folders` what is missing here, as it is to be sent and made."""
+
+    again: list[str]
+    bytes: Required[int]
+    files: int
+    here: int
+    missing: int
+    read_bytes: int
+    same: bool
+    to_make: list[FolderRef]
+    to_send: list[FilesToSend]
+    twice: int
+    wrong: list[WrongFile]
+
+
+def verify(context: ToolContext, args: Verify) -> Verified:
+    root = context.resolve_read(args.under)
+    hashes = _HashesByPath(context)
+    if args.folders:
+        return _what_is_missing(context, args, root, hashes)
+    wanted: dict[str, str] = {}
+    wrong: list[WrongFile] = []
+    sizes = 0
+    for file in args.catalogue:
+        real = context.resolve_read(file.path)
+        if real != root and root not in real.parents:
+            wrong.append({"path": file.path, "reason": f"lies outside {args.under}"})
+            continue
+        about = _status(context, real)
+        if about is None:
+            wrong.append({"path": file.path, "reason": "is not there"})
+            continue
+        found = hashes.of(real)
+        if found != file.hash:
+            wrong.append({"path": file.path, "reason": f"has hash {found[:12]}, expected {file.hash[:12]}"})
+        elif file.path not in wanted:
+            wanted[file.path] = found
+            sizes += about.st_size
+    twice = _copies_beyond_one(context, root, set(wanted.values()), args.catalogue, hashes)
+    return {
+        "same": not wrong,
+        "twice": len(twice),
+        "files": len(wanted),
+        "bytes": sizes,
+        "read_bytes": hashes.bytes,
+        "wrong": wrong[:100],
+        "again": twice[:100],
+    }
+
+
+def _status(context: ToolContext, path: Path) -> os.stat_result | None:
+    """Return what the system says of a regular file, None where there is none."""
+    with plain(path, "looking at"):
+        about = context.files.status(path)
+    return about if about is not None and stat.S_ISREG(about.st_mode) else None
+
+
+def _copies_beyond_one(
+    context: ToolContext, root: Path, wanted: set[str], catalogue: Sequence[FileRef], hashes: _HashesByPath
+) -> list[str]:
+    """Return files that hold again what the catalogue has once; only files of a listed size are read."""
+    sizes = {file.bytes for file in catalogue}
+    if not context.files.is_folder(root):
+        return []
+    seen: set[str] = set()
+    again: list[str] = []
+    for found in Walk(context.files, root, hidden=True):
+        if found.bytes not in sizes:
+            continue
+        digest = hashes.of(found.path)
+        if digest not in wanted:
+            continue
+        if digest in seen:
+            again.append(found.below)
+        seen.add(digest)
+    return again
+
+
+def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _HashesByPath) -> Verified:
+    to_send: list[FilesToSend] = []
+    to_make: list[FolderRef] = []
+    here = 0
+    total = 0
+    for folder in args.folders:
+        missing: list[FileRef] = []
+        for file in folder.files:
+            if _is_here(context, root, file, args.strip, hashes):
+                here += 1
+            else:
+                missing.append(file)
+        if not folder.files and not _is_folder_here(context, root, folder, args.strip):
+            to_make.append(folder)
+        if missing:
+            size = sum(file.bytes for file in missing)
+            total += size
+            to_send.append({"path": folder.path, "files": missing, "bytes": size})
+    return {
+        "to_send": to_send,
+        "to_make": to_make,
+        "here": here,
+        "missing": sum(len(part["files"]) for part in to_send),
+        "bytes": total,
+    }
+
+
+def _is_here(context: ToolContext, root: Path, file: FileRef, strip: str, hashes: _HashesByPath) -> bool:
+    """Whether a file lies where it would be stored, or under one of the numbers that it gets beside another file."""
+    wanted = place_of(file, strip)
+    for path in dict.fromkeys((stored_path(wanted), portable_path(wanted))):
+        for number in range(1, RENAMES_MOST):
+            real = context.resolve_read(numbered(root / path, number))
+            about = _status(context, real)
+            if about is None:
+                break
+            if about.st_size == file.bytes and mode_fits(about, file.mode) and hashes.of(real) == file.hash:
+                return True
+    return False
+
+
+def _is_folder_here(context: ToolContext, root: Path, folder: FolderRef, strip: str) -> bool:
+    wanted = place_of(FileRef(path=folder.path, below=folder.below), strip)
+    places = [context.resolve_read(root / path) for path in (stored_path(wanted), portable_path(wanted))]
+    with plain(root, "looking at"):
+        return any(map(context.files.is_folder, places))
+
+
+TOOLS = (
+    Tool(
+        name="fs.hash",
+        title="Hash files, find equal ones, compare copies",
+        args=Hash,
+        run=hash_files,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        grant="files:read",
+    ),
+    Tool(
+        name="fs.verify",
+        title="Compare what is on disk with a list",
+        args=Verify,
+        run=verify,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        grant="files:read",
+    ),
+)

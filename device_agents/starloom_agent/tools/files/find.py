@@ -1,0 +1,440 @@
+"""`fs.list` and `fs.find`: what is in a folder, and which files fit a question; they read names, never contents."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+import unicodedata
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.near import near_name
+from starloom_agent.toolkit.files.walking import Found, Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
+from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.text.durations import begin_of
+from starloom_agent.tools.files.shift import TRASH
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_FILLER = frozenset(
+    {
+        "a",
+        "an",
+        "the",
+        "my",
+        "our",
+        "of",
+        "in",
+        "on",
+        "at",
+        "for",
+        "from",
+        "with",
+        "and",
+        "or",
+        "to",
+        "is",
+        "are",
+        "that",
+    }
+) | {"this", "file", "files"}
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_WORD = re.compile(r"[^\W_]+")
+_NAMED_MOST = 5
+
+
+class List(Args, frozen=True, kw_only=True):
+    """`path` is a folder; entries come by name, folders first. `device_name` is put into each entry.
+
+    Without `path`, or with `.`, every granted folder is listed; entries of the second and later ones are named
+    `FOLDER/NAME`.
+    """
+
+    path: str = "."
+    hidden: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+    device_name: str = ""
+
+
+class FolderEntry(Named):
+    bytes: int
+    kind: Literal["file", "folder", "link"]
+    mtime_s: int
+    name: str
+
+
+class FolderList(TypedDict):
+    count: int
+    entries: list[FolderEntry]
+    path: str
+    truncated: bool
+
+
+def list_folder(context: ToolContext, args: List) -> FolderList:
+    first = context.resolve_read(args.path or ".")
+    entries = _entries_of(context, args, first, "")
+    if args.path in ("", "."):
+        for folder, _ in roots_of(context, ".")[1:]:
+            entries += _entries_of(context, args, folder, f"{folder.name}/")
+    return {
+        "path": os.fspath(first),
+        "entries": entries[: args.limit],
+        "count": len(entries),
+        "truncated": len(entries) > args.limit,
+    }
+
+
+def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> list[FolderEntry]:
+    """Return the entries of one folder; `before` is put before their names."""
+    entries: list[FolderEntry] = []
+    with plain(folder, "listing"), context.files.scan(folder) as found:
+        for entry in found:
+            if not args.hidden and entry.name.startswith("."):
+                continue
+            about = entry.stat(follow_symlinks=False)
+            kind: Literal["file", "folder", "link"] = (
+                "link" if entry.is_symlink() else "folder" if stat.S_ISDIR(about.st_mode) else "file"
+            )
+            row: FolderEntry = {
+                "name": f"{before}{entry.name}",
+                "kind": kind,
+                "bytes": about.st_size,
+                "mtime_s": int(about.st_mtime),
+            }
+            if args.device_name:
+                row["device"] = args.device_name
+            entries.append(row)
+    entries.sort(key=lambda entry: (entry["kind"] != "folder", entry["name"]))
+    return entries
+
+
+class Find(Args, frozen=True, kw_only=True):
+    """Every given condition must hold. Without `root` every granted folder is searched, with all below it; a `root`
+    that is not there is an error, or `missing: nothing`. `pattern` fits the name (`*.csv`); `words` are looked for in
+    the path, never in the contents: half of them must be there, the best come first (a month also as a number: March
+    fits `2026-03`). `newer_than` and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of
+    file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size` keeps files that are as large as
+    another one, which alone can be equal. `device_name` is put into each row, so that lists of several devices can be
+    merged. `not_under` leaves out one folder. A `root` that is a file is that file alone, and `file` is the one file
+    of this name, or of this path below the root. `largest` keeps the largest files where there are more than `limit`,
+    largest first. `whole` is for a copy of a folder: hidden files, modes and empty folders come along, and `left_out`
+    names the links.
+    """
+
+    root: str = ""
+    what: str = ""
+    not_under: str = ""
+    missing: Literal["fail", "nothing"] = "fail"
+    kinds: tuple[Literal["image", "video", "audio", "document", "archive", "code", "other"], ...] = ()
+    pattern: str = ""
+    file: str = ""
+    words: str = ""
+    newer_than: str | int | None = None
+    older_than: str | int | None = None
+    min_bytes: int = 0
+    max_bytes: int | None = None
+    group_by: Literal["", "folder"] = ""
+    hidden: bool = False
+    whole: bool = False
+    same_size: bool = False
+    largest: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 10_000
+    device_name: str = ""
+
+
+def fold(text: str) -> str:
+    """Return text for comparing: lower case, accents taken off."""
+    plain_text = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in plain_text if not unicodedata.combining(char)).casefold()
+
+
+def search_words(text: str) -> list[str]:
+    """Return the meaningful words of a question; all of them if none is."""
+    words: list[str] = _WORD.findall(fold(text))
+    return [word for word in words if word not in _FILLER] or words
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    if word in _MONTHS:
+        number = f"{_MONTHS.index(word) + 1:02d}"
+        return (word, word[:3], f"-{number}", f"_{number}", f"/{number}")
+    if len(word) > 3 and word.endswith("s"):
+        return (word, word[:-1])
+    return (word,)
+
+
+def score(path: str, words: list[str]) -> int:
+    """Return how well a path fits: 0 is not at all; a word in the file's name counts more than in a folder's."""
+    whole = fold(path)
+    name = whole.rpartition("/")[2]
+    points = 0
+    hits = 0
+    for word in words:
+        in_name = any(form in name for form in _forms(word))
+        if in_name or any(form in whole for form in _forms(word)):
+            hits += 1
+            points += 3 if in_name else 1
+    if hits * 2 < len(words) or not hits:
+        return 0
+    return points + (10 if hits == len(words) else 0)
+
+
+def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
+    """Return the folders to search and how their files are written: `Pictures` stays `Pictures`.
+
+    Without a root, or with `.`, that is every granted folder. Where `root` is the name of a granted folder itself (the
+    owner granted `~/Pictures`), its files are written with their whole path.
+    """
+    if root in ("", "."):
+        granted = context.folders.read
+        first = granted[:1]
+        # Relative paths start at the first granted folder; a folder inside another granted one is searched once.
+        inner = [path for path in granted[1:] if not any(path != other and other in path.parents for other in granted)]
+        return [*((path, ".") for path in first), *((path, os.fspath(path)) for path in inner)]
+    real = context.resolve_read(root)
+    absolute = Path(root).expanduser().is_absolute() or real in context.folders.read
+    return [(real, os.fspath(real) if absolute else os.path.normpath(root))]
+
+
+class FoundFile(Named):
+    """`below` is the path from the folder that was searched on, its name first; `mode` comes with `whole`, `score` with
+    `words`.
+    """
+
+    below: str
+    bytes: int
+    media: str
+    mode: NotRequired[int]
+    mtime_s: int
+    name: str
+    path: str
+    score: NotRequired[int]
+
+
+class FoundFolder(TypedDict):
+    """`below` is said of empty folders."""
+
+    below: NotRequired[str]
+    bytes: int
+    files: list[FoundFile]
+    path: str
+
+
+class LeftOut(TypedDict):
+    path: str
+    why: str
+
+
+class FoundFiles(TypedDict):
+    """`files`, or with `group_by: folder` the `folders` that hold them; `left_out` comes with `whole`."""
+
+    count: int
+    files: NotRequired[list[FoundFile]]
+    folders: NotRequired[list[FoundFolder]]
+    left_out: NotRequired[list[LeftOut]]
+    total_bytes: int
+    truncated: bool
+    unreadable: int
+
+
+def _fits(found: Found, args: Find, now: datetime) -> bool:
+    name = found.path.name
+    if args.kinds and kind_of(name) not in args.kinds:
+        return False
+    if args.what and not sort_fits(args.what, name):
+        return False
+    if args.file and found.below != os.path.normpath(args.file) and name != args.file:
+        return False
+    if args.pattern and not (fnmatch.fnmatch(name, args.pattern) or fnmatch.fnmatch(found.below, args.pattern)):
+        return False
+    if found.bytes < args.min_bytes or (args.max_bytes is not None and found.bytes > args.max_bytes):
+        return False
+    if args.newer_than is not None and found.mtime_s < begin_of(args.newer_than, now):
+        return False
+    return args.older_than is None or found.mtime_s <= begin_of(args.older_than, now)
+
+
+class _Search:
+    """Collects what fits, keeping no more rows than are asked for."""
+
+    def __init__(self, context: ToolContext, args: Find) -> None:
+        self._context = context
+        self._args = args
+        self._left_out = context.resolve_read(args.not_under) if args.not_under else None
+        self._words = search_words(args.words) if args.words else []
+        self._now = datetime.now(UTC)
+        self.rows: list[FoundFile] = []
+        self.count = 0
+        self.bytes = 0
+        self.unreadable = 0
+        self.links: list[str] = []
+        self.empty: list[FoundFolder] = []
+
+    def look(self, root: Path, shown: str) -> None:
+        walk = Walk(self._context.files, root, hidden=self._args.hidden or self._args.whole)
+        for found in walk:
+            points = score(found.below, self._words) if self._words else 1
+            if self._left_out is not None and self._left_out in found.path.parents:
+                continue
+            if self._args.whole and TRASH in found.below.split("/"):
+                continue
+            if points and _fits(found, self._args, self._now):
+                self._take(found, points, root, shown)
+        self.unreadable += walk.unreadable
+        if self._args.whole:
+            self.links += [os.path.normpath(f"{shown}/{below}") for below in walk.links]
+            self.empty += [
+                {"path": os.path.normpath(f"{shown}/{below}"), "below": f"{root.name}/{below}", "files": [], "bytes": 0}
+                for below in walk.empty
+                if TRASH not in below.split("/")
+            ]
+
+    def take_file(self, file: Path, shown: str) -> None:
+        """Take the root itself, which is a file."""
+        about = self._context.files.status(file)
+        if about is None:
+            return
+        found = Found(file, file.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))
+        if _fits(found, self._args, self._now):
+            self._take(found, 1, file.parent, os.path.dirname(shown) or ".")  # noqa: PTH120 - a shown path, not one here
+
+    def keep_same_sizes(self) -> None:
+        """Drop the files whose size no other one has; files dropped from a full list are not counted."""
+        all_seen = self.count == len(self.rows)
+        sizes = Counter(row["bytes"] for row in self.rows)
+        self.rows = [row for row in self.rows if sizes[row["bytes"]] > 1]
+        if all_seen:
+            self.count, self.bytes = len(self.rows), sum(row["bytes"] for row in self.rows)
+
+    def keep_the_file(self) -> None:
+        """Keep the one file that was asked for: that of the whole path, else the only one of the name.
+
+        Raises:
+            ToolFailed: `file_not_found` without one, `bad_arguments` with several; their paths are named.
+        """
+        wanted = self._args.file
+        whole = [row for row in self.rows if row["below"].partition("/")[2] == os.path.normpath(wanted)]
+        rows = whole if len(whole) == 1 else self.rows
+        if not rows:
+            where = self._args.root or "the folders that this device allows"
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"there is no file {wanted} in {where}", effect=False)
+        if len(rows) > 1:
+            named = ", ".join(row["path"] for row in rows[:_NAMED_MOST])
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS,
+                f"{len(rows)} files are called {wanted}: {named}. Name the folder, too",
+                effect=False,
+            )
+        self.rows, self.count, self.bytes = rows, 1, rows[0]["bytes"]
+        self.links, self.empty = [], []
+
+    def _take(self, found: Found, points: int, root: Path, shown: str) -> None:
+        self.count += 1
+        self.bytes += found.bytes
+        if self.count % 512 == 0:
+            self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
+        if not (self._words or self._args.largest) and len(self.rows) >= self._args.limit:
+            return
+        row: FoundFile = {
+            "path": os.path.normpath(f"{shown}/{found.below}"),
+            "name": found.path.name,
+            "below": f"{root.name}/{found.below}",
+            "bytes": found.bytes,
+            "mtime_s": found.mtime_s,
+            "media": media_of(found.path.name),
+        }
+        if self._words:
+            row["score"] = points
+        if self._args.whole:
+            row["mode"] = found.mode
+        if self._args.device_name:
+            row["device"] = self._args.device_name
+        self.rows.append(row)
+        if len(self.rows) >= 2 * self._args.limit + 64:
+            self.rows = _best(self.rows, self._args)[: self._args.limit]
+
+
+def find(context: ToolContext, args: Find) -> FoundFiles:
+    search = _Search(context, args)
+    for root, shown in roots_of(context, args.root):
+        with plain(root, "searching"):
+            there = context.files.is_folder(root)
+            alone = not there and context.files.is_file(root)
+        if alone:
+            search.take_file(root, shown)
+            continue
+        if not there and args.missing == "nothing":
+            continue
+        if not there:
+            reason = f"{args.root or root} is not a folder on this device ({root}){near_name(context.files, root)}"
+            raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
+        search.look(root, shown)
+    if args.file:
+        search.keep_the_file()
+    if args.same_size:
+        search.keep_same_sizes()
+    rows = (_best(search.rows, args) if args.words or args.largest else search.rows)[: args.limit]
+    result: FoundFiles = {
+        "total_bytes": search.bytes,
+        "count": search.count,
+        "truncated": search.count > len(rows),
+        "unreadable": search.unreadable,
+    }
+    if args.whole:
+        result["left_out"] = [{"path": path, "why": "a link is not copied"} for path in sorted(search.links)]
+    if args.group_by == "folder":
+        result["folders"] = sorted([*_by_folder(rows), *search.empty], key=lambda folder: folder["path"])
+    else:
+        result["files"] = rows
+    return result
+
+
+def _best(rows: list[FoundFile], args: Find) -> list[FoundFile]:
+    if args.largest:
+        return sorted(rows, key=lambda row: (-row["bytes"], row["path"]))
+    return sorted(rows, key=lambda row: (-row.get("score", 0), -row["mtime_s"], row["path"]))
+
+
+def _by_folder(rows: list[FoundFile]) -> list[FoundFolder]:
+    folders: dict[str, list[FoundFile]] = {}
+    for row in rows:
+        folders.setdefault(os.path.dirname(row["path"]) or ".", []).append(row)  # noqa: PTH120 - a shown path, not one here
+    return [
+        {"path": path, "files": files, "bytes": sum(file["bytes"] for file in files)}
+        for path, files in sorted(folders.items())
+    ]
+
+
+TOOLS = (
+    Tool(
+        name="fs.list",
+        title="List a folder",
+        args=List,
+        run=list_folder,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        grant="files:read",
+    ),
+    Tool(
+        name="fs.find",
+        title="Find files by kind, name, words, size or age",
+        args=Find,
+        run=find,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        grant="files:read",
+    ),
+)

@@ -1,0 +1,183 @@
+"""`image.info` and `image.resize`: sizes and small versions of pictures.
+
+PNG is decoded here; for a JPEG the camera's own preview is used. Unreadable files are listed with the reason, so that
+one of them never fails the whole folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.pictures import headers, png
+from starloom_agent.toolkit.pictures.scaling import shrink
+from starloom_agent.toolkit.refs import FileRef
+from starloom_agent.toolkit.results import Stored
+from starloom_protocol.vocabulary import Code, Repeatability
+
+_PICTURE_BYTES_MOST = 256 * 1024 * 1024
+_ORIGINAL_BYTES_MOST = 16 * 1024 * 1024
+
+
+class Info(Args, frozen=True, kw_only=True):
+    """`files` are artifacts or paths of this device."""
+
+    files: list[FileRef]
+
+
+def _local(context: ToolContext, file: FileRef) -> Path:
+    if file.artifact:
+        return context.fetch(file.artifact)
+    if file.path:
+        return context.resolve_read(file.path)
+    raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has neither an artifact nor a path", effect=False)
+
+
+def _read(context: ToolContext, path: Path, most: int) -> tuple[bytes, int]:
+    """Return the beginning of a file and the size of all of it."""
+    with plain(path, "reading"), context.files.open(path) as file:
+        return file.read(most), os.fstat(file.fileno()).st_size
+
+
+class PictureInfo(TypedDict):
+    """Of what cannot be read, `reason` says why, and its size is not known."""
+
+    bytes: int
+    height: NotRequired[int]
+    kind: NotRequired[str]
+    name: str
+    readable: bool
+    reason: NotRequired[str]
+    width: NotRequired[int]
+
+
+class PictureInfos(TypedDict):
+    files: list[PictureInfo]
+    unreadable: int
+
+
+def info(context: ToolContext, args: Info) -> PictureInfos:
+    rows: list[PictureInfo] = []
+    for file in args.files:
+        path = _local(context, file)
+        head, size = _read(context, path, headers.HEAD_BYTES)
+        measured = headers.measure(head)
+        row: PictureInfo = {"name": file.shown_name, "bytes": size, "readable": measured is not None}
+        if measured is None:
+            row["reason"] = "its size cannot be read: not a PNG, JPEG, GIF or BMP"
+        else:
+            row["kind"], row["width"], row["height"] = measured.kind, measured.width, measured.height
+        rows.append(row)
+    return {"files": rows, "unreadable": sum(not row["readable"] for row in rows)}
+
+
+class Resize(Args, frozen=True, kw_only=True):
+    """Make the longer side at most `longest_px`. With `unreadable: fail` a file that must be skipped fails the task;
+    with `original` a JPEG that cannot be made smaller here stays as it is, if it has at most 16 MiB.
+    """
+
+    files: list[FileRef]
+    longest_px: Annotated[int, msgspec.Meta(ge=8, le=4096)] = 160
+    unreadable: Literal["list", "fail", "original"] = "list"
+
+
+def _small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
+    """Return bytes, media type, width and height.
+
+    Raises:
+        NotReadable: with the reason, as a sentence's second half.
+    """
+    if data[:2] == b"\xff\xd8":
+        preview = headers.jpeg_preview(data)
+        measured = headers.measure(preview) if preview else None
+        if preview is None or measured is None:
+            raise png.NotReadable("it is a JPEG without a camera's preview, and JPEG is not decoded on this device")
+        return preview, "image/jpeg", measured.width, measured.height
+    measured = headers.measure(data)
+    if measured is not None and measured.kind != "png":
+        raise png.NotReadable(f"it is a {measured.kind.upper()}, which is not decoded on this device")
+    small = shrink(png.decode(data), longest_px)
+    return png.encode(small), "image/png", small.width, small.height
+
+
+def _as_it_is(data: bytes) -> tuple[bytes, str, int, int] | None:
+    """Return a JPEG whole, as `_small_version` would a small one: every browser can show it smaller."""
+    measured = headers.measure(data) if data[:2] == b"\xff\xd8" and len(data) <= _ORIGINAL_BYTES_MOST else None
+    return None if measured is None else (data, "image/jpeg", measured.width, measured.height)
+
+
+class SmallPicture(Stored):
+    """`source` is the hash of the picture that it was made from."""
+
+    height: int
+    source: str
+    width: int
+
+
+class SkippedPicture(TypedDict):
+    name: str
+    reason: str
+    source: str
+
+
+class SmallPictures(TypedDict):
+    files: list[SmallPicture]
+    skipped: list[SkippedPicture]
+
+
+def _stored(
+    context: ToolContext, number: int, file: FileRef, data: bytes, media: str, width: int, height: int
+) -> SmallPicture:
+    target = context.workdir / f"small-{number}"
+    with plain(target, "writing"), context.files.create(target) as out:
+        out.write(data)
+    stored = context.put(target, name=file.shown_name, media=media)
+    return {**stored, "source": file.hash, "width": width, "height": height}
+
+
+def resize(context: ToolContext, args: Resize) -> SmallPictures:
+    made: list[SmallPicture] = []
+    skipped: list[SkippedPicture] = []
+    for number, file in enumerate(args.files):
+        data, _ = _read(context, _local(context, file), _PICTURE_BYTES_MOST)
+        try:
+            small, media, width, height = _small_version(data, args.longest_px)
+        except png.NotReadable as reason:
+            if args.unreadable == "fail":
+                raise ToolFailed(Code.TOOL_FAILED, f"{file.shown_name} cannot be made smaller: {reason}") from reason
+            kept = _as_it_is(data) if args.unreadable == "original" else None
+            if kept is not None:
+                made.append(_stored(context, number, file, *kept))
+                continue
+            skipped.append({"name": file.shown_name, "source": file.hash, "reason": str(reason)})
+            continue
+        made.append(_stored(context, number, file, small, media, width, height))
+        context.progress(fraction=(number + 1) / len(args.files), note=file.shown_name)
+    return {"files": made, "skipped": skipped}
+
+
+TOOLS = (
+    Tool(
+        name="image.info",
+        title="Kind and size of pictures",
+        args=Info,
+        run=info,
+        effects=(),
+        repeatability=Repeatability.PURE,
+        confined=True,
+    ),
+    Tool(
+        name="image.resize",
+        title="Make pictures smaller",
+        args=Resize,
+        run=resize,
+        effects=(),
+        repeatability=Repeatability.PURE,
+        confined=True,
+    ),
+)

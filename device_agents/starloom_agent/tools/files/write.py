@@ -1,0 +1,263 @@
+"""`fs.write`: files from the hub's store, or a text, into a folder of this device; each appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal, NotRequired, TypedDict
+
+from starloom_agent.toolkit.faults import os_fault, plain
+from starloom_agent.toolkit.files.naming import (
+    REFUSED_NAME,
+    RENAMES_MOST,
+    kept_mode,
+    mode_fits,
+    numbered,
+    portable_path,
+    stored_path,
+)
+from starloom_agent.toolkit.files.placing import place, readable_as
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.refs import FileRef, FolderRef
+from starloom_agent.tools.files.digest import place_of, sha256_of
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+
+class Write(Args, frozen=True, kw_only=True):
+    """Give `files` (as `artifact.put` gives them) with `under`, or `path` with `text`; empty `folders` are made, too.
+    `added` are the paths where nothing stood before this attempt: what `fs.trash` may take to undo it.
+
+    A file with the same contents in the same place is kept; one with other contents keeps its name, and the new one
+    gets a number (`on_clash`). `name_by` hash makes one file of equal contents; `path` keeps the folders that `fs.find`
+    saw (or those below `strip`); `origin` puts the name of the device it came from before its own. Names and modes stay
+    as they are; `changed` names what this system cannot store so.
+    """
+
+    files: tuple[FileRef, ...] = ()
+    folders: tuple[FolderRef, ...] = ()
+    under: str = "."
+    name_by: Literal["hash", "name", "origin", "path"] = "name"
+    strip: str = ""
+    on_same_hash: Literal["keep", "write"] = "keep"
+    on_clash: Literal["rename", "replace", "fail"] = "rename"
+    path: str = ""
+    text: str | None = None
+
+
+def _wanted_path(file: FileRef, args: Write) -> str:
+    """Return where a file belongs below `under`, whether or not this system can store such a name."""
+    name = PurePosixPath(file.shown_name).name or "file"
+    if args.name_by == "hash":
+        return file.hash + PurePosixPath(name).suffix.lower()
+    if args.name_by == "path":
+        return _inside(place_of(file, args.strip), args) or name
+    return f"{file.device} - {name}" if args.name_by == "origin" and file.device else name
+
+
+def _inside(place: str, args: Write) -> str:
+    if ".." in PurePosixPath(place).parts:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{place} leads out of {args.under}", effect=False)
+    return place.lstrip("/").removeprefix("./") if place != "." else ""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The place of a file: its shown and its real path; `same`: the same bytes are there; `free`: nothing is there."""
+
+    shown: str
+    real: Path
+    same: bool
+    number: int
+    free: bool = False
+
+
+def _choose(context: ToolContext, stored: str, file: FileRef, args: Write) -> _Place:
+    for number in range(1, RENAMES_MOST):
+        shown = os.path.normpath(numbered(Path(args.under) / stored, number))
+        real = context.resolve_write(shown)
+        with plain(real, "looking at"):
+            about = context.files.status(real)
+        if about is None:
+            return _Place(shown, real, False, number, free=True)
+        if stat.S_ISREG(about.st_mode) and sha256_of(context.files, real)[0] == file.hash:
+            return _Place(shown, real, args.on_same_hash == "keep", number)
+        if args.on_clash == "replace" or args.name_by == "hash":
+            return _Place(shown, real, False, number)  # under its hash, other contents can only be a damaged copy
+        if args.on_clash == "fail":
+            raise ToolFailed(Code.TOOL_FAILED, f"{shown} exists with other contents; allow on_clash: rename or replace")
+    raise ToolFailed(Code.TOOL_FAILED, f"{stored} exists in {RENAMES_MOST} versions in {args.under}; clear the folder")
+
+
+class WrittenFile(TypedDict):
+    """`source` is its path on the device that it came from."""
+
+    below: NotRequired[str]
+    bytes: int
+    device: NotRequired[str]
+    name: str
+    path: str
+    sha256: str
+    source: NotRequired[str]
+    state: Literal["kept", "written"]
+
+
+class WrittenFolder(TypedDict):
+    path: str
+
+
+class Changed(TypedDict):
+    """A property of a file that differs from the original."""
+
+    file: str
+    path: str
+    why: str
+
+
+class Written(TypedDict):
+    """`added` are the paths that are new here."""
+
+    added: list[str]
+    bytes: int
+    changed: list[Changed]
+    files: list[WrittenFile]
+    folders: list[WrittenFolder]
+    kept: int
+    written: int
+
+
+def write(context: ToolContext, args: Write) -> Written:
+    if args.text is not None:
+        return _write_text(context, args)
+    rows: list[WrittenFile] = []
+    changed: list[Changed] = []
+    added: list[str] = []
+    written_bytes = 0
+    for file in args.files:
+        if not file.hash:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no artifact to write from")
+        wanted = _wanted_path(file, args)
+        chosen, size = _put(context, wanted, file, args)
+        written_bytes += 0 if chosen.same else size
+        context.progress(done_bytes=written_bytes, note=file.shown_name)
+        path = readable_as(context, chosen.shown, chosen.real)
+        added += [path] if chosen.free else []
+        changed += [{"file": wanted, "path": path, "why": why} for why in _changes(context, wanted, chosen, file, args)]
+        row: WrittenFile = {
+            "path": path,
+            "name": file.shown_name,
+            "source": file.path,
+            "sha256": file.hash,
+            "bytes": size,
+            "state": "kept" if chosen.same else "written",
+        }
+        if file.below:
+            row["below"] = file.below
+        if file.device:
+            row["device"] = file.device
+        rows.append(row)
+    made = [_make_folder(context, folder, args, changed, added) for folder in args.folders if not folder.files]
+    return {
+        "files": rows,
+        "folders": made,
+        "changed": changed,
+        "added": added,
+        "written": sum(row["state"] == "written" for row in rows),
+        "kept": sum(row["state"] == "kept" for row in rows),
+        "bytes": written_bytes,
+    }
+
+
+def _put(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tuple[_Place, int]:
+    """Store one file under its own name, or under a portable one where the file system refuses that."""
+    portable = portable_path(wanted)
+    for stored in dict.fromkeys((stored_path(wanted), portable)):
+        try:
+            return _put_as(context, stored, file, args)
+        except OSError as error:
+            if error.errno not in REFUSED_NAME or stored == portable:
+                raise os_fault(error, Path(args.under) / stored, "writing") from error
+    raise AssertionError("the portable name is the last")
+
+
+def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tuple[_Place, int]:
+    chosen = _choose(context, stored, file, args)
+    mode = kept_mode(file.mode)
+    if not chosen.same:
+        return chosen, context.files.place(context.fetch(file.hash), chosen.real, mode=mode)
+    about = context.files.status(chosen.real)
+    if mode is not None and about is not None and not mode_fits(about, file.mode):
+        with suppress(PermissionError):
+            context.files.set_mode(chosen.real, mode)
+    return chosen, 0 if about is None else about.st_size
+
+
+def _changes(context: ToolContext, wanted: str, chosen: _Place, file: FileRef, args: Write) -> list[str]:
+    """Return the properties of a file that differ from the original."""
+    found = []
+    here = os.path.normpath(Path(args.under) / wanted)
+    if os.path.normpath(numbered(Path(here), chosen.number)) != chosen.shown:
+        found.append("this device cannot store its name")
+    if chosen.number > 1:
+        found.append("another file has its name")
+    about = context.files.status(chosen.real)
+    if about is not None and not mode_fits(about, file.mode):
+        found.append("this device does not keep its mode")
+    return found
+
+
+def _make_folder(
+    context: ToolContext, folder: FolderRef, args: Write, changed: list[Changed], added: list[str]
+) -> WrittenFolder:
+    wanted = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
+    portable = portable_path(wanted)
+    for stored in dict.fromkeys((stored_path(wanted), portable)):
+        shown = os.path.normpath(Path(args.under) / stored)
+        real = context.resolve_write(shown)
+        try:
+            free = context.files.status(real) is None
+            context.files.make_folder(real)
+        except OSError as error:
+            if error.errno not in REFUSED_NAME or stored == portable:
+                raise os_fault(error, shown, "making") from error
+        else:
+            added += [shown] if free else []
+            if stored != wanted:
+                changed.append({"file": wanted, "path": shown, "why": "this device cannot store its name"})
+            return {"path": shown}
+    raise AssertionError("the portable name is the last")
+
+
+def _write_text(context: ToolContext, args: Write) -> Written:
+    if not args.path or args.files or args.folders:
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, "text goes with path, files go with under; give one of the two", effect=False
+        )
+    half = context.workdir / "text.part"
+    with plain(half, "writing"), context.files.create(half) as made:
+        made.write((args.text or "").encode())
+    digest, _ = sha256_of(context.files, half)
+    real = context.resolve_write(args.path)
+    with plain(real, "looking at"):
+        free = context.files.status(real) is None
+    size = place(context, half, real)
+    name = Path(args.path).name
+    row: WrittenFile = {"path": args.path, "name": name, "sha256": digest, "bytes": size, "state": "written"}
+    added = [args.path] if free else []
+    return {"files": [row], "folders": [], "changed": [], "added": added, "written": 1, "kept": 0, "bytes": size}
+
+
+TOOLS = (
+    Tool(
+        name="fs.write",
+        title="Write files into a folder",
+        args=Write,
+        run=write,
+        effects=(Effect.WRITE,),
+        repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
+        grant="files:write",
+    ),
+)

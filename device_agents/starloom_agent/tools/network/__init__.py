@@ -1,0 +1,1 @@
+"""Tools that reach addresses of the network. Must not follow an address that the policy does not allow."""

@@ -1,0 +1,156 @@
+"""`container.list`, `container.logs`: the containers of Docker or Podman and their output; it changes nothing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import Annotated, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.running.programs import Ran, needed, run_program, said_by
+from starloom_agent.toolkit.text.durations import seconds_of
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_RUNTIMES = ("docker", "podman")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+_LIST_BYTES = 1024 * 1024
+_LOG_BYTES = 256 * 1024
+
+
+class List(Args, frozen=True, kw_only=True):
+    """Also those that have stopped, unless `running` is set."""
+
+    running: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
+    device_name: str = ""
+
+
+class Logs(Args, frozen=True, kw_only=True):
+    """The last `tail` lines of one container, not older than `since`."""
+
+    name: str
+    tail: Annotated[int, msgspec.Meta(ge=1, le=5000)] = 200
+    since: str | int = 0
+    contains: str = ""
+    device_name: str = ""
+
+
+def _runtime() -> str | None:
+    return next((name for name in _RUNTIMES if shutil.which(name)), None)
+
+
+def _run(argv: list[str], kept_bytes: int) -> Ran:
+    runtime = needed(_runtime(), _probe())
+    ran = run_program([runtime, *argv], timeout_s=30, kept_bytes=kept_bytes)
+    if ran.exit_code:
+        raise ToolFailed(Code.TOOL_FAILED, f"{runtime} does not answer: {said_by(ran)}", effect=False)
+    return ran
+
+
+class ContainerRow(Named):
+    id: str
+    image: str
+    name: str
+    since: str
+    state: str
+
+
+class ContainerList(TypedDict):
+    complete: bool
+    count: int
+    rows: list[ContainerRow]
+    stopped: int
+
+
+def row_from(line: str) -> ContainerRow | None:
+    """Return one row from a line of `ps --format '{{json .}}'`; Docker and Podman name some fields differently."""
+    try:
+        found = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    names = found.get("Names", "")
+    name = names if isinstance(names, str) else ", ".join(map(str, names))
+    return {
+        "name": name,
+        "image": str(found.get("Image", "")),
+        "state": str(found.get("State", "")).lower(),
+        "since": str(found.get("Status", "")),
+        "id": str(found.get("ID") or found.get("Id") or "")[:12],
+    }
+
+
+def list_containers(_context: ToolContext, args: List) -> ContainerList:
+    which = [] if args.running else ["--all"]
+    ran = _run(["ps", *which, "--no-trunc", "--format", "{{json .}}"], _LIST_BYTES)
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    rows: list[ContainerRow] = [
+        {**named, **row} for line in ran.stdout.splitlines() if (row := row_from(line)) is not None
+    ]
+    rows.sort(key=lambda row: (row["state"] == "running", row["name"]))
+    stopped = sum(row["state"] != "running" for row in rows)
+    return {"rows": rows[: args.limit], "count": len(rows), "stopped": stopped, "complete": not ran.lost_bytes}
+
+
+class ContainerLine(Named):
+    at: str
+    container: str
+    text: str
+
+
+class ContainerLogs(TypedDict):
+    count: int
+    lost_bytes: int
+    rows: list[ContainerLine]
+
+
+def logs(_context: ToolContext, args: Logs) -> ContainerLogs:
+    if not _NAME.fullmatch(args.name):
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(args.name)} is not the name of a container", effect=False)
+    since_s = seconds_of(args.since)
+    since = ["--since", f"{since_s}s"] if since_s else []
+    ran = _run(["logs", "--timestamps", "--tail", str(args.tail), *since, args.name], _LOG_BYTES)
+    # Both streams carry the time in front, so that they can be read as one.
+    lines = sorted(line for line in (*ran.stdout.splitlines(), *ran.stderr.splitlines()) if args.contains in line)
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    rows: list[ContainerLine] = [
+        {**named, "container": args.name, "at": at, "text": text} for at, _, text in map(_split, lines)
+    ]
+    return {"rows": rows[-args.tail :], "count": len(rows), "lost_bytes": ran.lost_bytes}
+
+
+def _split(line: str) -> tuple[str, str, str]:
+    return line.partition(" ")
+
+
+def _probe() -> str | None:
+    return None if _runtime() else "neither docker nor podman is installed"
+
+
+TOOLS = (
+    Tool(
+        name="container.list",
+        title="Containers and their state",
+        args=List,
+        run=list_containers,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="container:read",
+        probe=_probe,
+    ),
+    Tool(
+        name="container.logs",
+        title="What a container said",
+        args=Logs,
+        run=logs,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="container:read",
+        probe=_probe,
+    ),
+)

@@ -1,0 +1,248 @@
+"""`log.search`: lines of the system's log since a moment, from the journal, /var/log or a granted folder; reading only.
+
+Lines are data of unknown origin: they are cut and counted, never interpreted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, BinaryIO, Literal, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files.walking import Walk
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.results import Finding, Named, Summary
+from starloom_agent.toolkit.running.programs import run_program
+from starloom_agent.toolkit.text.durations import begin_of
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_LINE_CHARS = 400
+_TAIL_BYTES = 8 * 1024 * 1024
+_FOLDER = Path("/var/log")
+# Where the system keeps its log, and what its own program needs to read it.
+_SYSTEM_LOGS = ("/var/log", "/run/log", "/run/systemd", "/etc/machine-id", "/etc/systemd", "/proc")
+_TROUBLE = re.compile(r"\b(error|err|fail(ed|ure)?|fatal|critical|panic|emerg|oom)\b", re.IGNORECASE)
+_ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
+_CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{8,}\b|\d+")
+_HIDDEN = "not seeing messages from other users"
+_SYSLOG = re.compile(r"^([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)")
+
+
+class Search(Args, frozen=True, kw_only=True):
+    """`since` is how far back (`2h`) or from when (`22:00`, `2026-01-31`); `path` a log file or a folder of them in
+    place of the system's log; `contains` a plain text in the line (any case); `level` error keeps what speaks of
+    trouble. The latest lines win when there are more than `limit`. `unseen` of the summary says what could not be read.
+    """
+
+    since: str | int = "24h"
+    contains: str = ""
+    level: Literal["any", "error"] = "error"
+    service: str = ""
+    path: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 200
+    device_name: str = ""
+
+
+def moment_of(line: str, now: datetime) -> float | None:
+    """Return the time that a log line begins with as seconds since 1970, or None where it has none."""
+    if found := _ISO.match(line):
+        zone = found[3] or ""
+        stamp = f"{found[1]}T{found[2]}{'+00:00' if zone == 'Z' else zone}"
+        try:
+            moment = datetime.fromisoformat(stamp)
+        except ValueError:
+            return None
+        return moment.timestamp()
+    if found := _SYSLOG.match(line):
+        try:
+            moment = datetime.strptime(f"{now.year} {found[1]} {found[2]} {found[3]}", "%Y %b %d %H:%M:%S")  # noqa: DTZ007 - syslog writes local time
+        except ValueError:
+            return None
+        if moment.timestamp() > now.timestamp() + 86_400:
+            moment = moment.replace(year=now.year - 1)  # a December line read in January
+        return moment.timestamp()
+    return None
+
+
+def shape_of(text: str) -> str:
+    """Return what stays the same when a message comes again: without its time, its numbers and its identifiers."""
+    bare = _SYSLOG.sub("", _ISO.sub("", text)).strip(" ]")
+    return _CHANGING.sub("#", bare)[:200]
+
+
+class LogLine(TypedDict):
+    at_s: int
+    source: str
+    text: str
+
+
+class LogRow(Named, LogLine):
+    """`shape` is what stays the same when a message comes again."""
+
+    shape: str
+
+
+class LogSearch(TypedDict):
+    count: int
+    findings: list[Finding]
+    rows: list[LogRow]
+    source: str
+    summary: Summary
+    truncated: bool
+    unreadable: int
+
+
+def _from_journal(args: Search, begin: float) -> tuple[list[LogLine], bool]:
+    """Return the lines, and whether the journal has messages of others that this user may not see."""
+    # Not `--quiet`: that leaves out the hint that messages are hidden.
+    argv = ["journalctl", "--no-pager", "--output=short-iso", f"--since=@{int(begin)}", "--lines=20000"]
+    if args.level == "error":
+        argv.append("--priority=err")
+    if args.service:
+        argv.append(f"--unit={args.service}")
+    ran = run_program(argv, timeout_s=60, kept_bytes=_TAIL_BYTES)
+    if ran.exit_code:
+        raise ToolFailed(Code.TOOL_FAILED, f"journalctl does not answer: {ran.stderr.strip()[:300]}")
+    now = datetime.now(UTC)
+    rows: list[LogLine] = [
+        {"at_s": int(moment_of(line, now) or 0), "source": "journal", "text": line[:_LINE_CHARS]}
+        for line in ran.stdout.splitlines()
+        if not line.startswith("-- ")
+    ]
+    return rows, _HIDDEN in ran.stderr
+
+
+def _is_log(path: Path) -> bool:
+    return path.suffix == ".log" or path.name in ("syslog", "messages", "auth.log")
+
+
+def from_file(
+    file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool
+) -> tuple[list[LogLine], bool]:
+    """Return the fitting lines of a log file's end, and whether it has lines of which none tells a time.
+
+    A line without a time belongs to the one before it.
+    """
+    file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+    lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    rows: list[LogLine] = []
+    at: float | None = None
+    for line in lines:
+        at = moment_of(line, now) or at
+        if at is None or at < since_s or (only_trouble and not _TROUBLE.search(line)):
+            continue
+        rows.append({"at_s": int(at), "source": name, "text": line[:_LINE_CHARS]})
+    return rows, at is None and bool(lines)
+
+
+def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tuple[list[LogLine], int, int]:
+    """Return the fitting lines, how many logs could not be read, and how many tell no time that is known."""
+    now = datetime.now(UTC)
+    rows: list[LogLine] = []
+    unreadable = timeless = 0
+    # Links are left out: they may lead anywhere.
+    walk = Walk(files, place, hidden=True)
+    for path in [place] if files.is_file(place) else sorted(found.path for found in walk if _is_log(found.path)):
+        if args.service and args.service.casefold() not in path.name.casefold():
+            continue
+        try:
+            with files.open(path) as file:
+                if os.fstat(file.fileno()).st_mtime >= begin:
+                    found, none_timed = from_file(file, path.name, begin, now, only_trouble=args.level == "error")
+                    rows += found
+                    timeless += none_timed
+        except OSError:
+            unreadable += 1
+    return rows, unreadable + walk.unreadable, timeless
+
+
+def _has_journal() -> bool:
+    return bool(shutil.which("journalctl")) and any(
+        any(folder.glob("*/*.journal")) for folder in (Path("/var/log/journal"), Path("/run/log/journal"))
+    )
+
+
+def search(context: ToolContext, args: Search) -> LogSearch:
+    begin = begin_of(args.since, datetime.now(UTC))
+    if args.service.startswith("-"):
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(args.service)} is not the name of a service", effect=False)
+    unreadable, timeless, hidden = 0, 0, False
+    if args.path:
+        source = args.path
+        real = context.resolve_read(args.path)
+        with plain(real, "looking at", effect=False):
+            there = context.files.exists(real)
+        if not there:
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is not there on this device ({real})", effect=False)
+        rows, unreadable, timeless = _from_files(args, begin, context.files, real)
+    elif _has_journal():
+        source = "journal"
+        rows, hidden = _from_journal(args, begin)
+    else:
+        source = str(_FOLDER)
+        folder = _FOLDER.resolve()
+        # A system has logs of other forms as well; only of a named log is it said that it tells no times.
+        rows, unreadable, _ = _from_files(args, begin, Beneath(read=(folder,)), folder)
+    wanted = args.contains.casefold()
+    rows = [row for row in rows if wanted in row["text"].casefold()]
+    rows.sort(key=lambda row: row["at_s"])
+    kept = rows[-args.limit :]
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    unseen = _unseen(unreadable, timeless, hidden=hidden, device=args.device_name)
+    why = f"trouble in the log: {_counted(rows)}" if args.level == "error" and rows else ""
+    shown: list[LogRow] = [{**named, **row, "shape": shape_of(row["text"])} for row in kept]
+    return {
+        "source": source,
+        "rows": shown,
+        "count": len(rows),
+        "truncated": len(rows) > len(kept),
+        "unreadable": unreadable,
+        "summary": {**named, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why, "unseen": unseen},
+        "findings": [{**named, "looked_at": "log", "severity": 1, "why": why}] if why else [],
+    }
+
+
+def _unseen(unreadable: int, timeless: int, *, hidden: bool, device: str) -> str:
+    """Return what could not be read, in words; empty where all was read."""
+    on = f" on {device}" if device else ""
+    if hidden:
+        return f"could not read the journal of the system and of other users{on}"
+    if not unreadable and timeless:
+        return f"could not tell the times of {timeless} log{'s' if timeless != 1 else ''}{on}"
+    return f"could not read {unreadable} log{'s' if unreadable != 1 else ''}{on}" if unreadable else ""
+
+
+def _counted(rows: list[LogLine]) -> str:
+    """Return how many lines, and the last of them, which says most."""
+    last = _SYSLOG.sub("", _ISO.sub("", rows[-1]["text"])).strip(" ]")[:120]
+    return f"{len(rows)} line{'s' if len(rows) != 1 else ''}, the last: {last}"
+
+
+def _probe() -> str | None:
+    if sys.platform == "win32":
+        return "the Windows event log is not read yet"
+    return None if _has_journal() or _FOLDER.is_dir() else "there is neither a journal nor /var/log"
+
+
+TOOLS = (
+    Tool(
+        name="log.search",
+        title="Search the system's log",
+        args=Search,
+        run=search,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        probe=_probe,
+        confined=True,
+        reads=_SYSTEM_LOGS,
+    ),
+)

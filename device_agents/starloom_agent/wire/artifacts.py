@@ -1,0 +1,240 @@
+"""Transfer of artifacts between a tool process and the hub: HTTP, resumed by hash, retried until the deadline.
+
+The address and the token of the current connection are in a file that the agent rewrites after each reconnect, so
+every try reads it again. Bytes are never trusted: a fetched file is checked against its hash. No request carries a
+reusable secret: each is authenticated with a key that never leaves this device, and so is the hub's answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO
+
+from starloom_agent.toolkit.interface import OutputPort, ToolFailed
+from starloom_agent.toolkit.results import Stored
+from starloom_agent.wire.dialling import Route
+from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.channel import ANSWER_PROOF, answer_proof, request_proof
+
+CHUNK_BYTES = 256 * 1024
+_TRY_TIMEOUT_S = 20.0
+_BACKOFF_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.0)
+_FREE_BYTES_KEPT = 16 * 1024 * 1024
+
+
+class _Again(Exception):
+    """This try failed, but another one may succeed."""
+
+
+def hash_file(file: BinaryIO) -> tuple[str, int]:
+    """Return SHA-256 (hex) and size of an open file, read from its start."""
+    digest, size = hashlib.sha256(), 0
+    file.seek(0)
+    while chunk := file.read(1 << 20):
+        digest.update(chunk)
+        size += len(chunk)
+    return digest.hexdigest(), size
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hash_file(file)[0]
+
+
+class HubArtifacts:
+    """The artifact store of the hub, as one tool call uses it. `deadline` is a reading of `clock`."""
+
+    def __init__(
+        self,
+        connection_file: Path,
+        output: OutputPort,
+        *,
+        deadline: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._file = connection_file
+        self._output = output
+        self._deadline = deadline
+        self._clock = clock
+        self._sleep = sleep
+
+    # -- the two operations
+
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
+        try:
+            sha256, size = hash_file(file)
+        except OSError as error:
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{name} cannot be read: {error}", effect=False) from error
+        self._retry(f"sending {name}", lambda: self._put_once(file, sha256, size, name))
+        return {"artifact": sha256, "bytes": size, "name": name, "media": media}
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        target = into / sha256
+        if target.exists() and _hash_of(target) == sha256:
+            return target
+        partial = into / f"{sha256}.part"
+        self._retry(f"fetching {sha256[:12]}", lambda: self._fetch_once(sha256, partial))
+        if _hash_of(partial) != sha256:
+            partial.unlink()
+            raise ToolFailed(Code.ARTIFACT_CORRUPT, f"the bytes fetched for {sha256} have another hash", effect=False)
+        partial.rename(target)
+        return target
+
+    # -- one try
+
+    def _retry(self, what: str, once: Callable[[], None]) -> None:
+        tries = 0
+        while True:
+            try:
+                once()
+            except (_Again, OSError, http.client.HTTPException) as error:
+                wait_s = _BACKOFF_S[min(tries, len(_BACKOFF_S) - 1)]
+                tries += 1
+                if self._clock() + wait_s >= self._deadline:
+                    raise ToolFailed(
+                        Code.NETWORK, f"{what} failed after {tries} tries; the last: {error or type(error).__name__}"
+                    ) from error
+                self._output.log(f"{what}: {error or type(error).__name__}; trying again in {wait_s:g} s")
+                self._sleep(wait_s)
+            else:
+                return
+
+    def _open(self) -> _Exchange:
+        try:
+            where = json.loads(self._file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise _Again(f"the agent is not connected ({error})") from error
+        route = Route(where["hub"], where.get("pin", ""), where.get("via", ""))
+        return _Exchange(route, where["token"], bytes.fromhex(where["key"]))
+
+    def _put_once(self, file: BinaryIO, sha256: str, size: int, name: str) -> None:
+        exchange = self._open()
+        try:
+            response = exchange.ask("HEAD", sha256)
+            response.read()
+            if response.status == 200:
+                self._output.progress(done_bytes=size, fraction=1.0, note=f"{name}: the hub has it")
+                return
+            if response.status != 404:
+                self._refuse(response.status, f"HEAD {name}", b"")
+            offset = _offset(response)
+            while True:
+                file.seek(offset)
+                chunk = file.read(min(CHUNK_BYTES, size - offset))
+                if not chunk and offset < size:
+                    detail = f"{name} became shorter while it was sent: it had {size} bytes, {offset} of them were left"
+                    raise ToolFailed(Code.TOOL_FAILED, f"{detail}; send it when nothing writes it", effect=False)
+                before, offset = offset, self._patch(exchange, sha256, offset, size, chunk)
+                if offset == before < size:
+                    raise _Again(f"the hub still wants the bytes from {offset} on")
+                self._output.progress(done_bytes=offset, fraction=offset / size if size else 1.0, note=name)
+                if offset >= size:
+                    return
+        finally:
+            exchange.close()
+
+    def _patch(self, exchange: _Exchange, sha256: str, offset: int, size: int, chunk: bytes) -> int:
+        more = {
+            "Content-Type": "application/offset+octet-stream",
+            "Upload-Offset": str(offset),
+            "Upload-Length": str(size),
+        }
+        response = exchange.ask("PATCH", sha256, more, chunk)
+        body = response.read(4096)
+        if response.status == 204:
+            return _offset(response, offset + len(chunk))
+        if response.status == 409 and response.getheader("Upload-Offset") is not None:
+            return _offset(response)
+        self._refuse(response.status, f"PATCH at {offset}", body)
+        return offset
+
+    def _fetch_once(self, sha256: str, partial: Path) -> None:
+        exchange = self._open()
+        try:
+            have = partial.stat().st_size if partial.exists() else 0
+            response = exchange.ask("GET", sha256, {"Range": f"bytes={have}-"} if have else {})
+            if response.status == 416:
+                response.read()
+                return
+            if response.status not in (200, 206):
+                self._refuse(response.status, f"GET {sha256[:12]}", response.read(4096))
+            length = int(response.getheader("Content-Length") or 0)
+            if shutil.disk_usage(partial.parent).free < length + _FREE_BYTES_KEPT:
+                raise ToolFailed(Code.NO_SPACE, f"{length} bytes are needed in {partial.parent}", effect=False)
+            with partial.open("ab" if response.status == 206 else "wb") as file:
+                done = 0
+                while chunk := response.read(CHUNK_BYTES):
+                    file.write(chunk)
+                    done += len(chunk)
+                    self._output.progress(done_bytes=have + done, fraction=None, note=sha256[:12])
+                file.flush()
+                os.fsync(file.fileno())
+            if done < length:
+                raise _Again(f"the connection ended after {done} of {length} bytes")
+        finally:
+            exchange.close()
+
+    def _refuse(self, status: int, what: str, body: bytes) -> None:
+        """Raise what a status means: another try for what may pass, a failure for what will not."""
+        said = body.decode(errors="replace")[:300]
+        if status == 422:
+            raise ToolFailed(Code.ARTIFACT_CORRUPT, f"{what}: the hub found other bytes than the hash names. {said}")
+        if status == 413:
+            raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{what}: the hub takes no file of this size. {said}", effect=False)
+        if status == 507:
+            raise ToolFailed(Code.NO_SPACE, f"{what}: the hub has too little free space. {said}", effect=False)
+        if status == 404:
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{what}: the hub does not have this artifact. {said}", effect=False)
+        raise _Again(f"{what} was answered with {status}. {said}")
+
+
+class _Exchange:
+    """Requests of one open session over one HTTP connection."""
+
+    def __init__(self, route: Route, token: str, key: bytes) -> None:
+        self._http = route.http(_TRY_TIMEOUT_S)
+        self._prefix = f"{route.url.path.rstrip('/')}/aip/v1/artifacts/"
+        self._token = token
+        self._key = key
+
+    def close(self) -> None:
+        self._http.close()
+
+    def ask(
+        self, method: str, sha256: str, headers: Mapping[str, str] = MappingProxyType({}), body: bytes | None = None
+    ) -> http.client.HTTPResponse:
+        """Send one request and return the answer, which is the hub's.
+
+        Raises:
+            _Again: the answer came from a stranger, or from a hub that does not know this session (any more).
+        """
+        proof = request_proof(
+            self._key,
+            method,
+            sha256,
+            offset=headers.get("Upload-Offset", ""),
+            length=headers.get("Upload-Length", ""),
+            span=headers.get("Range", ""),
+        )
+        sent = {**headers, "Authorization": f"Starloom {self._token} {proof}"}
+        self._http.request(method, self._prefix + sha256, body=body, headers=sent)
+        response = self._http.getresponse()
+        expected = answer_proof(self._key, proof, response.status, response.getheader("Upload-Offset") or "")
+        if not hmac.compare_digest((response.getheader(ANSWER_PROOF) or "").encode(), expected.encode()):
+            raise _Again(f"the answer {response.status} to {method} does not prove to be the hub's")
+        return response
+
+
+def _offset(response: http.client.HTTPResponse, otherwise: int = 0) -> int:
+    text = response.getheader("Upload-Offset")
+    return int(text) if text is not None and text.isdecimal() else otherwise

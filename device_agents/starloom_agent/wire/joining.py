@@ -1,0 +1,174 @@
+"""Joining a hub: show it the code and this device's key, compare the words, wait for the person who approves.
+
+Makes plain HTTP requests, also for other commands; every refusal is reported with its reason. Writes nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import json
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from starloom_agent.home.directory import Joined
+from starloom_agent.home.identity import Identity
+from starloom_agent.wire.dialling import Route
+from starloom_protocol.vocabulary import Profile
+from starloom_protocol.wire.session import short_words
+
+_ASK_EVERY_S = 2.0
+_TIMEOUT_S = 15.0
+_ANSWER_BYTES_MAX = 64 * 1024
+
+
+class JoinRefused(Exception):
+    """The hub refuses the device, or cannot be reached; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The request of a device to join a hub."""
+
+    code: str
+    name: str
+    os: str
+    profile: Profile
+    labels: tuple[str, ...] = ()
+
+
+def hub_address(url: str) -> str:
+    """Return the hub's address without a path of its pages.
+
+    Raises:
+        JoinRefused: if it is not an http(s) address.
+    """
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise JoinRefused(f"{url} is not the address of a hub; it looks like http://192.168.1.10:8470")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def request(route: Route, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Send one request and return the JSON answer.
+
+    Raises:
+        JoinRefused: with the hub's own reason and hint, or why it cannot be reached.
+    """
+    status, raw = _exchange(route, method, path, body, _ANSWER_BYTES_MAX)
+    return _answer(route, status, raw)
+
+
+def download(route: Route, path: str, most_bytes: int) -> bytes:
+    """Return the bytes of one file that the hub serves.
+
+    Raises:
+        JoinRefused: with the hub's own reason, why it cannot be reached, or because the file is larger.
+    """
+    status, raw = _exchange(route, "GET", path, None, most_bytes + 1)
+    if status >= 400:
+        _answer(route, status, raw)
+    if len(raw) > most_bytes:
+        raise JoinRefused(f"{route.hub}{path} is larger than the {most_bytes} bytes that it may have")
+    return raw
+
+
+def _exchange(route: Route, method: str, path: str, body: dict[str, Any] | None, most_bytes: int) -> tuple[int, bytes]:
+    """Send one request; return the status and as much of the answer as it may have."""
+    hub = route.hub
+    connection = route.http(_TIMEOUT_S)
+    try:
+        data = json.dumps(body).encode() if body is not None else None
+        connection.request(method, route.url.path + path, body=data, headers={"Content-Type": "application/json"})
+        response = connection.getresponse()
+        return response.status, response.read(most_bytes)
+    except ssl.SSLCertVerificationError as error:
+        said = getattr(error, "verify_message", "") or str(error.args[-1])
+        clock = ". Is this device's clock right?" if "valid" in said else ""
+        raise JoinRefused(f"{hub} is not trusted: {said}{clock}") from error
+    except (OSError, http.client.HTTPException) as error:
+        through = f" through the tunnel at {route.via}" if route.via else ""
+        raise JoinRefused(
+            f"{hub} does not answer{through}: {error or type(error).__name__}. Is `starloom up` running?"
+        ) from error
+    finally:
+        connection.close()
+
+
+def _answer(route: Route, status: int, raw: bytes) -> dict[str, Any]:
+    """Return the JSON of an answer.
+
+    Raises:
+        JoinRefused: if the hub refuses.
+    """
+    try:
+        answer = json.loads(raw)
+    except ValueError:
+        answer = {}
+    if not isinstance(answer, dict):
+        answer = {}
+    if status >= 400:
+        reason = answer.get("reason") or answer.get("detail") or answer.get("title") or f"HTTP status {status}"
+        raise JoinRefused(f"{route.hub} refuses: {reason}. {answer.get('hint', '')}".strip())
+    return answer
+
+
+def words_of(hub_key: str, key: str, code: str) -> str:
+    """Return the six words as this side works them out itself; of the code, case, spaces and dashes do not count."""
+    plain = "".join(char for char in code.upper() if char.isalnum()).replace("0", "O").replace("1", "I")
+    return short_words(base64.b64decode(hub_key), base64.b64decode(key), hashlib.sha256(plain.encode()).digest())
+
+
+def join(
+    route: Route,
+    asked: Asked,
+    identity: Identity,
+    *,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Joined:
+    """Ask to join and wait for the answer; shows the words meanwhile.
+
+    Raises:
+        JoinRefused: denied, expired, a bad code, words that differ, or no hub.
+    """
+    body: dict[str, Any] = {
+        "code": asked.code,
+        "key": identity.key,
+        "name": asked.name,
+        "os": asked.os,
+        "profile": asked.profile.value,
+    }
+    if asked.labels:  # a hub of an older version knows no such field
+        body["labels"] = list(asked.labels)
+    hub = route.hub
+    answer = request(route, "POST", "/agent/join", body)
+    hub_key = str(answer.get("hub_key", ""))
+    if not hub_key:
+        raise JoinRefused(f"{hub} named no key of its own; it may be older than this agent")
+    enrollment = str(answer.get("enrollment", ""))
+    words = words_of(hub_key, identity.key, asked.code)
+    if answer.get("words") and answer["words"] != words:
+        raise JoinRefused("the hub's words do not fit the keys that were exchanged: something stands between")
+    shown = False
+    while answer.get("state") == "asking":
+        if not shown:
+            say(f"Compare these words with those on the hub's screen, and approve the device there:\n\n    {words}\n")
+            shown = True
+        sleep(_ASK_EVERY_S)
+        answer = request(route, "GET", f"/agent/join/{quote(enrollment, safe='')}")
+    if answer.get("state") not in ("approved", "used"):
+        raise JoinRefused(
+            f"{hub} did not let this device in: {answer.get('reason') or answer.get('state') or 'no reason'}"
+        )
+    name = str(answer.get("name") or asked.name)
+    labels = [str(label) for label in answer.get("labels") or []]
+    missing = [label for label in asked.labels if label not in labels]
+    if missing:
+        say(f"Without the labels {', '.join(missing)}: nobody saw them. At the hub: starloom device label {name} LABEL")
+    return Joined(hub=hub, hub_key=hub_key, name=name, pin=route.pin, via=route.via)

@@ -1,0 +1,4 @@
+"""The calls of a running agent, seen from the agent: judgement, runner, streams, questions, end.
+
+Owns each call until it has ended once. Must not decide about leases, and reads no data of a tool.
+"""

@@ -1,0 +1,145 @@
+"""The judgement of a call before it begins: permission, instant answers, the spec of its process. Starts nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from starloom_agent.policy.allowance import Allowance
+from starloom_agent.policy.policy import SHELL_RUN
+from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.toolkit.interface import Folders, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.messages import CallSpec, Ended
+from starloom_agent.toolkit.results import Stored
+from starloom_agent.work.execution.outcomes import arguments, canonical_value, facts_of, resolve_inputs
+from starloom_agent.work.execution.secret_args import misplaced, shown_args
+from starloom_agent.work.ledger import DecisionRow
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
+from starloom_protocol.vocabulary import Code, Effect, Outcome
+from starloom_protocol.wire.frames import Dispatch, LeaseRef
+
+
+class _Nothing:
+    """The ports of such a tool: it has no files and no output."""
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({sha256}, {into})", effect=False)
+
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
+        raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({file}, {name}, {media})")
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
+        """Instant tools have no progress."""
+
+    def log(self, text: str) -> None:
+        """Instant tools have no log."""
+
+
+_NOWHERE: Final = ToolContext(Path("/nonexistent"), _Nothing(), _Nothing(), Folders())
+
+
+def run_here(tool: Tool, dispatch: Dispatch, args: Mapping[str, Any], inputs: Mapping[str, Any]) -> Ended | None:
+    """Run the tool now; None if its value is too big to stay here: then it needs a process that can upload it.
+
+    Raises:
+        ToolFailed: as the tool says, or for wrong arguments.
+    """
+    value = tool.run(_NOWHERE, arguments(tool.args, args, inputs))
+    text = canonical_value(value)
+    size = len(text.encode())
+    if size > INLINE_VALUE_BYTES_MAX:
+        return None
+    facts, too_big = facts_of(value, dispatch.wants) if dispatch.wants else ({}, {})
+    return Ended(outcome=Outcome.OK, value=text, bytes=size, facts=facts, facts_too_big=too_big)
+
+
+_HARMLESS: Final = frozenset({Effect.READ})
+
+
+def lease_name(at: LeaseRef) -> str:
+    """Return the name of a lease in the log and in decision records."""
+    return f"{at.constellation}/{at.task}/{at.incarnation}.{at.attempt}"
+
+
+def leaves_no_trace(tool: Tool, dispatch: Dispatch) -> bool:
+    """Whether an interrupted call cannot have changed anything: its tool only reads, and no file is saved."""
+    return set(tool.effects) <= _HARMLESS and not dispatch.files_out
+
+
+def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[DecisionRow], None]) -> Ended | None:
+    """Decide a call and `note` the decision; return its end if it is refused, or already done in this process.
+
+    Raises:
+        ToolFailed: inputs that cannot be put together, or what an instant tool says.
+    """
+    wrong = misplaced(tool, dispatch.args, dispatch.secrets)
+    if wrong is not None:
+        return Ended(outcome=Outcome.REFUSED, code=Code.SECRET_NOT_TAKEN, detail=wrong)
+    args = shown_args(dispatch.args, dispatch.secrets)
+    here = [item for item in dispatch.inputs if all(part.artifact is None for part in item.parts)]
+    inputs: dict[str, Any] = resolve_inputs(here)
+    if tool.grant == SHELL_RUN and any(item.name == "argv" for item in dispatch.inputs if item not in here):
+        detail = "a command may not come out of an artifact: its words could not be judged before it runs"
+        return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=detail)
+    writes = dispatch.files_out[0].to if dispatch.files_out else None
+    shown = {**args, **inputs}
+    if tool.asks_first:
+        # The owner is asked about the content of an artifact by its hash.
+        stored = [item for item in dispatch.inputs if item not in here]
+        shown |= {item.name: [part.artifact or part.value for part in item.parts] for item in stored}
+    task = f"{dispatch.at.constellation}/{dispatch.at.task}"
+    decision = allowance.decide(tool, shown, writes=writes, task=task, hide=dispatch.secrets.values())
+    profile = allowance.policy.profile
+    name = lease_name(dispatch.at)
+    note(DecisionRow(time.time(), name, tool.name, decision.allowed, decision.reason, profile, decision.asks))
+    if not decision.allowed:
+        return Ended(outcome=Outcome.REFUSED, code=decision.code, detail=decision.detail)
+    if tool.in_process and not dispatch.secrets and len(here) == len(dispatch.inputs) and not dispatch.files_out:
+        return run_here(tool, dispatch, args, inputs)
+    return None
+
+
+def spec_of(
+    allowance: Allowance,
+    dispatch: Dispatch,
+    tool: Tool,
+    *,
+    module: str,
+    fence_at: float | None,
+    workdir: Path,
+    connection_file: Path,
+    lab: bool = False,
+    session: str = "",
+) -> CallSpec:
+    """Return the specification for the process of an allowed call."""
+    folders = allowance.folders()
+    hosts = list(allowance.policy.hosts)
+    return CallSpec(
+        args=dispatch.args,
+        cage=allowance.cage(tool),
+        confined=tool.confined,
+        connection_file=str(connection_file),
+        effectless=leaves_no_trace(tool, dispatch),
+        fence=f"{dispatch.at.incarnation}.{dispatch.at.attempt}",
+        fence_at=fence_at,
+        files_out=dispatch.files_out,
+        hosts=hosts,
+        inputs=dispatch.inputs,
+        lab=lab,
+        memory_bytes_max=MEMORY_BYTES_MAX,
+        module=module,
+        network=bool(hosts),
+        notes=str(allowance.notes),
+        read=[str(path) for path in folders.read],
+        reads=list(tool.reads),
+        secrets=dispatch.secrets,
+        session=session,
+        start_to_close_s=dispatch.start_to_close_s,
+        told=tool.told,
+        tool=tool.name,
+        wants=dispatch.wants,
+        workdir=str(workdir),
+        write=[str(path) for path in folders.write],
+    )

@@ -1,0 +1,74 @@
+"""The programs that calls left running on purpose and that the agent answers for: one of each kind, for a time.
+
+A clipboard of X11 or Wayland is such a program. They end when the next of their kind starts, when their time is over,
+and with the agent; after a crash the next start ends them. Programs that a person opened are not among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from starloom_agent.home.directory import write_private
+from starloom_agent.platforms import processes
+from starloom_agent.toolkit.messages import Detached
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """One program; `until` is a reading of the clock that runs during sleep, and means something in one boot only."""
+
+    kind: str
+    pid: int
+    mark: str
+    until: float
+    boot: str
+
+
+class Leftovers:
+    """The record, in a file of the agent's home."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = processes.awake_clock_s) -> None:
+        self._path = path
+        self._clock = clock
+        self._boot = processes.boot_mark()
+        self._kept: dict[str, _Kept] = {}
+
+    def recover(self) -> None:
+        """End the programs that an earlier process of this agent left, if this is still the same boot."""
+        try:
+            found = msgspec.json.decode(self._path.read_bytes(), type=list[_Kept])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return
+        self._kept = {item.kind: item for item in found if item.boot == self._boot}
+        self.end_all()
+
+    def take(self, detached: Iterable[Detached]) -> None:
+        """Own these programs from now on; an earlier one of the same kind ends."""
+        for item in detached:
+            if item.kind:
+                self._end([kept for kept in self._kept.values() if kept.kind == item.kind])
+                self._kept[item.kind] = _Kept(item.kind, item.pid, item.mark, self._clock() + item.keep_s, self._boot)
+                self._note()
+
+    def sweep(self) -> None:
+        """End programs whose time is over, and forget ended ones."""
+        now = self._clock()
+        gone = [item for item in self._kept.values() if processes.start_mark(item.pid) != item.mark]
+        self._end([*gone, *(item for item in self._kept.values() if item.until <= now and item not in gone)])
+
+    def end_all(self) -> None:
+        self._end(list(self._kept.values()))
+
+    def _end(self, items: list[_Kept]) -> None:
+        if not items:
+            return
+        # A group lives while it has a member, so its number is not another's; a leader with another mark is spared.
+        processes.end_groups([(item.pid, item.mark) for item in items])
+        for item in items:
+            del self._kept[item.kind]
+        self._note()
+
+    def _note(self) -> None:
+        write_private(self._path, msgspec.json.encode(list(self._kept.values())))

@@ -1,0 +1,391 @@
+"""The parent of tool processes, for one slot: one call at a time, in a group of its own, ended whole at its end.
+
+A runner is forked by the zygote and carries out many calls, or is executed (`python -m starloom_agent.work.execution.runner`) for one.
+It enforces deadlines, fence and memory, and kills; it never sees the arguments or the output of a call, because the
+next call is forked from it. Even if the agent dies, no process of a call outlives its fence, its time, or the socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Final, NoReturn
+
+from starloom_agent.platforms import processes
+from starloom_agent.sandbox import limits, usage
+from starloom_agent.sandbox.quota import FIRST_S, Pace, memory_sentence
+from starloom_agent.toolkit.messages import (
+    KEEPS_STATUS,
+    Begin,
+    Grouped,
+    Left,
+    Order,
+    Over,
+    Ready,
+    RunnerLine,
+    decode_agent_line,
+    decode_spec,
+    encode,
+)
+
+TERM_GRACE_S: Final = 2.0
+_READ_BYTES: Final = 64 * 1024
+_KILL_AGAIN_S: Final = 0.1
+_KEEP_WITHIN_S: Final = 5.0
+_BETWEEN_PROGRAMS_S: Final = 0.5
+_DESCRIPTORS: Final = 3
+_TOOL_SOCKET: Final = 3
+_ABOVE: Final = 10
+_DESCRIPTORS_MOST: Final = 1 << 16
+
+
+class Runner:
+    """Serves calls until the agent closes the socket. Times are readings of the clock that runs during sleep."""
+
+    def __init__(self, agent: socket.socket) -> None:
+        agent.setblocking(False)
+        self._agent = agent
+        self._agent_gone = False
+        self._terminated = False
+        self._held = bytearray()
+        self._descriptors: list[int] = []
+        self._call: _Call | None = None
+        wake_read, wake_write = os.pipe()
+        for descriptor in (wake_read, wake_write):
+            os.set_blocking(descriptor, False)
+        self._wake = wake_read
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self._terminate())
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(wake_write)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(agent, selectors.EVENT_READ)
+        self._selector.register(wake_read, selectors.EVENT_READ)
+
+    def serve(self, *, calls: int = 0) -> None:
+        """Carry out calls until the agent is gone, or `calls` of them."""
+        # From here on what leaves the tree of a tool comes back to this process, which ends it.
+        processes.adopt_orphans()
+        processes.shut_memory(True)
+        self._say(Ready(pid=os.getpid(), mark=processes.start_mark(os.getpid()) or ""))
+        done = 0
+        while not self._agent_gone and not self._terminated and (not calls or done < calls):
+            self._wait(None)
+            if self._call is not None:
+                self._say(self._carry(self._call))
+                self._call = None
+                done += 1
+
+    def _terminate(self) -> None:
+        self._terminated = True
+        if self._call is not None:
+            self._call.stop("terminated", at_once=True)
+
+    # -- the agent
+
+    def _say(self, line: RunnerLine) -> None:
+        # Few and short lines: a socket that takes no more of them belongs to nobody.
+        try:
+            self._agent.sendall(encode(line) + b"\n")
+        except OSError:
+            self._agent_gone = True
+
+    def _wait(self, wait_s: float | None) -> None:
+        for key, _ in self._selector.select(wait_s):
+            if key.fd == self._wake:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._wake, _READ_BYTES)
+            else:
+                self._hear()
+
+    def _hear(self) -> None:
+        try:
+            data, found, _, _ = socket.recv_fds(self._agent, _READ_BYTES, _DESCRIPTORS)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, found = b"", []
+        self._descriptors += found
+        if not data:
+            self._agent_gone = True
+            self._selector.unregister(self._agent)
+            if self._call is not None:
+                self._call.stop("agent_gone", at_once=True)
+            return
+        self._held += data
+        *lines, rest = bytes(self._held).split(b"\n")
+        self._held = bytearray(rest)
+        for line in lines:
+            said = decode_agent_line(line)
+            if isinstance(said, Begin):
+                self._call = _Call(said, self._descriptors)
+                self._descriptors = []
+            elif self._call is not None:
+                # Without a call it is about one that has ended.
+                self._call.order(said)
+
+    # -- one call
+
+    def _carry(self, call: _Call) -> Over:
+        """Start the tool, watch it until no process of the call is left, and report how its process ended."""
+        if call.stopping:
+            return call.not_begun()
+        self._say(call.start())
+        call.let_begin()
+        while not call.ended or call.has_time_left():
+            self._wait(call.next_wait_s())
+            call.look()
+        status = call.reap()
+        strays = bool(usage.below(os.getpid()))
+        if strays and not call.stopping and os.waitstatus_to_exitcode(status) == KEEPS_STATUS:
+            self._ask_what_stays(call)
+        call.end_rest()
+        return call.over(status, strays=strays)
+
+    def _ask_what_stays(self, call: _Call) -> None:
+        self._say(Left())
+        deadline = time.monotonic() + _KEEP_WITHIN_S
+        while call.keep is None and not self._agent_gone and (left_s := deadline - time.monotonic()) > 0:
+            self._wait(left_s)
+
+
+class _Call:
+    """The call that a runner carries out: its limits and deadlines, and the control of its processes."""
+
+    def __init__(self, begin: Begin, descriptors: list[int]) -> None:
+        self._descriptors = descriptors
+        self._fence_at = begin.fence_at
+        self._close_at = processes.awake_clock_s() + begin.start_to_close_s
+        self._memory_bytes_max = begin.memory_bytes_max
+        self._pace = Pace()
+        # Most calls end before the first measurement.
+        self._pace.due_at = time.monotonic() + FIRST_S
+        self._stopped_at = 0.0
+        self._kill_at: float | None = None
+        self._killing = False
+        self._too_much = ""
+        self._child = 0
+        self._gate: tuple[int, int] = (-1, -1)
+        self.stopping = ""
+        self.ended = False
+        self.keep: list[str] | None = None
+
+    def start(self) -> Grouped:
+        """Fork the tool's process into a session and group of its own; it waits for `let_begin`."""
+        parent = os.getpid()
+        self._gate = os.pipe()
+        self._child = os.fork()
+        if self._child == 0:
+            _be_the_tool(self._descriptors, parent, self._gate)
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        return Grouped(group=self._child, mark=processes.start_mark(self._child) or "")
+
+    def let_begin(self) -> None:
+        """Let the tool begin. The agent knows its group by now, and ends it even if the tool ends the runner."""
+        # Both ends are open here, so the write fails for no state of the tool's process.
+        os.write(self._gate[1], b"\n")
+        for descriptor in self._gate:
+            os.close(descriptor)
+
+    def not_begun(self) -> Over:
+        """Return the end of a call that was stopped before it began."""
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        return self.over(0, strays=False)
+
+    def order(self, order: Order) -> None:
+        if order.keep is not None:
+            self.keep = order.keep
+        if order.stop:
+            self.stop(order.stop)
+        if order.fence_at is not None and self._fence_at is not None:
+            self._fence_at = order.fence_at
+
+    def stop(self, why: str, *, at_once: bool = False) -> None:
+        """End the group: TERM, and KILL after 2 s; or KILL now."""
+        now = processes.awake_clock_s()
+        if not self.stopping:
+            self.stopping = why
+            self._stopped_at = now
+            self._kill_at = now + TERM_GRACE_S
+            if not at_once and self._child and not processes.send_group(self._child, signal.SIGTERM):
+                # It has no group yet.
+                self._signal(self._child, signal.SIGTERM)
+        if at_once and not self._killing:
+            self._killing = True
+            self._kill_at = now
+
+    def next_wait_s(self) -> float:
+        now = processes.awake_clock_s()
+        if self._killing:
+            return max(0.0, (self._kill_at or now) - now)
+        ends = (self._kill_at, self._fence_at) if self.stopping else (self._fence_at, self._close_at)
+        due = [moment for moment in ends if moment is not None] or [now]
+        wait_s = max(0.0, min(due) - now)
+        if self._is_measured():
+            wait_s = min(wait_s, self._pace.wait_s)
+        # The selector's own clock may stand still during sleep; short waits make the deadlines hold after it.
+        return min(wait_s, 0.05 if self.stopping else 1.0)
+
+    def look(self) -> None:
+        """Notice the end of the tool's process, and enforce due limits."""
+        self.ended = self.ended or processes.has_ended(self._child)
+        self._deadlines()
+        self._measure()
+
+    def _deadlines(self) -> None:
+        now = processes.awake_clock_s()
+        if self._fence_at is not None and now >= self._fence_at and not self.ended:
+            self.stop("fence", at_once=True)
+        elif now >= self._close_at and not self.stopping and not self.ended:
+            self.stop("timeout")
+        if self._kill_at is not None and processes.awake_clock_s() >= self._kill_at:
+            self._killing = True
+            self._kill()
+            # Again and again, for what was being forked meanwhile.
+            self._kill_at = now + _KILL_AGAIN_S
+
+    def _is_measured(self) -> bool:
+        return bool(self._memory_bytes_max) and processes.LINUX and not self.stopping
+
+    def _measure(self) -> None:
+        """End the group when it uses more memory than the call may: used memory counts, never reserved memory."""
+        if not self._is_measured() or self.ended or not self._pace.begin():
+            return
+        used = usage.memory_bytes(usage.below(os.getpid()), self._memory_bytes_max)
+        self._pace.end()
+        if used > self._memory_bytes_max:
+            self._too_much = memory_sentence(used, self._memory_bytes_max)
+            self.stop("memory", at_once=True)
+
+    def has_time_left(self) -> bool:
+        """Whether a group that was asked to end may still do so: its programs get the grace, not its leader alone."""
+        return self._kill_at is not None and not self._killing and bool(processes.group_members(self._child))
+
+    def _kill(self) -> None:
+        processes.send_group(self._child, signal.SIGKILL)
+        for pid in usage.below(os.getpid()):
+            self._signal(pid, signal.SIGKILL)
+
+    def _signal(self, pid: int, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+    def reap(self) -> int:
+        """End the group of the tool's process, which has ended, and take its status."""
+        # Until it is waited for, its number means its group and no other.
+        processes.send_group(self._child, signal.SIGKILL)
+        _, status = os.waitpid(self._child, 0)
+        processes.reap()
+        return status
+
+    def end_rest(self) -> None:
+        """End the processes that the tool left running, except those that a successful call left on purpose."""
+        now = time.monotonic()
+        deadline, decide_at = now + TERM_GRACE_S, now + _BETWEEN_PROGRAMS_S
+        while (now := time.monotonic()) < deadline:
+            left = usage.below(os.getpid())
+            tokens = {pid: processes.token_of(pid) for pid in left} if self.keep else {}
+            left = [pid for pid in left if not tokens or tokens[pid] not in (self.keep or ())]
+            if not left:
+                return
+            for pid in left:
+                if tokens and tokens[pid] is None and now < decide_at:
+                    # It may be one that stays, just becoming another program: then its environment is empty.
+                    continue
+                self._signal(pid, signal.SIGKILL)
+            time.sleep(0.002)
+            processes.reap()
+
+    def over(self, status: int, *, strays: bool) -> Over:
+        return Over(
+            status=status,
+            stopped=self.stopping,
+            stopped_at=self._stopped_at,
+            too_much=self._too_much,
+            strays=strays,
+        )
+
+
+# -- the tool's process
+
+
+def _be_the_tool(descriptors: list[int], parent: int, gate: tuple[int, int]) -> NoReturn:
+    status = 70
+    try:
+        os.setsid()
+        processes.die_with_parent(signal.SIGKILL, parent)
+        os.close(gate[1])
+        if not os.read(gate[0], 1):
+            # The runner ended before it told the group: nobody would end the children of this tool.
+            os._exit(status)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        # A connection that is cut while a file is sent is an error that is tried again; it must not end the process.
+        # Programs that the tool starts have the default, as `subprocess` gives it to them.
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        signal.set_wakeup_fd(-1)
+        _take(descriptors)
+        # The runner measures what it uses, and may look into it for that.
+        processes.shut_memory(False)
+        gc.enable()
+        status = _carry_out()
+    except BaseException as error:
+        os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(status)
+
+
+def _take(descriptors: list[int]) -> None:
+    """Have the call's descriptors and no other: nothing of the runner, the zygote or another call."""
+    import fcntl
+
+    high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _ABOVE) for descriptor in descriptors]
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    for descriptor, number in zip(high, (_TOOL_SOCKET, 1, 2), strict=True):
+        os.dup2(descriptor, number, inheritable=number != _TOOL_SOCKET)
+    os.closerange(_TOOL_SOCKET + 1, min(os.sysconf("SC_OPEN_MAX"), _DESCRIPTORS_MOST))
+
+
+def _carry_out() -> int:
+    from starloom_agent.work.execution.toolcall import LineOut, LinePermits, carry_out
+
+    text = bytearray()
+    while not text.endswith(b"\n") and (part := os.read(_TOOL_SOCKET, _READ_BYTES)):
+        text += part
+    spec = decode_spec(bytes(text))
+    os.environ.clear()
+    os.environ.update(spec.environment)
+    os.environ["STARLOOM_FENCE"] = spec.fence
+    Path(spec.workdir).mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.chdir(spec.workdir)
+    limits.apply()
+    out = LineOut(_TOOL_SOCKET)
+    ended = carry_out(spec, out, LinePermits(out, _TOOL_SOCKET))
+    # Output in the buffers was written before the end.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    out.end(ended)
+    return KEEPS_STATUS if ended.detached else 0
+
+
+def main() -> int:
+    """Be an executed runner: the socket is stdin, one call is carried out."""
+    agent = socket.socket(fileno=os.dup(0))
+    os.dup2(2, 1)
+    Runner(agent).serve(calls=1)
+    return 0
+
+
+if __name__ == "__main__":
+    # Nothing is left to do, and an orderly end of the interpreter takes as long as many a call.
+    os._exit(main())

@@ -1,0 +1,262 @@
+"""The body of a tool process: inputs, the tool, its value as a result - and one `Ended` line at the end.
+
+Runs after the runner has made the group, the limits and the pipes; imports only the module of its own tool.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import importlib
+import os
+import select
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from starloom_agent.platforms import processes
+from starloom_agent.sandbox import confinement
+from starloom_agent.toolkit.beneath import outermost
+from starloom_agent.toolkit.files.placing import place
+from starloom_agent.toolkit.interface import (
+    NO_PERMITS,
+    ArtifactPort,
+    Folders,
+    OutputPort,
+    PermissionPort,
+    Tool,
+    ToolContext,
+    ToolFailed,
+)
+from starloom_agent.toolkit.messages import (
+    Asking,
+    CallSpec,
+    Ended,
+    Heard,
+    Listening,
+    Permit,
+    Said,
+    decode_heard,
+    decode_permit,
+    encode,
+)
+from starloom_agent.toolkit.results import Stored
+from starloom_agent.work.execution.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
+from starloom_agent.work.execution.secret_args import filled_args
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+
+_PROGRESS_EVERY_S = 0.1
+_UPLOAD_MARGIN_S = 1.0
+_ANSWER_WITHIN_S = 30.0
+_READ_BYTES = 64 * 1024
+_DETAIL_CHARS_MAX = 2_000
+
+
+class LineOut:
+    """Writes lines to the agent; tools may call it from threads. Progress is thinned to ten a second."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._out = open(descriptor, "wb", buffering=0, closefd=False)  # noqa: SIM115 - a descriptor
+        self._lock = threading.Lock()
+        self._progress_at = 0.0
+
+    def end(self, ended: Ended) -> None:
+        """Send the end of the call; it is the last line."""
+        self.line(msgspec.structs.replace(ended, made_at=processes.awake_clock_s()))
+
+    def line(self, line: Said | Ended | Asking | Listening) -> None:
+        data = encode(line) + b"\n"
+        with self._lock:
+            view = memoryview(data)
+            while view:
+                view = view[self._out.write(view) :]
+
+    def log(self, text: str) -> None:
+        self.line(Said(stream="log", text=text if text.endswith("\n") else text + "\n"))
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
+        now = time.monotonic()
+        if now - self._progress_at < _PROGRESS_EVERY_S and (fraction is None or fraction < 1.0):
+            return
+        self._progress_at = now
+        thousandths = -1 if fraction is None else max(0, min(1000, round(fraction * 1000)))
+        self.line(Said(done_bytes=max(0, done_bytes), fraction_1000=thousandths, note=note[:200]))
+
+
+class LinePermits:
+    """The questions of a running call: a line to the agent, and its answer on the same socket."""
+
+    def __init__(self, out: LineOut, descriptor: int) -> None:
+        self._out = out
+        self._descriptor = descriptor
+        self._held = bytearray()
+
+    def permit(self, tool: str, args: Mapping[str, Any]) -> Permit:
+        """Return the decision of the agent, which answers at once.
+
+        Raises:
+            ToolFailed: it does not.
+        """
+        return decode_permit(self._replied(Asking(tool=tool, args=canonical(args))))
+
+    def hints(self, after: int) -> Heard:
+        """Return the hints of people that came since."""
+        return decode_heard(self._replied(Listening(after=after)))
+
+    def _replied(self, asked: Asking | Listening) -> bytes:
+        self._out.line(asked)
+        deadline = time.monotonic() + _ANSWER_WITHIN_S
+        while b"\n" not in self._held:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0 or not select.select([self._descriptor], [], [], left_s)[0]:
+                raise ToolFailed(Code.TOOL_FAILED, "the agent of this device did not answer a question of this call")
+            data = os.read(self._descriptor, _READ_BYTES)
+            if not data:
+                raise ToolFailed(Code.TOOL_FAILED, "the agent of this device is gone")
+            self._held += data
+        line, _, rest = bytes(self._held).partition(b"\n")
+        self._held = bytearray(rest)
+        return line
+
+
+class _Artifacts:
+    """The artifact store of the hub; its libraries (TLS, HTTP, certificates) are loaded by the first file alone."""
+
+    def __init__(self, connection_file: Path, output: OutputPort, deadline: float) -> None:
+        self._connection_file = connection_file
+        self._output = output
+        self._deadline = deadline
+
+    @functools.cached_property
+    def _store(self) -> ArtifactPort:
+        from starloom_agent.wire.artifacts import HubArtifacts
+
+        return HubArtifacts(self._connection_file, self._output, deadline=self._deadline)
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        return self._store.fetch(sha256, into)
+
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
+        return self._store.put(file, name=name, media=media)
+
+
+def find_tool(module: str, name: str, told: str = "") -> Tool:
+    """Import the module of a tool and return the tool; with `told`, the one that the module makes of it.
+
+    Raises:
+        LookupError: if the module has no such tool.
+    """
+    imported = importlib.import_module(f"starloom_agent.tools.{module}")
+    if told:
+        made: Tool = imported.tool_from(told)
+        return made
+    for tool in imported.TOOLS:
+        if tool.name == name:
+            found: Tool = tool
+            return found
+    raise LookupError(f"{module} has no tool {name}")
+
+
+def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS) -> Ended:
+    """Run the call and return its end; an expected failure is an end as well. `permits` answers its questions."""
+    deadline = time.monotonic() + spec.start_to_close_s - _UPLOAD_MARGIN_S
+    workdir = Path(spec.workdir)
+    context = ToolContext(
+        workdir=workdir,
+        artifacts=_Artifacts(Path(spec.connection_file), out, deadline),
+        output=out,
+        folders=Folders.of(spec.read, spec.write),
+        fence=spec.fence,
+        secrets=spec.secrets,
+        hosts=tuple(spec.hosts),
+        network=spec.network,
+        cage=spec.cage,
+        notes=Path(spec.notes) if spec.notes else None,
+        lab=spec.lab,
+        confine=lambda: _confine(spec),
+        permits=permits,
+        session=spec.session,
+    )
+    maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
+    begun = False
+    try:
+        tool = find_tool(spec.module, spec.tool, spec.told)
+        inputs = resolve_inputs(spec.inputs, lambda sha256: parse(context.fetch(sha256).read_text(encoding="utf-8")))
+        args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
+        begun = True
+        if spec.confined:
+            context.confine()
+        value = msgspec.to_builtins(tool.run(context, args))
+        return msgspec.structs.replace(_close(spec, context, value), detached=context.detached)
+    except ToolFailed as failed:
+        effect = EffectSeen.NONE if failed.effect is False or not begun else maybe
+        return _failure(spec, failed.code, failed.detail, effect)
+    except OSError as error:
+        code = {errno.ENOSPC: Code.NO_SPACE, errno.EDQUOT: Code.NO_SPACE, errno.ENOENT: Code.FILE_NOT_FOUND}
+        out.log(scrub(traceback.format_exc(), spec.secrets.values()))
+        return _failure(spec, code.get(error.errno or 0, Code.TOOL_FAILED), str(error), maybe)
+    except MemoryError:
+        detail = f"{spec.tool} asked for more memory at a time than this device can give"
+        return _failure(spec, Code.MEMORY_EXCEEDED, detail, maybe)
+    except Exception as error:  # whatever a tool raises is an end of this call, never of the agent
+        out.log(scrub(traceback.format_exc(), spec.secrets.values()))
+        return _failure(spec, Code.TOOL_FAILED, f"{type(error).__name__}: {error}", maybe)
+
+
+def _failure(spec: CallSpec, code: Code, detail: str, effect: EffectSeen) -> Ended:
+    shown = scrub(detail, spec.secrets.values())[:_DETAIL_CHARS_MAX]
+    refused = code in (Code.POLICY_REFUSED, Code.MISSING_GRANT) and effect is EffectSeen.NONE
+    outcome = Outcome.REFUSED if refused else Outcome.ERROR
+    return Ended(outcome=outcome, code=code, detail=shown, effect=effect)
+
+
+def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
+    """Store the result files and the value of a finished call, and return its end."""
+    if spec.files_out:
+        context.confine()
+    for item in spec.files_out:
+        _file_out(context, value, item.output, item.to)
+    text = canonical_value(value)
+    if spec.secrets:
+        value = context.hidden.value(parse(text))
+        text = canonical(value)
+    facts, too_big = facts_of(value, spec.wants)
+    size = len(text.encode())
+    if size <= INLINE_VALUE_BYTES_MAX:
+        return Ended(outcome=Outcome.OK, value=text, bytes=size, facts=facts, facts_too_big=too_big)
+    path = context.workdir / "value.json"
+    with context.files.create(path) as made:
+        made.write(text.encode())
+    stored = context.put(path, name="value.json", media="application/json")
+    return Ended(outcome=Outcome.OK, artifact=stored["artifact"], bytes=size, facts=facts, facts_too_big=too_big)
+
+
+def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
+    ref = point(value, pointer)
+    sha256 = ref.get("artifact") if isinstance(ref, dict) else ref
+    if ref is MISSING or not isinstance(sha256, str):
+        raise ToolFailed(Code.NO_VALUE, f"files_out: {pointer} names no artifact in the result")
+    target = context.resolve_write(to)
+    place(context, context.fetch(sha256), target)
+
+
+def _confine(spec: CallSpec) -> None:
+    """Leave this process the granted folders, its own directory, and the folder of the connection to the hub."""
+    # Room for what a library puts aside, a database that sorts for one: the usual places are out of reach.
+    os.environ["TMPDIR"] = spec.workdir
+    # A root inside another one adds nothing, and somebody may have put a link in its place.
+    write = outermost(map(Path, spec.write))
+    read = outermost([*map(Path, spec.read), *write])
+    connection = str(Path(spec.connection_file).parent)
+    try:
+        confinement.confine(read=[*map(str, read), connection, *spec.reads], write=[spec.workdir, *map(str, write)])
+    except OSError as error:
+        raise ToolFailed(
+            Code.TOOL_UNAVAILABLE, f"this device could not confine {spec.tool} to its folders: {error}", effect=False
+        ) from error

@@ -1,0 +1,695 @@
+"""The running agent: feeds events to the core and carries out its actions with ledger, processes and connection.
+
+All state lives on one loop. The events of one turn are committed by one ledger flush, and only then are processes
+started and reports sent. A lost connection does not affect the work; the link dials again until the agent stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from starloom_agent.home.directory import AgentHome, write_private
+from starloom_agent.home.identity import Identity
+from starloom_agent.home.status_file import write_status
+from starloom_agent.platforms import presence, processes
+from starloom_agent.policy.allowance import Allowance
+from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
+from starloom_agent.toolkit.interface import Tool, ToolFailed
+from starloom_agent.toolkit.messages import Ended, Grouped
+from starloom_agent.toolkit.running import display
+from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
+from starloom_agent.wire.link import RECONNECT_MOST_S, Link
+from starloom_agent.work import core, recovery
+from starloom_agent.work.calls.chatter import Chatter
+from starloom_agent.work.calls.judging import judge, lease_name, leaves_no_trace, spec_of
+from starloom_agent.work.calls.later_facts import look_up
+from starloom_agent.work.calls.leftovers import Leftovers
+from starloom_agent.work.calls.questions import CallQuestions
+from starloom_agent.work.calls.runners import Runners
+from starloom_agent.work.calls.running_call import RunningCall
+from starloom_agent.work.device_conditions import Conditions, has_no_room
+from starloom_agent.work.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
+from starloom_agent.work.outbox import Outbox, report_end, report_receipt, report_start
+from starloom_agent.work.sessions.kept import KeptSessions
+from starloom_agent.work.vitals import VitalClock, read_vitals
+from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
+from starloom_protocol.wire.frames import (
+    BEGUN,
+    Ack,
+    Alive,
+    Cancel,
+    Dispatch,
+    DrainFrame,
+    FetchFacts,
+    Frame,
+    HintFrame,
+    LeaseRef,
+    LedgerEntry,
+    LedgerReport,
+    OverFrame,
+    OwnerAnswer,
+    Ping,
+    Pong,
+    Query,
+    Receipt,
+    Renew,
+    ResultFrame,
+    ResumePlan,
+    UpdateAvailable,
+    VitalsFrame,
+    Welcome,
+)
+
+_WATCH_EVERY_S: Final = 1.0
+_STOP_WITHIN_S: Final = 8.0
+_DISPLAY_EVERY_S: Final = 15.0
+_WITH_A_LINE: Final = frozenset({Code.MISSING_GRANT, Code.POLICY_REFUSED})
+"""A refusal with one of these names the line that would allow the call."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of the command line. `slots` is the number of calls that may run at once."""
+
+    slots: int = 4
+    lab: bool = False
+    reconnect_most_s: float = RECONNECT_MOST_S
+
+
+@dataclass(slots=True)
+class _Call:
+    """The runtime's data on a lease that it started."""
+
+    dispatch: Dispatch
+    tool: Tool | None
+    durable: bool
+    running: RunningCall | None = None
+    questions: CallQuestions | None = None
+    ended: Ended | None = None
+
+
+LaterTools = Callable[[str, list[dict[str, Any]]], tuple[str, list[Tool]]]
+"""Makes tools of what a server of this device lists now: the module that makes them, and the tools."""
+
+
+def _none_later(*_: Any) -> tuple[str, list[Tool]]:
+    return "", []
+
+
+class Agent:
+    """One agent process. `run` returns why it stopped for good."""
+
+    def __init__(
+        self,
+        *,
+        home: AgentHome,
+        address: Address,
+        identity: Identity,
+        ledger: Ledger,
+        tools: tuple[Tool, ...],
+        modules: dict[str, str],
+        settings: Settings,
+        say: Callable[[str], None],
+        sandbox: Sandbox = NOT_TRIED,
+        later_tools: LaterTools = _none_later,
+        clock: Callable[[], float] = processes.awake_clock_s,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.home = home
+        self.identity = identity
+        self.ledger = ledger
+        self.outbox = Outbox(ledger)
+        self.state = core.AgentState(slots=settings.slots)
+        self._address = address
+        self._tools = {tool.name: tool for tool in tools if settings.lab or not tool.lab_only}
+        self._modules = modules
+        self._settings = settings
+        self._say = say
+        self.allowance = Allowance(home, self._tools.values(), sandbox, slots=settings.slots, say=say)
+        self._clock = clock
+        self._conditions = Conditions(clock, home.root)
+        self._vitals = VitalClock(clock)
+        self._figures: VitalsFrame | None = None
+        self._leftovers = Leftovers(home.run / "detached.json")
+        self._later_tools = later_tools
+        self.sessions = KeptSessions(home.run, say, self._take_tools)
+        self.runners = Runners(settings.slots, say)
+        self._calls: dict[LeaseRef, _Call] = {}
+        self._to_spawn: list[LeaseRef] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._chatter = Chatter(self._push)
+        self._link = Link(
+            lambda: Connection(address, identity, ledger.id, self, clock),
+            most_s=settings.reconnect_most_s,
+            jitter=jitter,
+            say=say,
+            status=self._status,
+        )
+        self._turn: asyncio.Handle | None = None
+        self._stopping = asyncio.Event()
+        self._boot = processes.boot_mark()
+        self._work_number = 0
+        self._display: str | None = None
+        self._display_due_at = 0.0
+        self._told: tuple[str, tuple[str, ...]] | None = None
+        self._connection_file: bytes | None = None
+        self._broken: LedgerCorrupt | None = None
+
+    # -- life
+
+    def recover(self) -> None:
+        """End calls that an earlier process of this agent left running; report every attempt that it did not finish."""
+        self.ledger.reserve()
+        for at, ended in recovery.end_leftovers(self.ledger, self._boot, say=self._say):
+            self._report_end(at, ended, durable=True, verified=False)
+            self._say(f"{lease_name(at)}: {ended.outcome}, effect {ended.effect}: {ended.detail}")
+        recovery.empty(self.home.work)
+        self._leftovers.recover()
+        self.sessions.recover()
+        self.ledger.prune()
+        try:
+            self.ledger.flush()
+        except LedgerFull as fault:
+            # The writes stay collected: the hub hears of the full disk now, and gets the reports once there is room.
+            self._wait_for_room(fault)
+
+    async def run(self) -> ConnectionEnded | None:
+        """Serve until `stop`, or until the hub says that trying again will not help; then return that end.
+
+        Raises:
+            LedgerCorrupt: the attempts that began here are no longer known; running calls were ended.
+        """
+        self.runners.start()
+        self.allowance.read_again()
+        if self._conditions.unwritten:
+            self._schedule_turn()
+        watch = asyncio.create_task(self._watch())
+        chatter = asyncio.create_task(self._chatter.run())
+        try:
+            ended = await self._link.run(self._stopping, self._leave)
+            if self._broken is not None:
+                raise self._broken
+            return ended
+        finally:
+            for task in (watch, chatter):
+                task.cancel()
+            await asyncio.gather(watch, chatter, return_exceptions=True)
+            await self._end_calls()
+            await self.runners.close()
+            await self.sessions.close()
+            self._leftovers.end_all()
+            self._flushed(lazy=True)
+
+    def stop(self) -> None:
+        """Give back every lease, say goodbye and return from `run`."""
+        self._stopping.set()
+
+    async def _leave(self) -> None:
+        self._say("stopping: ending what runs")
+        await self._end_calls()
+        self._put_down()
+
+    async def _end_calls(self) -> None:
+        self._do(core.EndAll("agent_stopped"))
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=_STOP_WITHIN_S)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- the connection's side (connection.Peer)
+
+    def next_report(self) -> int:
+        return self.ledger.next_report
+
+    def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
+        self._link.opened()
+        self._do(core.Proved(proved_at))
+        if not self.outbox.connected(welcome.received):
+            self._say(f"the hub knows reports up to {welcome.received} of another ledger of this device")
+        to = self._address
+        token = {"hub": to.hub, "key": self._link.http_key, "pin": to.pin, "token": welcome.http_token, "via": to.via}
+        self._write_connection(msgspec.json.encode(token))
+        self._status("online", f"session {welcome.session} as {welcome.device_name}")
+        self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
+        self._told = None
+        self._vitals.begin()
+        return [*self._begun_lately(), self.allowance.offer(), *self._conditions.greeting()]
+
+    def _write_connection(self, data: bytes) -> None:
+        """Write the file with which tools fetch artifacts; on a full disk it is retried, and the connection stays."""
+        self._connection_file = data
+        try:
+            write_private(self.home.run / "connection.json", data)
+        except OSError as error:
+            if not has_no_room(error):
+                raise
+            return
+        self._connection_file = None
+
+    def _begun_lately(self) -> list[Frame]:
+        """Tell what began here of work that may not be repeated: a hub whose history is older takes it up."""
+        entries = [LedgerEntry(at=at, state=BEGUN) for at in self.ledger.begun_lately()]
+        return [LedgerReport(entries=entries)] if entries else []
+
+    def received(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            self._handlers[type(frame)](self, frame)
+        # One message is one turn; until the loop comes round the hub would wait. A timer is set by a disk that refuses.
+        if self._turn is not None and not isinstance(self._turn, asyncio.TimerHandle):
+            self._turn.cancel()
+            self._put_down()
+
+    def reports(self) -> list[Frame]:
+        # A report leaves only when the ledger has it; a turn that has not been put down yet wakes the writer again.
+        return [] if self._turn is not None else list(self.outbox.unsent())
+
+    def beside_alive(self) -> list[Frame]:
+        figures, self._figures = self._figures, None
+        return [figures] if figures is not None else []
+
+    def alive(self) -> Alive:
+        return Alive(running=core.running_refs(self.state), sent_ms=int(self._clock() * 1000))
+
+    def _push(self, frames: list[Frame]) -> bool:
+        return self._link.push(frames)
+
+    # -- frames
+
+    def _on_event(self, frame: Any) -> None:
+        self._do(frame)
+
+    def _on_order(self, frame: Dispatch | Cancel) -> None:
+        self._recall(frame.at)
+        self._do(frame)
+
+    def _recall(self, at: LeaseRef) -> None:
+        """Bring back from the ledger what the core has forgotten of a task."""
+        key = core.task_of(at)
+        known = None if key in self.state.fences else self.ledger.known(*key)
+        if known is not None:
+            core.step(self.state, core.Recalled(key, *known))
+
+    def _on_ack(self, frame: Ack) -> None:
+        self.outbox.acknowledged(frame.durable)
+
+    def _on_resume(self, frame: ResumePlan) -> None:
+        for entry in frame.entries:
+            self._recall(entry.at)
+        self._do(core.Resumed(frame.entries))
+
+    def _on_drain(self, frame: DrainFrame) -> None:
+        self._say(f"{'draining' if frame.draining else 'no longer draining'}: {frame.reason}")
+        self._do(core.Drained(frame.draining))
+
+    def _on_query(self, frame: Query) -> None:
+        if not self._flushed():
+            return
+        entries = []
+        for at in frame.attempts:
+            held = self.state.held.get(at)
+            state = ("started" if held.running else "accepted") if held else self.ledger.state_of(at)
+            entries.append(LedgerEntry(at=at, state=state))
+        self._push([LedgerReport(entries=entries)])
+
+    def _on_fetch_facts(self, frame: FetchFacts) -> None:
+        if not self._flushed():
+            return
+        pending = self.outbox.end_of(frame.at)
+        kept = pending if pending is not None else self.ledger.result_of(frame.at)
+        task = asyncio.get_running_loop().create_task(self._answer_facts(frame, kept))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_facts(self, frame: FetchFacts, kept: ResultFrame | Receipt | None) -> None:
+        self._push([await asyncio.to_thread(look_up, frame, kept, self.home.run / "connection.json")])
+
+    def _on_answer(self, frame: OwnerAnswer) -> None:
+        self._say(self.allowance.take_answer(frame))
+
+    def _on_update(self, frame: UpdateAvailable) -> None:
+        self._say(
+            f"the hub hands out version {frame.version} of the agent; to install it type: {self.home.typed('upgrade')}"
+        )
+
+    def _on_hint(self, frame: HintFrame) -> None:
+        call = self._calls.get(frame.at)
+        if call is None or call.questions is None:
+            self._say(f"{lease_name(frame.at)}: a hint of {frame.by} came after its end")
+        elif not call.questions.hinted(frame.number, frame.text):
+            self._say(f"{lease_name(frame.at)}: {call.dispatch.tool} takes no hint")
+
+    def _on_over(self, frame: OverFrame) -> None:
+        self.sessions.over(frame.constellation)
+
+    def _take_tools(self, server: str, listed: list[dict[str, Any]]) -> None:
+        """Offer what a server of this device lists now; a call that runs keeps the tool that it began with."""
+        module, tools = self._later_tools(server, listed)
+        if not module:
+            return
+        before = {name: tool for name, tool in self._tools.items() if tool.kept_by == server}
+        if {tool.name: tool.told for tool in tools} == {name: tool.told for name, tool in before.items()}:
+            return
+        for name in before:
+            del self._tools[name]
+        self._tools.update({tool.name: tool for tool in tools})
+        self._modules.update({tool.name: module for tool in tools})
+        self.allowance.offer_only(self._tools.values())
+        self._say(f"the MCP server {server} has changed its tools: {len(tools)} are offered now")
+        if self._link.connection is not None:
+            self._push([self.allowance.offer()])
+
+    def _on_ping(self, frame: Ping) -> None:
+        self._push([Pong(at_ms=frame.at_ms)])
+
+    def _on_pong(self, frame: Pong) -> None:
+        """Ignore a pong: silence is judged by `alive` and its answer."""
+
+    _handlers: Final[dict[type[Frame], Callable[[Agent, Any], None]]] = {
+        Ack: _on_ack,
+        Cancel: _on_order,
+        Dispatch: _on_order,
+        DrainFrame: _on_drain,
+        FetchFacts: _on_fetch_facts,
+        HintFrame: _on_hint,
+        OverFrame: _on_over,
+        OwnerAnswer: _on_answer,
+        Ping: _on_ping,
+        Pong: _on_pong,
+        Query: _on_query,
+        Renew: _on_event,
+        ResumePlan: _on_resume,
+        UpdateAvailable: _on_update,
+    }
+
+    # -- actions of the core
+
+    def _do(self, event: core.Event) -> None:
+        for action in core.step(self.state, event):
+            self._act(action)
+        self._end_of_turn()
+
+    def _act(self, action: core.Action) -> None:
+        if isinstance(action, core.Start):
+            self._start(action)
+        elif isinstance(action, core.SayEnd):
+            call = self._calls.pop(action.at)
+            ended = call.ended
+            if ended is not None:
+                verified = call.tool is not None and call.tool.self_verified and ended.outcome is Outcome.OK
+                self._report_end(action.at, ended, durable=call.durable, verified=verified)
+        elif isinstance(action, core.Stop):
+            self._stop_call(action)
+        elif isinstance(action, core.MoveFence):
+            call_running = self._calls[action.at].running
+            if call_running is not None:
+                call_running.move_fence(action.fence_at)
+        elif isinstance(action, core.SayReceipt):
+            self._report_receipt(action)
+        elif isinstance(action, core.SayResult):
+            ended = Ended(outcome=action.outcome, code=action.code, detail=action.detail, effect=action.effect)
+            self._report_end(action.at, ended, durable=True, verified=False)
+        elif isinstance(action, core.AnswerFromLedger):
+            self._answer(action)
+        elif isinstance(action, core.SayBegun):
+            self._say_begun(action)
+        else:
+            self.ledger.forget(action.at)
+
+    def _start(self, action: core.Start) -> None:
+        dispatch = action.dispatch
+        tool = self._tools.get(dispatch.tool)
+        durable = dispatch.repeatability != Repeatability.PURE
+        call = _Call(dispatch, tool, durable)
+        self._calls[dispatch.at] = call
+        if tool is None:
+            detail = f"this device has no tool {dispatch.tool}"
+            self._ended_at_once(call, Ended(outcome=Outcome.REFUSED, code=Code.TOOL_UNAVAILABLE, detail=detail))
+            return
+        try:
+            ended = judge(self.allowance, dispatch, tool, self.ledger.decided)
+        except ToolFailed as failed:
+            ended = Ended(outcome=Outcome.ERROR, code=failed.code, detail=failed.detail)
+        if ended is not None:
+            if ended.outcome is Outcome.REFUSED:
+                self._say(f"{lease_name(dispatch.at)}: {tool.name} refused: {ended.detail}")
+            self._ended_at_once(call, ended)
+            return
+        if durable:
+            effect = EffectSeen.NONE if leaves_no_trace(tool, dispatch) else EffectSeen.MAYBE
+            once = dispatch.repeatability not in REPEATABLE
+            self.ledger.accepted(dispatch.at, effect=effect, once=once)
+            self.ledger.started(dispatch.at)
+        report_start(self.outbox, dispatch.at, durable=durable)
+        self._to_spawn.append(dispatch.at)
+
+    def _ended_at_once(self, call: _Call, ended: Ended) -> None:
+        call.ended = ended
+        for action in core.step(self.state, core.CallEnded(call.dispatch.at, stopped=False)):
+            self._act(action)
+
+    def _stop_call(self, action: core.Stop) -> None:
+        call = self._calls[action.at]
+        if call.running is not None:
+            call.running.stop(action.why)
+        elif action.at in self._to_spawn:
+            self._to_spawn.remove(action.at)
+            ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=action.why, stopped=action.why)
+            self._call_ended(action.at, ended)
+
+    def _answer(self, action: core.AnswerFromLedger) -> None:
+        pending = self.outbox.end_of(action.at)
+        if pending is not None:
+            self.outbox.send_again(pending.report)
+            return
+        if not self._flushed():
+            return
+        kept = self.ledger.result_of(action.at)
+        if kept is not None:
+            self.outbox.add(lambda number: msgspec.structs.replace(kept, report=number), durable=True)
+        elif self.ledger.state_of(action.at) == "unknown" and action.absent is not None:
+            self._act(action.absent)
+
+    def _say_begun(self, action: core.SayBegun) -> None:
+        begun = action.begun
+        self._say(
+            f"{lease_name(action.at)}: not begun: this device began it as attempt {begun.attempt} of life "
+            f"{begun.incarnation}; the hub's history is older"
+        )
+        self._push([LedgerReport(entries=[LedgerEntry(at=begun, state=BEGUN)])])
+        if self.ledger.state_of(action.at) != "unknown":
+            return
+        # A hub that takes up the earlier attempt has closed this lease by then; for an older hub this is in doubt.
+        detail = f"this device began attempt {begun.attempt} of it before; the hub's history is older"
+        ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=EffectSeen.MAYBE)
+        self._report_end(action.at, ended, durable=True, verified=False)
+
+    def _report_end(self, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
+        if ended.code in _WITH_A_LINE:
+            ended = msgspec.structs.replace(ended, detail=self.home.written(ended.detail))
+        report_end(self.outbox, self.ledger, at, ended, durable=durable, verified=verified)
+        self._schedule_turn()
+
+    def _report_receipt(self, action: core.SayReceipt) -> None:
+        call = self._calls.pop(action.at, None)
+        effect = action.effect
+        if effect is None:
+            effect = call.ended.effect if call is not None and call.ended is not None else EffectSeen.MAYBE
+        report_receipt(self.outbox, self.ledger, action.at, effect=effect, known=action.known)
+        self._schedule_turn()
+
+    # -- the end of a turn: one flush, then effects
+
+    def _end_of_turn(self) -> None:
+        if self._to_spawn or self.outbox.has_unsent:
+            self._schedule_turn()
+
+    def _schedule_turn(self) -> None:
+        if self._turn is None:
+            self._turn = asyncio.get_running_loop().call_soon(self._put_down)
+
+    def _flushed(self, *, lazy: bool = False) -> bool:
+        """Flush the ledger now; False, with a message, while the disk refuses: the caller tries again."""
+        try:
+            self.ledger.flush(lazy=lazy)
+        except LedgerFull as fault:
+            self._wait_for_room(fault)
+            return False
+        except LedgerFault as fault:
+            self._say(f"{fault}; it is tried again")
+            return False
+        self._conditions.unwritten = False
+        return True
+
+    def _wait_for_room(self, fault: LedgerFull) -> None:
+        """Report the full disk here once, and to the hub; the writers try again."""
+        if not self._conditions.unwritten:
+            self._say(f"{fault}; nothing starts and no report leaves until it can be written")
+        self._conditions.unwritten = True
+        self._tell_conditions()
+
+    def _tell_conditions(self) -> None:
+        if self._link.connection is not None and (said := self._conditions.changed()):
+            self._push([*said])
+
+    def _put_down(self) -> None:
+        try:
+            self.ledger.flush()
+        except LedgerFault as fault:
+            if isinstance(fault, LedgerFull):
+                self._wait_for_room(fault)
+            elif isinstance(fault, LedgerCorrupt):
+                self._broken = fault
+                self._stopping.set()
+                return
+            else:
+                self._say(f"{fault}; nothing starts and no report leaves until it can be written")
+            self._turn = asyncio.get_running_loop().call_later(1.0, self._put_down)
+            return
+        if self._conditions.unwritten:
+            self._say("there is room again: the ledger is written, and work goes on")
+        self._conditions.unwritten = False
+        self._turn = None
+        spawn, self._to_spawn = self._to_spawn, []
+        for at in spawn:
+            self._spawn(at)
+        self._link.wake()
+
+    # -- processes
+
+    def _spawn(self, at: LeaseRef) -> None:
+        call = self._calls[at]
+        dispatch, tool = call.dispatch, call.tool
+        held = self.state.held.get(at)
+        if tool is None or held is None:
+            return
+        self._work_number += 1
+        workdir = self.home.work / f"{self.identity.instance[:6]}-{self._work_number}"
+        spec = spec_of(
+            self.allowance,
+            dispatch,
+            tool,
+            module=self._modules[tool.name],
+            fence_at=held.fence_at,
+            workdir=workdir,
+            connection_file=self.home.run / "connection.json",
+            lab=self._settings.lab,
+            session=self.sessions.take(tool, at.constellation),
+        )
+        self._chatter.begin(at)
+        note, written = self.ledger.decided, self.home.written
+        call.questions = CallQuestions(self.allowance, dispatch, tool, self._tools, note, written)
+        call.running = RunningCall(
+            spec,
+            lambda grouped: self._grouped(at, grouped),
+            lambda said: self._chatter.said(at, said),
+            self.runners,
+            call.questions.reply,
+        )
+        task = asyncio.get_running_loop().create_task(self._carry_out(at, call.running, workdir))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry_out(self, at: LeaseRef, running: RunningCall, workdir: Path) -> None:
+        try:
+            ended = await running.run()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            detail = f"the agent could not follow the call: {type(error).__name__}: {error}"
+            effect = EffectSeen.NONE if running.spec.effectless else EffectSeen.MAYBE
+            ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
+        self.sessions.give_back(running.spec.session)
+        await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
+        self._call_ended(at, ended)
+
+    def _call_ended(self, at: LeaseRef, ended: Ended) -> None:
+        self._chatter.end(at)
+        self._leftovers.take(ended.detached)
+        call = self._calls[at]
+        call.ended = ended
+        if call.questions is not None:
+            if call.questions.unheard:
+                self._say(f"{lease_name(at)}: {call.questions.unheard} hints came after the last turn")
+            call.questions.end()
+        how = ended.stopped or ended.outcome
+        self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
+        self._do(core.CallEnded(at, stopped=bool(ended.stopped)))
+
+    def _grouped(self, at: LeaseRef, grouped: Grouped) -> None:
+        if self._calls[at].durable:
+            self.ledger.grouped(at, grouped.group, grouped.mark, self._boot)
+            self._flushed(lazy=True)
+        self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} started, group {grouped.group}")
+
+    # -- policy, offer, status
+
+    async def _watch(self) -> None:
+        """Notice a changed policy within a second, and commit lazy writes."""
+        while True:
+            await asyncio.sleep(_WATCH_EVERY_S)
+            if self.allowance.read_again() and self._link.connection is not None:
+                offer = self.allowance.offer()
+                self._push([offer])
+                self._say(
+                    f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}"
+                )
+            self._tell_asks()
+            self._leftovers.sweep()
+            self.sessions.sweep()
+            await self.sessions.watch_memory()
+            await self._look_around()
+            await self._tell_vitals()
+            self._tell_conditions()
+            if self._connection_file is not None:
+                self._write_connection(self._connection_file)
+            if self._turn is None:
+                self.ledger.prune_if_due()
+                self._flushed(lazy=True)
+
+    async def _look_around(self) -> None:
+        """Offer again when a desktop appears or goes (an agent may start before it); see whether the owner is here."""
+        now = self._clock()
+        if now < self._display_due_at:
+            return
+        self._display_due_at = now + _DISPLAY_EVERY_S
+        self._conditions.owner_is_here = await asyncio.to_thread(presence.owner_is_here)
+        found = await asyncio.to_thread(display.session)
+        if self._display is not None and found != self._display and self._link.connection is not None:
+            self._push([self.allowance.offer()])
+            self._say(f"the display is {found}" if found else "the display is gone")
+        self._display = found
+
+    async def _tell_vitals(self) -> None:
+        """Read the vital figures; the next `alive` takes them along, and older figures are dropped."""
+        if self._link.connection is not None and self._vitals.is_due():
+            self._figures = await asyncio.to_thread(read_vitals, self.home.root)
+
+    def _tell_asks(self) -> None:
+        """Send the open questions to the hub if they changed and the hub is connected."""
+        if self._link.connection is None:
+            return
+        frame = self.allowance.asks()
+        told = (frame.answers, tuple(ask.action for ask in frame.open))
+        if told != self._told and self._push([frame]):
+            self._told = told
+
+    def _status(self, state: str, reason: str) -> None:
+        with contextlib.suppress(OSError):  # a full disk ends no connection over what only `status` shows
+            write_status(
+                self.home,
+                hub=self._address.hub,
+                device=self.identity.device,
+                state=state,
+                reason=reason,
+                slots=self._settings.slots,
+            )

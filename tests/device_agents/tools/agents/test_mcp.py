@@ -1,0 +1,258 @@
+"""MCP servers of a device: what its owner wrote, what they offer, and calls through a real process of theirs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema_rs import Draft202012Validator
+
+from starloom_agent.owner.mcp import FILE, McpFault, _returns, find_tools, read_servers
+from starloom_agent.policy.offers import make_offer
+from starloom_agent.policy.policy import Policy, decide
+from starloom_agent.toolkit.interface import Tool, ToolFailed
+from starloom_agent.tools.agents import mcp
+from starloom_agent.work.execution.toolcall import find_tool
+from starloom_protocol.plan.types.schemas import shape_of
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from tests.device_agents.tools.conftest import Device
+from tests.waiting import SLOWER
+
+SERVER = Path(__file__).with_name("mcp_server.py")
+
+
+def configured(home: Path, mode: str = "well", more: str = "") -> Path:
+    home.mkdir(exist_ok=True)
+    path = home / FILE
+    command = f'["{sys.executable}", "{SERVER}", "{mode}"]'
+    path.write_text(f"[servers.notes]\ncommand = {command}\n{more}", encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+def tools(home: Path, mode: str = "well", more: str = "") -> tuple[dict[str, Tool], list[str]]:
+    configured(home, mode, more)
+    said: list[str] = []
+    return {tool.name: tool for tool in find_tools(home, home, said.append)}, said
+
+
+def call(device: Device, tool: Tool, args: dict[str, Any]) -> Any:
+    """As the process of a tool does it: made again from what it was told."""
+    again = find_tool("mcp", tool.name, tool.told)
+    return again.run(device.context(), msgspec.convert(args, again.args))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def test_its_tools_are_those_of_the_device_with_the_most_careful_effects(home: Path) -> None:
+    found, said = tools(home)
+    assert sorted(found) == ["mcp.notes.echo", "mcp.notes.fail", "mcp.notes.picture", "mcp.notes.sleep"]
+    echo = found["mcp.notes.echo"]
+    assert (echo.title, echo.effects, echo.repeatability) == ("Says it again", (Effect.CONTROL,), Repeatability.NEVER)
+    assert found["mcp.notes.fail"].title == "Fails"
+    assert found["mcp.notes.sleep"].title == "sleep"
+    assert "the tool 'no/name' of the MCP server notes is left out: its name cannot stand in a plan" in said
+    assert "the tool 'no_schema' of the MCP server notes is left out: its arguments have no usable schema" in said
+    assert said[-1] == "the MCP server notes has 4 tools"
+    args = {"text": "x"}
+    assert decide(Policy(), echo, args).code is Code.MISSING_GRANT
+    assert decide(Policy(grants=frozenset({"mcp:notes"})), echo, args).asks
+
+
+def test_the_owner_says_what_they_may_do(home: Path) -> None:
+    of_echo = '[servers.notes.tools.echo]\neffects = ["read"]\nrepeatability = "pure"\n'
+    more = f'effects = ["write"]\n{of_echo}[servers.notes.tools.gone]\n'
+    found, said = tools(home, more=more)
+    echo = found["mcp.notes.echo"]
+    assert (echo.effects, echo.repeatability) == ((Effect.READ,), Repeatability.PURE)
+    assert found["mcp.notes.fail"].effects == (Effect.WRITE,)
+    assert decide(Policy(grants=frozenset({"mcp:notes"})), echo, {}).allowed
+    assert "the MCP server notes has no tool gone, which mcp.toml speaks of" in said
+
+
+def test_the_owner_says_for_which_tool_one_stands_and_the_offer_tells_it(home: Path) -> None:
+    found, _ = tools(home, more='[servers.notes.tools.echo]\nstands_for = "mcp.old.echo"\n')
+    offered = make_offer(found.values(), Policy(), slots=1, folder=home).offer
+    made = {tool.name: tool.stands_for for tool in offered.tools}
+    assert (made["mcp.notes.echo"], set(made.values())) == ("mcp.old.echo", {"", "mcp.old.echo"})
+
+
+def test_the_offer_has_the_schema_of_the_server_and_no_command(home: Path) -> None:
+    found, _ = tools(home, more='env = {TOKEN = "abc123"}\n')
+    offered = make_offer(found.values(), Policy(), slots=1, folder=home).offer
+    (echo,) = [tool for tool in offered.tools if tool.name == "mcp.notes.echo"]
+    assert parse(echo.args)["required"] == ["text"]
+    assert "starloom-agent grant mcp:notes" in str(echo.unavailable)
+    said = msgspec.json.encode(offered).decode()
+    assert "abc123" not in said
+    assert "mcp_server" not in said
+
+
+def test_a_tool_that_says_nothing_of_its_result_may_give_anything(home: Path, device: Device) -> None:
+    found, _ = tools(home)
+    value = msgspec.to_builtins(call(device, found["mcp.notes.echo"], {"text": "x", "class": "y"}))
+    assert Draft202012Validator(parse(found["mcp.notes.echo"].returns)).is_valid(value)
+    shape = shape_of(found["mcp.notes.echo"].returns)
+    assert shape.at("/structured/any/0").words() == "any value"
+    assert shape.at("/files/0/bytes").words() == "a whole number"
+
+
+@pytest.mark.parametrize("form", ["inner", "recursive", "large"])
+def test_the_references_of_an_output_schema_still_lead_to_its_parts(form: str) -> None:
+    output: dict[str, Any] = {
+        "type": "object",
+        "$defs": {"Row": {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}},
+        "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/Row"}}, "up": {"$ref": "#"}},
+        "additionalProperties": False,
+    }
+    if form == "large":
+        output["description"] = "x" * 20_000
+    shape = shape_of(_returns(output))
+    place = "/structured/up/rows/0" if form == "recursive" else "/structured/rows/0"
+    assert (shape.missing(f"{place}/m") is None) is (form == "large")
+    assert shape.at(f"{place}/n").words() == ("any value" if form == "large" else "a whole number")
+
+
+def test_a_call_reaches_the_server_with_its_variables(home: Path, device: Device) -> None:
+    found, _ = tools(home, more='env = {TOKEN = "abc123"}\n')
+    value = call(device, found["mcp.notes.echo"], {"text": "hello", "class": "x"})
+    assert value == {
+        "text": "hello abc123", "complete": True, "files": [], "structured": {"text": "hello", "class": "x"},
+    }  # fmt: skip
+
+
+def test_what_it_gives_as_bytes_becomes_files(home: Path, device: Device) -> None:
+    found, _ = tools(home)
+    value = call(device, found["mcp.notes.picture"], {})
+    assert device.store.read(value["files"][0]) == b"\x00\x01\x02"
+    assert value["files"][0]["media"] == "image/png"
+    assert value["text"] == "file:///x\ninner"
+
+
+def test_what_fails_there_fails_here_with_its_words(home: Path, device: Device) -> None:
+    found, _ = tools(home)
+    with pytest.raises(ToolFailed, match="it went wrong"):
+        call(device, found["mcp.notes.fail"], {})
+    found, _ = tools(home, "refuses")
+    with pytest.raises(ToolFailed, match="no such thing"):
+        call(device, found["mcp.notes.fail"], {})
+
+
+@pytest.mark.parametrize("args", [{}, {"text": "x", "other": 1}])
+def test_arguments_are_strict(home: Path, args: dict[str, Any]) -> None:
+    found, _ = tools(home)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(args, found["mcp.notes.echo"].args)
+
+
+@pytest.mark.parametrize(("mode", "words"), [("ends", "ended"), ("garbage", "no JSON"), ("flood", "larger than")])
+def test_a_server_that_misbehaves_is_left_out_and_said(mode: str, words: str, home: Path) -> None:
+    found, said = tools(home, mode)
+    assert found == {}
+    assert said[0].startswith("the MCP server notes is left out: ")
+    assert words in said[0]
+
+
+def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom_agent.owner.mcp.LIST_WITHIN_S", 0.3)
+    found, said = tools(home, "silent")
+    assert found == {}
+    assert "no answer in time" in said[0]
+
+
+def test_a_call_that_takes_too_long_leaves_no_process(
+    home: Path, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, _ = tools(home)
+    monkeypatch.setattr(mcp, "_CALL_S", 1.5 * SLOWER)
+    with pytest.raises(ToolFailed, match="no answer in time"):
+        call(device, found["mcp.notes.sleep"], {})
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((device.workdir / "pid").read_text()), 0)
+
+
+def test_one_that_cannot_be_started_is_said(home: Path) -> None:
+    home.mkdir()
+    (home / FILE).write_text('[servers.gone]\ncommand = ["/not/there"]\n', encoding="utf-8")
+    (home / FILE).chmod(0o600)
+    said: list[str] = []
+    assert find_tools(home, home, said.append) == ()
+    assert "could not be started" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nonsense", "not TOML"),
+        ("[servers.x]\n", "command"),
+        ("[servers.x]\ncommand = []\n", "a program and its arguments"),
+        ("[servers.X]\ncommand = ['a']\n", "a name has"),
+        ("[servers.x]\ncommand = ['a']\neffects = []\n", "at least one"),
+        ("[servers.x]\ncommand = ['a']\n[servers.x.tools.y]\nstands_for = 'no tool'\n", "no name of a tool"),
+        ("[servers.x]\ncommand = ['a']\neffects = ['fly']\n", "fly"),
+        ("[servers.x]\ncommand = ['a']\nrepeatability = 'pure'\n", "is not pure"),
+        ("[servers.x]\ncommand = ['a']\neffects = ['write']\nrepeatability = 'pure'\n", "is not pure"),
+        ("[servers.x]\ncommand = ['a']\nshell = true\n", "shell"),
+        ("".join(f"[servers.s{n}]\ncommand = ['a']\n" for n in range(17)), "at most 16"),
+    ],
+)
+def test_a_file_that_is_wrong_is_used_in_no_part(text: str, words: str, home: Path) -> None:
+    home.mkdir()
+    path = home / FILE
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    with pytest.raises(McpFault, match=words):
+        read_servers(path)
+    said: list[str] = []
+    assert find_tools(home, home, said.append) == ()
+    assert said[0].endswith("no tool of an MCP server is offered")
+
+
+def test_a_file_that_others_may_write_is_not_read(home: Path) -> None:
+    path = configured(home)
+    path.chmod(0o666)
+    with pytest.raises(McpFault, match="chmod 600"):
+        read_servers(path)
+    assert read_servers(home / "none.toml") == {}
+
+
+OFFICIAL = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("sums")
+
+@server.tool()
+def add(a: int, b: int = 1) -> int:
+    "Adds two numbers"
+    return a + b
+
+server.run()
+"""
+
+
+def test_a_server_of_the_official_kit_is_understood(home: Path, device: Device) -> None:
+    home.mkdir()
+    program = home / "sums.py"
+    program.write_text(OFFICIAL, encoding="utf-8")
+    (home / FILE).write_text(f'[servers.sums]\ncommand = ["{sys.executable}", "{program}"]\n', encoding="utf-8")
+    (home / FILE).chmod(0o600)
+    (add,) = find_tools(home, home, print)
+    assert (add.name, add.title) == ("mcp.sums.add", "Adds two numbers")
+    (offered,) = make_offer([add], Policy(), slots=1, folder=home).offer.tools
+    value = call(device, add, {"a": 2, "b": 3})
+    assert value["text"] == "5"
+    assert Draft202012Validator(parse(offered.returns)).is_valid(value)
+    shape = shape_of(offered.returns)
+    assert shape.at("/structured/result").words() == "a whole number"
+    assert shape.at("/structured/more").words() == "any value"
+    assert shape.missing("/sum") is not None
+    with pytest.raises(ToolFailed, match="add"):
+        call(device, add, {"a": "many"})

@@ -1,0 +1,285 @@
+"""Agents of others that are reached by A2A: a server of the official kit, and servers that lie."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema_rs import Draft202012Validator
+
+from starloom.host.ports import is_free
+from starloom.lab.ports import free_port
+from starloom_agent.owner.agents import FILE, find_agents, greeted, module_of, read_agents
+from starloom_agent.policy.policy import Policy, decide
+from starloom_agent.toolkit.clients.a2a.card import PATH
+from starloom_agent.toolkit.clients.a2a.messages import Followed, TaskFault
+from starloom_agent.toolkit.interface import Tool, ToolFailed
+from starloom_agent.toolkit.messages import Heard, Permit
+from starloom_agent.work.execution.toolcall import find_tool
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from tests.device_agents.tools.conftest import Device
+from tests.waiting import PATIENCE_S, until
+
+SERVER = Path(__file__).with_name("a2a_server.py")
+
+
+@dataclass
+class People:
+    """The answers of people: to questions, and hints in words."""
+
+    permits: list[Permit] = field(default_factory=lambda: [Permit(reason="nobody was asked")])
+    words: list[str] = field(default_factory=list)
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def permit(self, tool: str, args: Mapping[str, Any]) -> Permit:
+        self.asked.append({"tool": tool, **args})
+        return self.permits.pop(0) if len(self.permits) > 1 else self.permits[0]
+
+    def hints(self, after: int) -> Heard:
+        return Heard(last=max(after, len(self.words)), texts=self.words[after:])
+
+
+@contextmanager
+def serving(mode: str, note: Path) -> Iterator[str]:
+    port = free_port()
+    process = subprocess.Popen([sys.executable, str(SERVER), str(port), mode, str(note)], stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: not is_free("127.0.0.1", port), "the other agent listens")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def tool_at(home: Path, url: str, more: str = "") -> Tool:
+    home.mkdir(exist_ok=True)
+    (home / FILE).write_text(f'[agents.other]\nurl = "{url}"\n{more}', encoding="utf-8")
+    (home / FILE).chmod(0o600)
+    said: list[str] = []
+    (tool,) = find_agents(home, said.append)
+    assert said == []
+    return tool
+
+
+def call(device: Device, tool: Tool, people: People | None = None, /, **args: Any) -> dict[str, Any]:
+    again = find_tool(module_of(tool), tool.name, tool.told)
+    context = replace(device.context(), permits=people or People())
+    given = {"text": "plan my trip", "timeout_s": PATIENCE_S, **args}
+    value: dict[str, Any] = parse(canonical(again.run(context, msgspec.convert(given, again.args))))
+    assert Draft202012Validator(parse(tool.returns)).is_valid(value)
+    return value
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def test_the_owner_names_it_and_its_words_leave_the_device(home: Path) -> None:
+    tool = tool_at(home, "https://other.example/a", 'effects = ["read"]\nheaders = {Authorization = "Bearer s3cret"}\n')
+    assert (tool.name, tool.repeatability) == ("agent.other", Repeatability.NEVER)
+    assert set(tool.effects) == {Effect.READ, Effect.REACH}
+    assert tool.title == "Hand work to the agent other at other.example; it may read, reach"
+    assert decide(Policy(), tool, {}).code is Code.MISSING_GRANT
+    assert "s3cret" not in tool.title + tool.returns
+
+
+def test_work_goes_there_and_its_artifacts_come_back(home: Path, device: Device, tmp_path: Path) -> None:
+    with serving("well", tmp_path / "note") as url:
+        tool = tool_at(home, url)
+        assert greeted(read_agents(home)[0]["other"]) == "Other"
+        value = call(device, tool)
+    assert value["text"].startswith("part one, heard 'plan my trip'")
+    assert value["data"] == [{"rows": [1]}]
+    assert (value["stop"], value["questions"], value["complete"]) == ("completed", 0, True)
+
+
+@pytest.mark.parametrize(
+    ("people", "heard"),
+    [
+        (People(permits=[Permit(open=True), Permit(allowed=True)]), "Yes."),
+        (People(permits=[Permit(open=True)], words=["only second class"]), "only second class"),
+    ],
+    ids=["yes", "words"],
+)
+def test_a_question_of_it_is_a_question_to_a_person(
+    home: Path, device: Device, tmp_path: Path, people: People, heard: str
+) -> None:
+    with serving("asks", tmp_path / "note") as url:
+        value = call(device, tool_at(home, url), people)
+    assert f"heard {heard!r}" in value["text"]
+    assert value["questions"] == 1
+    assert all(one["question"] == "May I book the train for 40?" for one in people.asked)
+
+
+def test_a_no_ends_its_task(home: Path, device: Device, tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    with serving("asks", note) as url:
+        value = call(device, tool_at(home, url), People(permits=[Permit(reason="no")]))
+        until(note.exists, "it was told")
+    assert (value["stop"], value["refused"]) == ("refused", 1)
+
+
+def test_a_failure_there_is_one_here_with_its_words(home: Path, device: Device, tmp_path: Path) -> None:
+    with serving("fails", tmp_path / "note") as url, pytest.raises(ToolFailed, match="the model is gone"):
+        call(device, tool_at(home, url))
+
+
+def test_work_without_an_end_is_ended_and_the_agent_is_told(home: Path, device: Device, tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    with serving("endless", note) as url:
+        tool = tool_at(home, url, "silent_s = 2.0\n")
+        with pytest.raises(ToolFailed, match="no answer in time"):
+            call(device, tool)
+        until(lambda: note.read_text(encoding="ascii") == "cancelled", "it was told")
+
+
+# -- servers that lie
+
+Answers = Callable[[str, dict[str, Any]], tuple[int, dict[str, str], bytes]]
+
+
+@contextmanager
+def lying(answers: Answers) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def _give(self, body: dict[str, Any]) -> None:
+            status, headers, data = answers(self.path, body)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self) -> None:
+            self._give({})
+
+        def do_POST(self) -> None:
+            self._give(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def card_of(url: str, *, streams: bool = False) -> bytes:
+    interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    said = {"name": "Other", "supportedInterfaces": [interface], "capabilities": {"streaming": streams}}
+    return json.dumps(said).encode()
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["http://169.254.169.254/latest", "http://127.0.0.1:1/x", "file:///etc/passwd", "http://u:p@127.0.0.1/"],
+)
+def test_t112_a_card_leads_to_no_other_host(home: Path, device: Device, elsewhere: str) -> None:
+    asked: list[str] = []
+
+    def answers(path: str, _: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        asked.append(path)
+        return 200, {}, card_of(elsewhere)
+
+    with lying(answers) as url, pytest.raises(ToolFailed, match="another host"):
+        call(device, tool_at(home, url))
+    assert asked == [PATH]
+
+
+def test_t112_a_redirect_is_not_followed(home: Path, device: Device) -> None:
+    with (
+        lying(lambda *_: (302, {"Location": "http://169.254.169.254/"}, b"")) as url,
+        pytest.raises(ToolFailed, match="not followed"),
+    ):
+        call(device, tool_at(home, url))
+
+
+def test_t112_a_stream_without_an_end_is_bounded(home: Path, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom_agent.toolkit.clients.http_streams.BODY_BYTES_MOST", 100_000)
+    kind = {"Content-Type": "text/event-stream"}
+
+    def answers(path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        if path == PATH:
+            return 200, {}, card_of(f"{base[0]}/rpc", streams=True)
+        status = {"state": "TASK_STATE_WORKING"}
+        event = {
+            "jsonrpc": "2.0",
+            "id": body["id"],
+            "result": {"task": {"id": "t", "contextId": "c", "status": status}},
+        }
+        return 200, kind, (b"data: " + json.dumps(event).encode() + b"\n\n") * 5_000
+
+    base: list[str] = []
+    with lying(answers) as url:
+        base.append(url)
+        tool = tool_at(home, url)
+        with pytest.raises(ToolFailed, match="larger than"):
+            call(device, tool)
+
+
+def event(task: str, state: str, **more: Any) -> dict[str, Any]:
+    return {"statusUpdate": {"taskId": task, "contextId": "c", "status": {"state": f"TASK_STATE_{state}", **more}}}
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ([event("t", "WORKING"), event("other", "COMPLETED")], "another task"),
+        ([event("t", "COMPLETED"), event("t", "WORKING")], "went on"),
+        ([event("t", "OWNED")], "a state that is none"),
+        ([{"approve": True}], "none of A2A"),
+        ([[1]], "no result"),
+        ([event("", "WORKING")], "names no task"),
+    ],
+)
+def test_t112_events_that_no_agent_sends_are_refused(events: list[Any], words: str) -> None:
+    task = Followed()
+    for one in events[:-1]:
+        task.take(one)
+    with pytest.raises(TaskFault, match=words):
+        task.take(events[-1])
+
+
+def test_a_file_is_named_and_not_fetched() -> None:
+    task = Followed()
+    part = {"url": "http://169.254.169.254/key"}
+    task.take({"artifactUpdate": {"taskId": "t", "artifact": {"artifactId": "a", "parts": [part, {"raw": "AA"}]}}})
+    assert "which was not fetched" in task.text
+    assert "left out" in task.text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('url = "ftp://x"', "begins with"),
+        ('url = "https://u:p@x/"', "no user"),
+        ('url = "https://x"\ncommand = ["a"]', "command"),
+        ('url = "https://x"\nheaders = {"a b" = "c"}', "cannot be sent"),
+        ('url = "https://x"\neffects = ["fly"]', "fly"),
+        ('url = "https://x"\nsilent_s = 0', "silent_s"),
+    ],
+)
+def test_an_entry_that_is_wrong_is_left_out(home: Path, text: str, words: str) -> None:
+    home.mkdir()
+    (home / FILE).write_text(f"[agents.other]\n{text}\n", encoding="utf-8")
+    (home / FILE).chmod(0o600)
+    found, faults = read_agents(home)
+    assert found == {}
+    assert words in faults[0]

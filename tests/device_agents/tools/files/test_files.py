@@ -1,0 +1,356 @@
+"""Hashing, writing, verifying, moving: what is on disk afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import hashlib
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.files.naming import portable_name
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.tools.files import shift
+from starloom_protocol.vocabulary import Code
+from tests.device_agents.tools.conftest import Device
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_equal_folders_are_found_whatever_their_names(device: Device) -> None:
+    for name in ("a/1", "b/2", "c/1"):
+        device.write(name, b"same" if name != "b/2" else b"other")
+    folders = [{"path": path[0], "files": [{"path": path}]} for path in ("a/1", "b/2", "c/1")]
+    found = device.call("fs.hash", folders=folders, find_duplicates="folders")
+    assert found["duplicates"] == [2]
+    assert found["folders"][0]["files"][0]["sha256"] == sha(b"same")
+    assert found["folders"][0]["digest"] == found["folders"][2]["digest"] != found["folders"][1]["digest"]
+
+
+def test_empty_folders_are_no_duplicates(device: Device) -> None:
+    empty = [{"path": "a", "files": []}, {"path": "b", "files": []}]
+    assert device.call("fs.hash", folders=empty, find_duplicates="folders")["duplicates"] == []
+
+
+def test_a_copy_is_compared_with_what_was_expected(device: Device) -> None:
+    device.write("copies/x", b"good")
+    file = {"path": "copies/x", "name": "x.png", "sha256": sha(b"good")}
+    expect = [{"path": "from", "files": [{"path": "from/x.png", "sha256": sha(b"good")}]}]
+    good = device.call("fs.hash", files=[file], expect=expect, folder="from", compare=True)
+    assert good["equal"] is True
+    assert good["files"] == [{"path": "copies/x", "name": "x.png", "sha256": sha(b"good"), "bytes": 4, "same": True}]
+    device.write("copies/x", b"bad!")
+    bad = device.call("fs.hash", files=[file], expect=expect, folder="from", compare=True)
+    assert bad["equal"] is False
+    assert bad["different"][0]["found"] == sha(b"bad!")
+    assert bad["missing"][0]["name"] == "x.png"
+
+
+def test_a_comparison_without_anything_to_compare_with_is_refused(device: Device) -> None:
+    device.write("x", b"x")
+    with pytest.raises(ToolFailed, match="nothing to compare") as failed:
+        device.call("fs.hash", files=[{"path": "x"}], compare=True)
+    assert failed.value.code is Code.BAD_ARGUMENTS
+    with pytest.raises(ToolFailed, match="no folder"):
+        device.call("fs.hash", files=[{"path": "x", "sha256": sha(b"x")}], compare=True, expect=[], folder="a")
+
+
+def test_files_are_written_by_hash_and_kept_when_they_are_there(device: Device) -> None:
+    ref = device.store.take(b"picture", name="A b.PNG", media="image/png") | {"path": "Pictures/A b.PNG"}
+    args: dict[str, Any] = {"files": [ref], "under": "Pictures", "name_by": "hash", "on_same_hash": "keep"}
+    first = device.call("fs.write", **args)
+    path = f"Pictures/{sha(b'picture')}.png"
+    assert first["files"] == [
+        {
+            "path": path,
+            "name": "A b.PNG",
+            "source": "Pictures/A b.PNG",
+            "sha256": sha(b"picture"),
+            "bytes": 7,
+            "state": "written",
+        }
+    ]
+    assert (device.folder / path).read_bytes() == b"picture"
+    assert device.call("fs.write", **args)["files"][0]["state"] == "kept"
+    (device.folder / path).write_bytes(b"damaged")
+    assert device.call("fs.write", **args)["files"][0]["state"] == "written"
+    assert (device.folder / path).read_bytes() == b"picture"
+    assert [item.name for item in (device.folder / "Pictures").iterdir()] == [f"{sha(b'picture')}.png"]
+
+
+def test_a_clash_of_names_gets_a_number_and_a_retry_finds_it(device: Device) -> None:
+    device.write("out/a.txt", b"mine")
+    ref = device.store.take(b"theirs", name="a.txt")
+    first = device.call("fs.write", files=[ref], under="out")
+    again = device.call("fs.write", files=[ref], under="out")
+    assert (first["files"][0]["path"], first["written"]) == ("out/a (2).txt", 1)
+    assert (again["files"][0]["path"], again["written"]) == ("out/a (2).txt", 0)
+    assert (device.folder / "out/a.txt").read_bytes() == b"mine"
+    with pytest.raises(ToolFailed, match="other contents"):
+        device.call("fs.write", files=[ref], under="out", on_clash="fail")
+
+
+@pytest.mark.parametrize("name", ["../../evil.txt", "/etc/evil.txt", "a\\..\\evil.txt", "ev\x01il.txt", "..", "  "])
+def test_a_name_from_elsewhere_never_leads_out_of_the_folder(device: Device, name: str) -> None:
+    ref = device.store.take(b"x", name=name)
+    written = device.call("fs.write", files=[ref], under="in")["files"][0]["path"]
+    assert (device.folder / written).parent == device.folder / "in"
+
+
+def test_a_path_that_leads_out_is_refused(device: Device) -> None:
+    ref = device.store.take(b"x") | {"below": "a/../../evil.txt"}
+    with pytest.raises(ToolFailed):
+        device.call("fs.write", files=[ref], under="in", name_by="path")
+    with pytest.raises(ToolFailed) as failed:
+        device.call("fs.write", files=[ref], under="../elsewhere")
+    assert failed.value.code is Code.POLICY_REFUSED
+
+
+def test_text_is_written_whole(device: Device) -> None:
+    found = device.call("fs.write", path="notes/a.txt", text="grüße")
+    assert (device.folder / "notes/a.txt").read_text(encoding="utf-8") == "grüße"
+    assert found["files"][0]["sha256"] == sha("grüße".encode())
+    with pytest.raises(ToolFailed, match="text goes with path"):
+        device.call("fs.write", text="x")
+
+
+def test_verify_counts_what_is_wrong_and_what_is_there_twice(device: Device) -> None:
+    device.write("P/one", b"one")
+    device.write("P/two", b"two")
+    catalogue = [{"path": f"P/{name}", "sha256": sha(name.encode()), "bytes": 3} for name in ("one", "two")]
+    good = device.call("fs.verify", under="P", catalogue=catalogue)
+    assert (good["same"], good["twice"], good["files"], good["bytes"]) == (True, 0, 2, 6)
+    device.write("P/sub/again", b"one")
+    assert device.call("fs.verify", under="P", catalogue=catalogue)["twice"] == 1
+    device.write("P/two", b"2wo")
+    (device.folder / "P/one").unlink()
+    bad = device.call("fs.verify", under="P", catalogue=catalogue)
+    assert bad["same"] is False
+    assert {row["path"] for row in bad["wrong"]} == {"P/one", "P/two"}
+
+
+def test_an_entry_outside_the_folder_is_wrong_not_ignored(device: Device) -> None:
+    device.write("elsewhere", b"one")
+    (device.folder / "P").mkdir()
+    found = device.call("fs.verify", under="P", catalogue=[{"path": "elsewhere", "sha256": sha(b"one")}])
+    assert found["same"] is False
+
+
+def test_artifacts_go_out_and_come_back(device: Device) -> None:
+    device.write("a/one.txt", b"one")
+    sent = device.call("artifact.put", paths=["a/one.txt", {"path": "a/one.txt", "sha256": sha(b"one")}])
+    assert sent["files"][0] == {
+        "artifact": sha(b"one"),
+        "bytes": 3,
+        "name": "one.txt",
+        "media": "text/plain",
+        "path": "a/one.txt",
+        "sha256": sha(b"one"),
+    }
+    device.call("artifact.get", artifact=sent["files"][0], to="back/one.txt")
+    assert (device.folder / "back/one.txt").read_bytes() == b"one"
+    with pytest.raises(ToolFailed) as failed:
+        device.call("artifact.put", paths=["a/none.txt"])
+    assert failed.value.code is Code.FILE_NOT_FOUND
+
+
+def test_a_file_that_changed_since_it_was_hashed_is_not_sent_as_if_it_had_not(device: Device) -> None:
+    device.write("a", b"new")
+    with pytest.raises(ToolFailed, match="changed since") as failed:
+        device.call("artifact.put", paths=[{"path": "a", "sha256": sha(b"old")}])
+    assert failed.value.code is Code.ARTIFACT_CORRUPT
+
+
+def test_the_trash_gives_back_what_it_took(device: Device) -> None:
+    device.write("a/b.txt", b"b")
+    taken = device.call("fs.trash", paths=["a/b.txt", "a/none.txt"])
+    assert not (device.folder / "a/b.txt").exists()
+    assert taken["missing"] == ["a/none.txt"]
+    device.call("fs.restore", tickets=[taken["items"][0]["ticket"]])
+    assert (device.folder / "a/b.txt").read_bytes() == b"b"
+    assert [path.name for path in (device.folder / ".starloom-trash").iterdir()] == [".restored"]
+
+
+def test_a_restore_may_be_repeated(device: Device) -> None:
+    device.write("a/b.txt", b"b")
+    device.write("c.txt", b"c")
+    tickets = device.call("fs.trash", paths=["a/b.txt", "c.txt"])["tickets"]
+    device.write("c.txt", b"in its place")
+    with pytest.raises(ToolFailed, match="exists again"):
+        device.call("fs.restore", tickets=tickets)
+    (device.folder / "c.txt").unlink()
+    again = device.call("fs.restore", tickets=tickets)
+    assert [item["moved"] for item in again["items"]] == [False, True]
+    device.write("a/b.txt", b"changed since")
+    (device.folder / "c.txt").rename(device.folder / "d.txt")
+    last = device.call("fs.restore", tickets=tickets)
+    assert [item["moved"] for item in last["items"]] == [False, False]
+    assert (device.folder / "a/b.txt").read_bytes() == b"changed since"
+    assert not (device.folder / "c.txt").exists()
+
+
+def test_restored_tickets_are_remembered_up_to_a_limit(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shift, "RESTORED_MOST", 2)
+    # A ticket begins with its second; these are as old as their order.
+    tickets = []
+    for second in range(4):
+        device.write(f"{second}.txt", b"x")
+        monkeypatch.setattr(time, "time", lambda second=second: 1_700_000_000 + second)
+        tickets += device.call("fs.trash", paths=[f"{second}.txt"])["tickets"]
+    device.call("fs.restore", tickets=tickets)
+    kept = device.folder / ".starloom-trash" / ".restored"
+    assert sorted(path.name for path in kept.iterdir()) == tickets[2:]
+
+
+@pytest.mark.parametrize("ticket", ["../../etc", "", ".", "none"])
+def test_a_wrong_ticket_restores_nothing(device: Device, ticket: str) -> None:
+    with pytest.raises(ToolFailed):
+        device.call("fs.restore", tickets=[ticket])
+
+
+def test_a_granted_folder_itself_is_never_moved_or_thrown_away(device: Device) -> None:
+    with pytest.raises(ToolFailed, match="granted folder"):
+        device.call("fs.trash", paths=["."])
+    with pytest.raises(ToolFailed, match="granted folder"):
+        device.call("fs.move", path=".", to="x")
+    assert device.folder.is_dir()
+
+
+def test_copy_and_move_never_overwrite_unasked(device: Device) -> None:
+    device.write("from/a", b"a")
+    device.write("to/a", b"other")
+    with pytest.raises(ToolFailed, match="other contents"):
+        device.call("fs.copy", path="from", to="to")
+    assert (device.folder / "to/a").read_bytes() == b"other"
+    device.call("fs.copy", path="from", to="to", on_clash="replace")
+    assert (device.folder / "to/a").read_bytes() == b"a"
+    assert device.call("fs.copy", path="from", to="to")["kept"] == 1
+    with pytest.raises(ToolFailed, match="exists already"):
+        device.call("fs.move", path="from", to="to")
+    assert device.call("fs.move", path="from", to="new/place")["moved"] is True
+    assert device.call("fs.move", path="from", to="new/place")["moved"] is False
+    with pytest.raises(ToolFailed, match="inside"):
+        device.call("fs.copy", path="new", to="new/inner")
+
+
+def test_text_is_read_in_parts_and_other_files_are_not(device: Device) -> None:
+    device.write("a.txt", "0123456789")
+    first = device.call("fs.read", path="a.txt", limit=4)
+    assert (first["text"], first["truncated"], first["next_offset"]) == ("0123", True, 4)
+    rest = device.call("fs.read", path="a.txt", offset=4)
+    assert (rest["text"], rest["truncated"]) == ("456789", False)
+    device.write("b.bin", b"\x00\x01")
+    with pytest.raises(ToolFailed, match=r"artifact\.put"):
+        device.call("fs.read", path="b.bin")
+    rows = device.call("fs.stat", paths=["a.txt", "none"])["rows"]
+    assert [(row["exists"], row.get("bytes")) for row in rows] == [(True, 10), (False, None)]
+
+
+def test_files_of_equal_names_are_laid_out_by_origin(device: Device) -> None:
+    given = [
+        {**device.store.take(text.encode(), name="2026-09.csv"), "device": name}
+        for name, text in (("one", "1"), ("two", "20"), ("three", "300"))
+    ]
+    code = (
+        "import glob, json\n"
+        "json.dump(sorted((n, open(n).read()) for n in glob.glob('*.csv')), open('result.json', 'w'))"
+    )
+    found = device.call("python.run", code=code, files=[*given, device.store.take(b"x", name="other.csv")])
+    assert found["value"] == [
+        ["one - 2026-09.csv", "1"],
+        ["other.csv", "x"],
+        ["three - 2026-09.csv", "300"],
+        ["two - 2026-09.csv", "20"],
+    ]
+
+
+def test_files_of_equal_names_of_one_device_get_their_folders(device: Device) -> None:
+    given = [
+        {**device.store.take(b"x", name="a.csv"), "device": "one", "below": "x/a.csv"},
+        {**device.store.take(b"x", name="A.csv"), "device": "one", "path": "y/A.csv"},
+    ]
+    code = "import glob, json; json.dump(sorted(glob.glob('*.csv')), open('result.json', 'w'))"
+    assert device.call("python.run", code=code, files=given)["value"] == ["one - x - a.csv", "one - y - A.csv"]
+
+
+def test_a_program_that_looks_for_a_file_by_another_name_is_told_those_beside_it(device: Device) -> None:
+    given = [{**device.store.take(b"1", name="app.log"), "device": name} for name in ("one", "two")]
+    with pytest.raises(ToolFailed) as failed:
+        device.call("python.run", code="open('one/app.log')", files=given)
+    assert "(beside it: 'input.json', 'one - app.log', 'two - app.log'): " in failed.value.detail
+    with pytest.raises(ToolFailed) as failed:
+        device.call("python.run", code="1 / 0", files=given)
+    assert "beside it" not in failed.value.detail
+
+
+def test_files_that_nothing_tells_apart_are_refused(device: Device) -> None:
+    given = [device.store.take(text, name="a.csv") for text in (b"1", b"2")]
+    with pytest.raises(ToolFailed, match=r"a\.csv") as failed:
+        device.call("python.run", code="pass", files=given)
+    assert (failed.value.code, failed.value.effect) == (Code.BAD_ARGUMENTS, False)
+    assert "device_name" in failed.value.detail
+
+
+def test_a_name_is_changed_only_where_it_cannot_be_stored(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that knows no question marks stands in for a stick with one of another kind."""
+    place = Beneath.place
+
+    def refuse(files: Beneath, source: Path, target: Path, **more: Any) -> int:
+        if "?" in os.fspath(target):
+            raise OSError(errno.EINVAL, "Invalid argument", os.fspath(target))
+        return place(files, source, target, **more)
+
+    monkeypatch.setattr(Beneath, "place", refuse)
+    given = [
+        {**device.store.take(b"x", name=".env"), "below": "proj/.env"},
+        {**device.store.take(b"y", name="what?.txt"), "below": "proj/what?.txt"},
+    ]
+    found = device.call("fs.write", files=given, under="in", name_by="path")
+    assert sorted(str(path.relative_to(device.folder)) for path in device.folder.rglob("*.*")) == [
+        "in/proj/.env",
+        "in/proj/what.txt",
+    ]
+    assert found["changed"] == [
+        {"file": "proj/what?.txt", "path": "in/proj/what.txt", "why": "this device cannot store its name"}
+    ]
+    folders = [{"path": "proj", "files": [{**ref, "bytes": 1} for ref in given]}]
+    assert device.call("fs.verify", under="in", folders=folders)["to_send"] == []
+
+
+def test_a_portable_name_is_one_that_every_system_stores() -> None:
+    names = ["a:b.txt", "CON.txt", "end. ", ".env", "x" * 300 + ".txt"]
+    assert [portable_name(name) for name in names] == ["ab.txt", "_CON.txt", "end", ".env", "x" * 251 + ".txt"]
+
+
+def test_only_paths_where_nothing_stood_are_added(device: Device) -> None:
+    device.write("in/old.txt", "old")
+    files = [device.store.take(b"old", name="old.txt"), device.store.take(b"new", name="new.txt")]
+    found = device.call("fs.write", files=files, under="in")
+    assert found["added"] == ["in/new.txt"]
+    assert device.call("fs.write", files=files, under="in")["added"] == []
+    assert device.call("fs.write", path="note.txt", text="a")["added"] == ["note.txt"]
+    assert device.call("fs.write", path="note.txt", text="b")["added"] == []
+
+
+def test_descriptors_of_a_call_are_closed_after_it(tmp_path: Path) -> None:
+    def held() -> int:
+        count = 0
+        for number in range(1024):
+            with contextlib.suppress(OSError):
+                count += os.path.samestat(os.fstat(number), tmp_path.stat())
+        return count
+
+    files = Beneath(read=(tmp_path,))
+    assert files.is_folder(tmp_path)
+    assert held() == 1
+    del files
+    gc.collect()
+    assert held() == 0

@@ -1,0 +1,155 @@
+"""Scaling, sizes, camera previews and the contact sheet."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.pictures import headers, png
+from starloom_agent.toolkit.pictures.demo_pictures import draw_all
+from starloom_agent.toolkit.pictures.png import Picture
+from starloom_agent.toolkit.pictures.scaling import fitted, shrink
+from tests.device_agents.tools.conftest import Device
+
+
+def jpeg(width: int, height: int, preview: bytes = b"") -> bytes:
+    """Return the segments of a JPEG's head, with a camera's preview where given."""
+    exif = b""
+    if preview:
+        second = (
+            struct.pack("<H", 2)
+            + struct.pack("<HHII", 0x0201, 4, 1, 56)
+            + struct.pack("<HHII", 0x0202, 4, 1, len(preview))
+        )
+        body = b"II*\x00" + struct.pack("<I", 8) + struct.pack("<H", 0) + struct.pack("<I", 14) + second + bytes(4)
+        body = body.ljust(56, b"\x00") + preview
+        exif = b"\xff\xe1" + struct.pack(">H", len(body) + 8) + b"Exif\x00\x00" + body
+    frame = struct.pack(">BHHB", 8, height, width, 3)
+    return b"\xff\xd8" + exif + b"\xff\xc0" + struct.pack(">H", len(frame) + 2) + frame + b"\xff\xda\x00\x00"
+
+
+@given(st.integers(1, 4000), st.integers(1, 4000), st.integers(8, 4096))
+def test_the_fitted_size_keeps_within_the_bound_and_never_grows(width: int, height: int, longest: int) -> None:
+    new_width, new_height = fitted(width, height, longest)
+    assert 1 <= new_width <= width
+    assert 1 <= new_height <= height
+    assert max(new_width, new_height) <= max(1, longest)
+
+
+@given(st.integers(9, 60), st.integers(1, 60), st.tuples(*[st.integers(0, 255)] * 3))
+def test_one_colour_stays_that_colour(width: int, height: int, colour: tuple[int, int, int]) -> None:
+    small = shrink(Picture(width, height, bytes(colour) * (width * height)), 8)
+    assert small.pixels == bytes(colour) * (small.width * small.height)
+
+
+def test_halves_stay_where_they_are() -> None:
+    row = b"\x00" * 3 * 50 + b"\xff" * 3 * 50
+    small = shrink(Picture(100, 40, row * 40), 10)
+    assert (small.width, small.height) == (10, 4)
+    assert small.pixels == (b"\x00" * 15 + b"\xff" * 15) * 4
+
+
+def test_sizes_are_read_from_the_heads_of_files(device: Device) -> None:
+    gif = b"GIF89a" + struct.pack("<HH", 7, 5) + b"rest"
+    bmp = b"BM" + bytes(16) + struct.pack("<ii", 9, -4)
+    names = {"a.jpg": jpeg(640, 480), "b.gif": gif, "c.bmp": bmp, "d.txt": b"text"}
+    for name, data in names.items():
+        device.write(name, data)
+    device.write("e.png", png.encode(Picture(3, 2, bytes(18))))
+    found = device.call("image.info", files=[{"path": name} for name in (*names, "e.png")])
+    assert [(row.get("kind"), row.get("width"), row.get("height")) for row in found["files"]] == [
+        ("jpeg", 640, 480),
+        ("gif", 7, 5),
+        ("bmp", 9, 4),
+        (None, None, None),
+        ("png", 3, 2),
+    ]
+    assert found["unreadable"] == 1
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_give_a_size_or_none(data: bytes) -> None:
+    for start in (b"", b"\xff\xd8\xff\xe1", png.SIGNATURE, b"GIF89a", b"BM"):
+        assert headers.measure(start + data) is None or isinstance(headers.measure(start + data), headers.Measured)
+        headers.jpeg_preview(start + data)
+
+
+def test_small_versions_are_made_and_what_cannot_be_read_is_named(device: Device) -> None:
+    picture = device.store.take(png.encode(Picture(400, 300, bytes(range(240)) * 1500)), name="big.png")
+    preview = jpeg(160, 120)
+    camera = device.store.take(jpeg(4000, 3000, preview), name="camera.jpg")
+    bare = device.store.take(jpeg(4000, 3000), name="bare.jpg")
+    found = device.call("image.resize", files=[picture, camera, bare], longest_px=100)
+    assert [(file["name"], file["width"], file["height"], file["media"]) for file in found["files"]] == [
+        ("big.png", 100, 75, "image/png"),
+        ("camera.jpg", 160, 120, "image/jpeg"),
+    ]
+    assert found["files"][0]["source"] == picture["artifact"]
+    assert png.decode(device.store.read(found["files"][0])).width == 100
+    assert device.store.read(found["files"][1]) == preview
+    assert found["skipped"][0]["name"] == "bare.jpg"
+    assert "JPEG" in found["skipped"][0]["reason"]
+    with pytest.raises(ToolFailed, match=r"bare\.jpg cannot be made smaller"):
+        device.call("image.resize", files=[bare], unreadable="fail")
+
+
+def rows_of(device: Device) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    whole = device.store.take(png.encode(Picture(40, 30, bytes(3600))), name="<b>one</b>.png", media="image/png")
+    thumb = device.call("image.resize", files=[whole], longest_px=16)["files"]
+    row = {"path": "P/x.png", "name": "<b>one</b>.png", "source": "Pictures/Harbour/x.png", "bytes": 3600}
+    rows = [
+        {**row, "sha256": whole["artifact"]},
+        {"path": "P/y.jpg", "name": "=cmd()", "sha256": "0" * 64, "bytes": 5},
+    ]
+    return rows, thumb
+
+
+def test_the_contact_sheet_holds_everything_and_runs_nothing(device: Device) -> None:
+    rows, thumbs = rows_of(device)
+    found = device.call("image.sheet", rows=rows, thumbs=thumbs)
+    page = device.store.read(found["index"]).decode()
+    assert (found["count"], found["previews"]) == (2, 1)
+    assert base64.b64encode(device.store.read(thumbs[0])).decode() in page
+    assert "&lt;b&gt;one&lt;/b&gt;.png" in page
+    assert "<b>one" not in page
+    assert "Harbour" in page
+    assert "no preview" in page
+    assert not any(word in page for word in ("<script", "http://", "https://", "url("))
+    table = device.store.read(found["catalogue"]).decode().splitlines()
+    assert table[0] == "folder,name,bytes,sha256,path"
+    assert "'=cmd()" in table[2]
+
+
+def test_the_demo_pictures_are_many_different_and_one_folder_twice(device: Device) -> None:
+    size = draw_all(device.folder, seed=5)
+    found = device.call("fs.find", kinds=["image"], group_by="folder")
+    hashed = device.call("fs.hash", folders=found["folders"], find_duplicates="folders")
+    assert [len(folder["files"]) for folder in hashed["folders"]] == [3] * 8
+    assert hashed["duplicates"] == [7]
+    hashes = {file["sha256"] for folder in hashed["folders"] for file in folder["files"]}
+    assert len(hashes) == 21
+    assert 2_500_000 < size == found["total_bytes"] < 3_800_000
+    again = device.workdir / "again"
+    other = device.workdir / "other"
+    draw_all(again, seed=5)
+    draw_all(other, seed=6)
+    name = "Harbour/harbour-1.png"
+    assert (again / name).read_bytes() == (device.folder / name).read_bytes() != (other / name).read_bytes()
+
+
+def test_a_jpeg_without_a_preview_may_stay_as_it_is(device: Device) -> None:
+    plain = device.store.take(jpeg(4000, 3000), name="plain.jpg")
+    odd = device.store.take(b"GIF89a" + bytes(20), name="odd.gif")
+    found = device.call("image.resize", files=[plain, odd], unreadable="original")
+    assert [(file["name"], file["width"], file["media"]) for file in found["files"]] == [
+        ("plain.jpg", 4000, "image/jpeg")
+    ]
+    assert found["files"][0]["artifact"] == plain["artifact"]
+    assert [file["name"] for file in found["skipped"]] == ["odd.gif"]
+    assert device.call("image.resize", files=[plain])["files"] == []

@@ -1,0 +1,74 @@
+"""`http.request` on a local site: the links of a page by their words."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from starloom_agent.toolkit.text.links import LINKS_MOST, links_of
+from tests.device_agents.tools.conftest import Device
+
+HOSTS = ("127.0.0.1",)
+PAGE = '<ul><li>one</li></ul><a href="list-2.html"><b>next</b></a> <a href="javascript:alert(1)">run</a>'
+
+
+class _Site(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        json = self.path == "/api"
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json" if json else "text/html; charset=utf-8")
+        if json:
+            self.send_header("Link", '</api?page=2>; rel="next", </api?page=9>; rel=last')
+        self.end_headers()
+        self.wfile.write(b"[1]" if json else PAGE.encode() if self.path == "/list-1.html" else b"<p>No link</p>")
+
+    def log_message(self, *_: object) -> None:
+        """The test's output stays its own."""
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_page_gives_its_links_by_their_words(device: Device, site: str) -> None:
+    assert device.call("http.request", hosts=HOSTS, url=f"{site}/list-1.html")["links"] == {
+        "next": f"{site}/list-2.html"
+    }
+    assert "links" not in device.call("http.request", hosts=HOSTS, url=f"{site}/list-7.html")
+
+
+def test_the_link_header_gives_the_pages_of_an_interface(device: Device, site: str) -> None:
+    links = device.call("http.request", hosts=HOSTS, url=f"{site}/api")["links"]
+    assert links == {"next": f"{site}/api?page=2", "last": f"{site}/api?page=9"}
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ('<a href="/b" rel="next">older</a>', {"next": "http://h/b", "older": "http://h/b"}),
+        ('<link rel="next" href="b">', {"next": "http://h/b"}),
+        ('<a href="b">next</a><a href="c">next</a>', {"next": "http://h/b"}),
+        ('<a href="b">  two\n words </a>', {"two words": "http://h/b"}),
+        ('<a href="b"></a><a name="x">no address</a>', {}),
+        ('<a href="file:///etc/passwd">f</a><a href="http://[broken">b</a>', {}),
+        ("<a href='b'>never closed", {}),
+        (f'<a href="{"x" * 3000}">long</a>', {}),
+    ],
+)
+def test_links_are_absolute_and_bounded(html: str, found: dict[str, str]) -> None:
+    assert links_of(html, "", "http://h/a") == found
+
+
+def test_a_page_of_links_gives_the_first_of_them() -> None:
+    html = "".join(f'<a href="{at}">{at}</a>' for at in range(LINKS_MOST + 5))
+    assert len(links_of(html, "", "http://h/")) == LINKS_MOST

@@ -1,0 +1,146 @@
+"""`log.search` in a granted folder: since when, what comes again, what belongs together; and the ages of lists."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.text.durations import begin_of
+from starloom_agent.tools.system import logs
+from starloom_agent.tools.system.logs import shape_of
+from starloom_agent.tools.system.packages import list_of, told
+from tests.device_agents.tools.conftest import Device
+
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def test_a_clock_time_is_the_last_time_that_it_was_shown() -> None:
+    local = NOW.astimezone()
+    before, after = local - timedelta(hours=1), local + timedelta(hours=1)
+    assert begin_of(before.strftime("%H:%M"), NOW) == before.timestamp()
+    assert begin_of(after.strftime("%H:%M"), NOW) == (after - timedelta(days=1)).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("since", "begin"),
+    [
+        ("2h", NOW - timedelta(hours=2)),
+        ("2 hours", NOW - timedelta(hours=2)),
+        ("15 minutes", NOW - timedelta(minutes=15)),
+        (60, NOW - timedelta(minutes=1)),
+        ("2026-03-09T10:00:00+00:00", NOW - timedelta(hours=26)),
+    ],
+)
+def test_a_duration_or_a_moment_is_a_beginning(since: str | int, begin: datetime) -> None:
+    assert begin_of(since, NOW) == begin.timestamp()
+
+
+def test_days_begin_at_midnight_of_this_clock() -> None:
+    midnight = NOW.astimezone().replace(hour=0, minute=0)
+    assert begin_of("today", NOW) == midnight.timestamp()
+    assert begin_of("Yesterday", NOW) == (midnight - timedelta(days=1)).timestamp()
+    assert begin_of("2026-03-09", NOW) == datetime(2026, 3, 9).astimezone().timestamp()
+
+
+@pytest.mark.parametrize("since", ["2026-13-01", "25:00", "ages"])
+def test_what_is_no_time_is_refused(since: str) -> None:
+    with pytest.raises(ToolFailed, match="not a "):
+        begin_of(since, NOW)
+
+
+def test_lines_that_differ_in_numbers_have_one_shape() -> None:
+    first = shape_of("2026-03-01T10:00:07Z worker 12 failed: job 0x7f8a of 9f86d081884c7d65")
+    second = shape_of("Mar  1 10:00:09 worker 7 failed: job 0x11 of 2c26b46b68ffc68f")
+    assert first == second == "worker # failed: job # of #"
+
+
+def test_a_granted_log_is_read_and_its_trouble_is_a_finding(device: Device) -> None:
+    device.write(
+        "logs/app.log",
+        "2026-03-01T10:00:00Z started\n2026-03-01T10:00:07Z error: no answer\n  at line 3 of failed.py\n"
+        "2026-03-01T10:00:09+00:00 error: no answer from 10.0.0.8\n",
+    )
+    device.write("logs/other.txt", "2026-03-01T10:00:07Z error: not a log")
+    found = device.call("log.search", since="2026-01-01", path="logs", device_name="box")
+    assert [row["at_s"] - found["rows"][0]["at_s"] for row in found["rows"]] == [0, 0, 2]
+    assert {row["source"] for row in found["rows"]} == {"app.log"}
+    assert found["findings"] == [
+        {
+            "device": "box",
+            "looked_at": "log",
+            "severity": 1,
+            "why": "trouble in the log: 3 lines, the last: error: no answer from 10.0.0.8",
+        }
+    ]
+    one = device.call("log.search", since="2026-01-01", path="logs/other.txt", level="any")
+    assert one["count"] == 1
+    with pytest.raises(ToolFailed, match="is not there on this device"):
+        device.call("log.search", path="nowhere")
+    with pytest.raises(ToolFailed, match="outside the folders"):
+        device.call("log.search", path="/etc")
+
+
+def test_a_log_whose_times_have_no_seconds_is_read(device: Device) -> None:
+    device.write("boiler/boiler.log", "2026-03-01 21:30 info  1.4 bar\n2026-03-01 22:10 error E09 0.3 bar\n")
+    found = device.call("log.search", since="2026-01-01", path="boiler/boiler.log")
+    assert [row["text"] for row in found["rows"]] == ["2026-03-01 22:10 error E09 0.3 bar"]
+    assert found["rows"][0]["shape"] == "error E# #.# bar"
+
+
+def test_a_log_without_times_is_told_as_unseen(device: Device) -> None:
+    device.write("odd.log", "one error\nanother error\n")
+    found = device.call("log.search", since="2026-01-01", path="odd.log", device_name="box")
+    assert found["count"] == 0
+    assert found["summary"]["unseen"] == "could not tell the times of 1 log on box"
+
+
+def test_the_age_of_a_list_of_updates_is_part_of_what_is_told(tmp_path: Path) -> None:
+    assert list_of(tmp_path / "nowhere") is None
+    assert list_of(tmp_path) is None
+    (tmp_path / "lists").write_text("x")
+    os.utime(tmp_path / "lists", (1000, 1000))
+    assert list_of(tmp_path) == 1000
+    assert told(0, 0, 1000, 2000) == ""
+    assert told(1, 0, None, 2000) == "1 update waits"
+    assert told(9, 2, 1000, 1000 + 30 * 86_400) == "2 security updates wait; the list of updates is 30 days old"
+
+
+def test_logs_that_cannot_be_read_are_told(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.log", "b.log", "c.log"):
+        device.write(f"logs/{name}", "2026-03-01T10:00:00Z started\n")
+    real = Beneath.open
+
+    def refuse(files: Beneath, path: Path) -> Any:
+        if path.name != "c.log":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(files, path)
+
+    monkeypatch.setattr(Beneath, "open", refuse)
+    found = device.call("log.search", since="2026-01-01", path="logs", device_name="lap")
+    assert found["unreadable"] == 2
+    assert found["summary"]["unseen"] == "could not read 2 logs on lap"
+    assert found["summary"]["why"] == ""
+
+
+@pytest.mark.parametrize(
+    ("hint", "unseen"), [(True, "could not read the journal of the system and of other users"), (False, "")]
+)
+def test_a_journal_of_others_that_is_hidden_is_told(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hint: bool, unseen: str
+) -> None:
+    program = tmp_path / "journalctl"
+    said = "Hint: You are currently not seeing messages from other users and the system."
+    program.write_text(
+        f"#!/bin/sh\necho '-- No entries --'\n{f'echo {said!r} >&2' if hint else ''}\n", encoding="utf-8"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(logs, "_has_journal", lambda: True)
+    found = device.call("log.search", since="2026-01-01")
+    assert (found["rows"], found["summary"]["unseen"]) == ([], unseen)

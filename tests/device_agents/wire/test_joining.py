@@ -1,0 +1,167 @@
+"""Joining: words worked out on this side, waiting for a person, refusals with their reason; join.py stays short."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom_agent.home.directory import AgentHome
+from starloom_agent.home.identity import Identity, load_or_make
+from starloom_agent.wire.dialling import Route
+from starloom_agent.wire.joining import Asked, JoinRefused, hub_address, join, words_of
+from starloom_protocol.vocabulary import Profile
+from tests.arch.checkout import ROOT
+from tests.waiting import PATIENCE_S
+
+HUB_KEY = "aHVi" * 10 + "aGU="
+ASKED = Asked(code="ABCD-EFGH", name="laptop", os="linux", profile=Profile.OBSERVE)
+JOIN_PY = ROOT / "device_agents" / "join.py"
+
+
+class Hub:
+    """Answers from a list; keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, Any]] = []
+        self.asked: list[tuple[str, Any]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                outer.asked.append((self.path, json.loads(body or b"null")))
+                status, answer = outer.answers.pop(0)
+                raw = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            do_GET = do_POST  # noqa: N815
+
+            def log_message(self, *_: Any) -> None:
+                """Tests are quiet."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    made = Hub()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def me(tmp_path: Path) -> Identity:
+    return load_or_make(tmp_path / "device.key")
+
+
+def test_it_shows_the_words_and_waits_for_the_person(hub: Hub, me: Identity) -> None:
+    words = words_of(HUB_KEY, me.key, ASKED.code)
+    asking = {"enrollment": "e-1", "state": "asking", "hub_key": HUB_KEY, "words": words}
+    hub.answers = [(202, asking), (200, asking), (200, {**asking, "state": "approved", "name": "laptop-2"})]
+    said: list[str] = []
+    record = join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
+    assert (record.hub, record.hub_key, record.name) == (hub.url, HUB_KEY, "laptop-2")
+    assert len(said) == 1
+    assert words in said[0]
+    assert hub.asked[0][1]["key"] == me.key
+    assert [path for path, _ in hub.asked[1:]] == ["/agent/join/e-1"] * 2
+
+
+def test_a_false_hub_cannot_show_the_words_of_the_real_one(hub: Hub, me: Identity) -> None:
+    real, false = words_of(HUB_KEY, me.key, ASKED.code), "ZmFsc2U" + HUB_KEY[7:]
+    asking = {"enrollment": "e-1", "state": "asking", "hub_key": false}
+    hub.answers = [(202, {**asking, "words": real})]
+    with pytest.raises(JoinRefused, match="something stands between"):
+        join(Route(hub.url), ASKED, me, say=lambda _: None)
+    hub.answers = [(202, asking), (200, {"state": "denied", "reason": "other words"})]
+    said: list[str] = []
+    with pytest.raises(JoinRefused, match="other words"):
+        join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
+    assert len(said) == 1
+    assert real not in said[0]
+
+
+def test_words_that_do_not_fit_end_it(hub: Hub, me: Identity) -> None:
+    hub.answers = [(202, {"state": "asking", "hub_key": HUB_KEY, "words": "one two three four five six"})]
+    with pytest.raises(JoinRefused, match="something stands between"):
+        join(Route(hub.url), ASKED, me, say=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ((403, {"reason": "the code is too old", "hint": "Make a new one."}), "too old. Make a new one"),
+        ((200, {"state": "denied", "hub_key": HUB_KEY, "reason": "not mine"}), "not mine"),
+        ((200, {"state": "approved"}), "named no key"),
+    ],
+)
+def test_every_refusal_says_why(hub: Hub, me: Identity, answer: tuple[int, Any], reason: str) -> None:
+    hub.answers = [answer]
+    with pytest.raises(JoinRefused, match=reason):
+        join(Route(hub.url), ASKED, me, say=lambda _: None)
+
+
+def test_spelling_of_the_code_does_not_change_the_words(me: Identity) -> None:
+    assert words_of(HUB_KEY, me.key, "abcd efg0") == words_of(HUB_KEY, me.key, "ABCD-EFGO")
+
+
+def test_an_address_without_a_scheme_is_completed() -> None:
+    assert hub_address("10.0.0.1:8470/") == "http://10.0.0.1:8470"
+    with pytest.raises(JoinRefused):
+        hub_address("ftp://x")
+
+
+def test_the_key_is_private_and_stays(tmp_path: Path) -> None:
+    first = load_or_make(tmp_path / "k")
+    assert load_or_make(tmp_path / "k").device == first.device
+    assert (tmp_path / "k").stat().st_mode & 0o077 == 0
+
+
+def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path) -> None:
+    assert len(JOIN_PY.read_text().splitlines()) <= 150
+    wheels = [
+        {"name": name, "version": "0", "file": f"{name}.whl", "sha256": "0" * 64}
+        for name in ("starloom_protocol", "starloom_agent")
+    ]
+    hub.answers = [(200, wheels), (200, "msgspec==1.0 --hash=sha256:0")]
+    argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), "--dry-run"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert "starloom_agent.whl" in done.stdout
+    assert "msgspec==1.0" in done.stdout
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_line_to_type_runs_this_agent_and_no_other_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, other = tmp_path / "own" / "bin", tmp_path / "other"
+    for folder in (own, other):
+        folder.mkdir(parents=True)
+        program = folder / "starloom-agent"
+        program.write_text("#!/bin/sh\n", encoding="utf-8")
+        program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(own / "python"))
+    monkeypatch.setenv("PATH", str(other))
+    home = AgentHome.at(str(tmp_path / "home"))
+    assert home.typed("install-service").startswith(f"{own / 'starloom-agent'} install-service")
+    (own / "starloom-agent").unlink()
+    assert home.typed("start").startswith(f"{other / 'starloom-agent'} start")

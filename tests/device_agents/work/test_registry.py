@@ -1,0 +1,88 @@
+"""The contract that every tool keeps, and the generated table."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from starloom_agent.owner.tool_pages import table
+from starloom_agent.toolkit.interface import Args, Tool
+from starloom_agent.work import registry
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
+from tests.arch.checkout import ROOT
+from tests.waiting import PATIENCE_S
+
+TOOLS = registry.all_tools()
+GRANTS = {"files:read", "files:write", "python:run", "shell:run", "net:reach", "desktop:use", None}
+GRANTS |= {"git:run", "service:restart", "process:kill", "container:read", "adb:use"}
+GRANTS |= {"clipboard:use", "screen:view", "desktop:control", "shell:script"}
+
+
+@pytest.fixture(params=TOOLS, ids=lambda tool: tool.name)
+def tool(request: pytest.FixtureRequest) -> Tool:
+    found: Tool = request.param
+    return found
+
+
+def test_arguments_are_strict_and_an_unknown_field_is_named(tool: Tool) -> None:
+    assert issubclass(tool.args, Args)
+    with pytest.raises(msgspec.ValidationError, match=r"unknown field `surely_not_there`|missing required field"):
+        msgspec.convert({"surely_not_there": 1}, tool.args)
+    required = {field.name for field in msgspec.structs.fields(tool.args) if field.required}
+    if not required:
+        with pytest.raises(msgspec.ValidationError, match="unknown field `surely_not_there`"):
+            msgspec.convert({"surely_not_there": 1}, tool.args)
+
+
+def test_the_schema_of_its_arguments_is_plain_json(tool: Tool) -> None:
+    schema: dict[str, Any] = msgspec.json.schema(tool.args)
+    own = schema["$defs"][tool.args.__name__]
+    assert own["additionalProperties"] is False
+    assert canonical(schema)
+
+
+def test_its_declarations_fit_together(tool: Tool) -> None:
+    assert tool.grant in GRANTS
+    assert isinstance(tool.repeatability, Repeatability)
+    assert all(isinstance(effect, Effect) for effect in tool.effects)
+    if tool.repeatability is Repeatability.PURE:
+        assert set(tool.effects) <= {Effect.READ, Effect.REACH}
+    if RISKY_EFFECTS & set(tool.effects):
+        assert tool.repeatability not in REPEATABLE
+    if RISKY_EFFECTS & set(tool.effects):
+        assert tool.grant is not None
+    if Effect.WRITE in tool.effects and tool.name != "notify":
+        assert tool.grant in {"files:write", "python:run", "git:run", "shell:run", "shell:script"}
+    assert tool.in_process is (tool.name == "lab.echo")
+
+
+def test_its_probe_has_no_effect(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = dict(os.environ)
+    reason = tool.probe()
+    assert reason is None or len(reason) > 10
+    assert list(tmp_path.iterdir()) == []
+    assert dict(os.environ) == before
+
+
+def test_names_are_unique_and_lead_to_their_module() -> None:
+    assert len({tool.name for tool in TOOLS}) == len(TOOLS)
+    for name, module in registry.module_of().items():
+        assert name in {tool.name for tool in registry.tools_of(module)}
+
+
+def test_the_table_in_the_documents_is_fresh() -> None:
+    assert (ROOT / "docs/tools.md").read_text(encoding="utf-8") == table()
+
+
+def test_a_tool_process_starts_with_few_modules() -> None:
+    code = "import sys, starloom_agent.tools.files.digest as d; print('asyncio' in sys.modules, 'ssl' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert ran.stdout.split() == ["False", "False"]

@@ -1,0 +1,43 @@
+"""The figures of a device: from the system, within what can be, said again and again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from starloom_agent.work import vitals
+from starloom_protocol.wire.frames import VITALS_EVERY_S
+
+
+def test_figures_are_due_at_once_then_at_their_pace_and_anew_for_each_session() -> None:
+    now = [100.0]
+    clock = vitals.VitalClock(lambda: now[0])
+    assert [clock.is_due(), clock.is_due()] == [True, False]
+    now[0] += VITALS_EVERY_S
+    assert [clock.is_due(), clock.is_due()] == [True, False]
+    clock.begin()
+    assert clock.is_due()
+
+
+def test_this_machine_has_load_memory_and_disk(tmp_path: Path) -> None:
+    frame = vitals.read_vitals(tmp_path)
+    assert 0 <= frame.load_percent <= vitals.LOAD_MOST
+    assert 0 < frame.memory_percent <= 100
+    assert 0 <= frame.disk_percent <= 100
+
+
+@pytest.mark.parametrize("charge", [None, -1, 101, 10**9])
+def test_what_the_system_does_not_tell_is_left_unsaid(
+    charge: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vitals, "charge_percent", lambda: charge)
+    monkeypatch.setattr(vitals, "memory_bytes", lambda: None)
+    monkeypatch.delattr("os.getloadavg")
+    frame = vitals.read_vitals(tmp_path / "gone")
+    assert frame == type(frame)()
+
+
+def test_more_load_than_a_hub_believes_is_said_as_the_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (1e6, 0.0, 0.0))
+    assert vitals.read_vitals(tmp_path).load_percent == vitals.LOAD_MOST
