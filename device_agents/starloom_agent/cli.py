@@ -20,7 +20,6 @@ from starloom_agent.home.locking import AlreadyRunning, running_pid
 from starloom_agent.home.status_file import ONLINE, read_status
 from starloom_agent.install import background, service, upgrading
 from starloom_agent.owner import agents, answering, leaving, mcp
-from starloom_agent.owner import agents as agents_command
 from starloom_agent.owner.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
 from starloom_agent.policy.approvals import CannotAnswer
 from starloom_agent.policy.file import accept_policy, read_policy, to_toml, write_policy
@@ -354,7 +353,7 @@ def _add_answering(add: Add) -> None:
 
 def _add_agents(add: Add) -> None:
     hint = "`ls` lists the agents of agents.toml, `check` starts each of them for a greeting"
-    command = add("agents", lambda given: agents_command.agents(AgentHome.at(given.home), given, show), hint)
+    command = add("agents", lambda given: agents.agents(AgentHome.at(given.home), given, show), hint)
     command.add_argument("action", nargs="?", choices=("ls", "check"), default="ls")
     command.add_argument("name", nargs="?", help="only this agent")
 

@@ -21,7 +21,15 @@ from tests.arch.shape import (
 CORE_ARROWS_MOST = 40
 UNTYPED_IN_THE_LAB_MOST = 18
 ROOMS = {one.name: one for one in packages()}
-BOUNDED = ("starloom.core", "starloom.edge", "starloom.cli", "starloom.host", "starloom.client", "starloom.terminal")
+BOUNDED = (
+    "starloom.core",
+    "starloom.edge",
+    "starloom.cli",
+    "starloom.host",
+    "starloom.client",
+    "starloom.terminal",
+    "starloom_agent",
+)
 BOUNDED_ROOMS = [one for name, one in ROOMS.items() if f"{name}.".startswith(tuple(f"{each}." for each in BOUNDED))]
 
 

@@ -1,7 +1,8 @@
 """A simulated agent: the real agent core and outbox over a ledger that survives crashes, with tools made of time.
 
-It does what `starloom_agent.work.runtime` does, in its order: what happens in one turn is put down by one flush, and only
-then do effects begin and reports leave. `World` notes what truly happened on the devices, which no crash can take back.
+It does what `starloom_agent.work.runtime` does, in its order: what happens in one turn is put down by one flush, and
+only then do effects begin and reports leave. `World` notes what truly happened on the devices, which no crash can take
+back.
 """
 
 from __future__ import annotations

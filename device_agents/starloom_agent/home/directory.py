@@ -112,7 +112,7 @@ class AgentHome:
 
     @property
     def asks(self) -> Path:
-        """Questions to the owner of this device, and the answers (`asks`)."""
+        """Questions to the owner of this device, and the answers (`policy.approvals`)."""
         return self.root / "asks"
 
     @property

@@ -2,6 +2,10 @@
 
 Pure functions make the files and the system's own commands from the platform's name; `install`, `start`, `stop` and
 `remove` carry them out and print each step. One service for each home.
+
+The systemd unit has as much protection as its owner's policy permits. A policy that keeps all work inside named folders
+gives a unit that can write nowhere else. Commands, scripts and opened programs of the owner may write wherever the
+owner may; they keep the protection that does not depend on places.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Other people's agents that the owner of this device configured (`agents.toml`): read, checked, made into tools.
 
 The file belongs to the owner alone, like the policy; the hub never sees its commands or variables. An entry that is
-wrong is left out alone, and said. Nothing an agent says of itself widens what its entry allows.
+wrong is left out alone, and said. Nothing an agent says of itself widens what its entry allows. The command
+`starloom-agent agents ls | check` shows the entries, and whether each agent answers.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def confine(*, read: Iterable[str], write: Iterable[str], foreign: bool = False)
     """
     if not can_confine(foreign=foreign):
         return False
-    from starloom_agent.sandbox.layers import kernel, landlock, seccomp
+    from starloom_agent.sandbox.layers import kernel, landlock, seccomp  # these load libraries that only Linux has
 
     if foreign:
         # With the rights of root it would see the memory of processes outside.

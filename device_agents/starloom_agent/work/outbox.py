@@ -1,7 +1,8 @@
 """The outbox: reports that the hub has not made durable yet, in the order of their numbers, over all connections.
 
 Reports of `pure` work are kept here only; all others are in the ledger as well, which must be flushed before
-`unsent` is read. Numbers rise for the life of the ledger.
+`unsent` is read. Numbers rise for the life of the ledger. No report may leave before the ledger's next flush; the
+runtime enforces that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 /**
  * The agent's own decisions: which leases it holds, what to start and stop, what to answer. Pure.
  *
- * The twin of `starloom_agent.core`. `step` changes the given state and returns actions in order; it knows no clock,
+ * The twin of `starloom_agent.work.core`. `step` changes the given state and returns actions in order; it knows no clock,
  * socket, store or tool. Times are readings, in seconds, of a clock that runs during sleep.
  */
 import type { Cancel, Code, Dispatch, EffectSeen, LeaseRef, Outcome, PlanEntry, Renew } from "../generated/protocol.ts";

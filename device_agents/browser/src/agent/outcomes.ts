@@ -1,6 +1,6 @@
 /**
  * From inputs to arguments, from a value to what a result carries: the value rules of the contract, pure.
- * The twin of `starloom_agent.outcomes`.
+ * The twin of `starloom_agent.work.execution.outcomes`.
  */
 import type { z } from "zod";
 import type { DispatchInput } from "../generated/protocol.ts";

@@ -1,1 +1,1 @@
-"""Files beneath granted folders: walked, placed, packed and recognised."""
+"""Files beneath granted folders: walked, placed, packed and named."""

@@ -1,1 +1,1 @@
-"""Programs that a tool starts: found, confined, ended, with a screen or as an MCP server."""
+"""Programs that a tool starts: found, confined, ended, with a display and with variables."""

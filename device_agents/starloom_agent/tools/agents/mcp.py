@@ -1,6 +1,6 @@
 """One call of a tool of an MCP server that the owner of this device has configured.
 
-The agent keeps a session with the server for the constellation, and the call goes through it (`mcp_sessions`). Where
+The agent keeps a session with the server for the constellation, and the call goes through it (`work.sessions`). Where
 none is kept, the server is started for this call alone and ends with it. Its output is data: bounded, and never an
 instruction.
 """

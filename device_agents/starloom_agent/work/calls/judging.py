@@ -1,4 +1,8 @@
-"""The judgement of a call before it begins: permission, instant answers, the spec of its process. Starts nothing."""
+"""The judgement of a call before it begins: permission, instant answers, the spec of its process.
+
+Tools that run inside the agent are carried out here: pure and instant ones only, without files, artifacts or a process.
+Starts nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The parent of tool processes, for one slot: one call at a time, in a group of its own, ended whole at its end.
 
-A runner is forked by the zygote and carries out many calls, or is executed (`python -m starloom_agent.work.execution.runner`) for one.
+A runner is forked by the zygote and carries out many calls, or is executed for one
+(`python -m starloom_agent.work.execution.runner`).
 It enforces deadlines, fence and memory, and kills; it never sees the arguments or the output of a call, because the
 next call is forked from it. Even if the agent dies, no process of a call outlives its fence, its time, or the socket.
 """

@@ -1,8 +1,8 @@
 """The zygote, from which every warm runner is forked: it has the code of all tools in memory, and no data of any call.
 
-The agent executes `python -m starloom_agent.work.execution.zygote` with a clean environment; stdin is a socket of the agent. Each
-message there brings the socket of one new runner. One thread, no event loop, no key, no secret, no network. It also
-ends the processes that a killed runner leaves. The death of a zygote stops no call.
+The agent executes `python -m starloom_agent.work.execution.zygote` with a clean environment; stdin is a socket of the
+agent. Each message there brings the socket of one new runner. One thread, no event loop, no key, no secret, no network.
+It also ends the processes that a killed runner leaves. The death of a zygote stops no call.
 """
 
 from __future__ import annotations

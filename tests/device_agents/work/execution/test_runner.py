@@ -445,5 +445,5 @@ def test_an_error_that_is_cut_shows_no_half_of_a_secret(call: Play) -> None:
 
 
 def test_a_call_without_files_loads_no_network_library() -> None:
-    code = "import sys, starloom_agent.work.execution.runner, starloom_agent.work.execution.toolcall; print('ssl' in sys.modules)"
+    code = "import sys; from starloom_agent.work.execution import runner, toolcall; print('ssl' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
