@@ -21,6 +21,7 @@ from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.clients.acp import session, wire
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_agent.toolkit.messages import Heard, Permit
+from starloom_agent.tools.agents.agent import MODULE
 from starloom_agent.work.execution.toolcall import find_tool
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -69,7 +70,7 @@ def tool_for(device: Device, home: Path, mode: str, more: str = "") -> Tool:
 
 def call(device: Device, tool: Tool, owner: Owner | None = None, /, **args: Any) -> dict[str, Any]:
     """As the process of a tool does it: made again from what it was told."""
-    again = find_tool("agent", tool.name, tool.told)
+    again = find_tool(MODULE, tool.name, tool.told)
     context = replace(device.context(), permits=owner or Owner({}))
     value = parse(canonical(again.run(context, msgspec.convert({"text": "say hello", **args}, again.args))))
     assert Draft202012Validator(parse(tool.returns)).is_valid(value)

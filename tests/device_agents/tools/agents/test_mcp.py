@@ -16,6 +16,7 @@ from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_agent.tools.agents import mcp
+from starloom_agent.tools.agents.mcp import MODULE
 from starloom_agent.work.execution.toolcall import find_tool
 from starloom_protocol.plan.types.schemas import shape_of
 from starloom_protocol.values import parse
@@ -43,7 +44,7 @@ def tools(home: Path, mode: str = "well", more: str = "") -> tuple[dict[str, Too
 
 def call(device: Device, tool: Tool, args: dict[str, Any]) -> Any:
     """As the process of a tool does it: made again from what it was told."""
-    again = find_tool("mcp", tool.name, tool.told)
+    again = find_tool(MODULE, tool.name, tool.told)
     return again.run(device.context(), msgspec.convert(args, again.args))
 
 

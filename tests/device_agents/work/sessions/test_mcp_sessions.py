@@ -24,7 +24,7 @@ from starloom_agent.owner.mcp import FILE, LaterTools, _made, find_tools, read_s
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.clients.mcp.keeping import CallTool, encode
 from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
-from starloom_agent.tools.agents.mcp import Told
+from starloom_agent.tools.agents.mcp import MODULE, Told
 from starloom_agent.work.execution.toolcall import find_tool
 from starloom_agent.work.sessions import kept
 from starloom_agent.work.sessions.kept import KeptSessions
@@ -60,7 +60,7 @@ class Sessions:
 
 
 def run(context: ToolContext, tool: Tool, session: str, args: dict[str, Any]) -> Any:
-    again = find_tool("mcp", tool.name, tool.told)
+    again = find_tool(MODULE, tool.name, tool.told)
     return again.run(replace(context, session=session), msgspec.convert(args, again.args))
 
 
