@@ -16,6 +16,7 @@ from starloom_agent.owner.mcp import FILE, LaterTools, find_tools
 from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.clients.mcp.conversation import Conversation, ServerFault
 from starloom_agent.toolkit.clients.mcp.web import WebCarrier
+from starloom_agent.tools.agents.mcp import MODULE
 from starloom_agent.work.sessions import keeper
 from starloom_protocol.vocabulary import Effect
 from tests.device_agents.tools.agents.test_remote_agent import lying
@@ -90,7 +91,7 @@ def test_t112_a_listing_names_no_other_server_s_tools(tmp_path: Path) -> None:
         {"name": 7, "inputSchema": {"type": "object"}},
     ]
     module, listed = LaterTools(home, found.values(), lambda _: None).of("counter", lies)
-    assert (module, [tool.name for tool in listed]) == ("mcp", ["mcp.counter.7"])
+    assert (module, [tool.name for tool in listed]) == (MODULE, ["mcp.counter.7"])
     assert LaterTools(home, found.values(), lambda _: None).of("gone", lies) == ("", [])
 
 
