@@ -41,7 +41,8 @@ print(subprocess.run(["cat", str(home / "policy.toml")], capture_output=True, te
 
 CALLS = """
 import os, pathlib, socket, sys
-from starloom_agent.sandbox import confinement, escapes, call_numbers
+from starloom_agent.sandbox import confinement, escapes
+from starloom_agent.sandbox.layers import call_numbers
 work = pathlib.Path(sys.argv[1])
 assert confinement.confine(read=[], write=[str(work)])
 tries = escapes.calls_open(call_numbers.numbers(os.uname().machine), int(sys.argv[2]))

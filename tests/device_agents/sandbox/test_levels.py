@@ -57,7 +57,7 @@ CHANGED_HERE = [layer for layer in HELD if layer is not Layer.BUBBLEWRAP]
 
 @pytest.mark.parametrize("layer", CHANGED_HERE)
 def test_the_trial_sees_a_cage_without_its_filter(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
-    without = "from starloom_agent.sandbox import seccomp; seccomp.restrict = lambda **_: None; sys.exit("
+    without = "from starloom_agent.sandbox.layers import seccomp; seccomp.restrict = lambda **_: None; sys.exit("
     monkeypatch.setattr(cages, "_RUN", cages._RUN.replace("sys.exit(", without))
     reason = levels.trial(layer)
     for what in OPEN_CALLS:
