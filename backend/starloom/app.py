@@ -27,12 +27,11 @@ if __name__ == "__main__":
 import uvloop
 from uvicorn import Config
 
-from starloom.access.limits import Limits
-from starloom.access.reach import Reach, reach_of
+from starloom.access.origins import Reach, reach_of
+from starloom.access.rate_limits import Limits
 from starloom.access.refusals import Refusals
-from starloom.access.sealing import load_or_make
 from starloom.access.tickets import Tickets
-from starloom.access.vault import Vault
+from starloom.access.vault import Vault, load_or_make
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import FileBlobs
 from starloom.blobs.collection import Collector
@@ -68,13 +67,12 @@ from starloom.engine.ports import Inbox, Overloaded
 from starloom.engine.remote import RemoteInbox
 from starloom.engine.settings import EngineSettings, Keeping
 from starloom.engine.succession import Patience, Succession
-from starloom.jobs.broker import broker_url_of, make_celery
-from starloom.jobs.sending import CelerySender
+from starloom.jobs.broker import CelerySender, broker_url_of, make_celery
 from starloom.lab.desk import Desk
 from starloom.lab.scenario_runs import ScenarioRuns
 from starloom.pages import keep_gathered
-from starloom.planner.catalogue import built_in_folder, load_catalogue
 from starloom.planner.fleet import FleetView as PlannerFleet
+from starloom.planner.recipes.catalogue import built_in_folder, load_catalogue
 from starloom.planner.service import Planning
 from starloom.program import of_hub
 from starloom.settings import Settings, SettingsInvalid, default_home, load

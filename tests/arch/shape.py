@@ -40,7 +40,7 @@ PROGRAMS = ("__main__.py", "env.py")
 """They do their work when they are imported."""
 CHILDREN_MOST, FLOORS_MOST = 12, 8
 ACCENTS: dict[str, str] = json.loads((ROOT / "tests/arch/accents.json").read_text(encoding="utf-8"))
-PROMPTS = ("backend/starloom/planner/model/", "backend/starloom/planner/brief_words.py")
+PROMPTS = ("backend/starloom/planner/model/", "backend/starloom/planner/context/brief_words.py")
 """Texts for a model: a change of their words is a change of the prompt."""
 IN_PROSE = ("an accent of the old house", "a sentence that begins with What")
 """The rules that docstrings and comments are held to as well; the others are about texts of the program."""

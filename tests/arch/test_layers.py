@@ -24,7 +24,7 @@ def test_every_import_contract_holds() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["starloom_protocol.export", "starloom.planner.recipe_pages", "tests.arch.states"],
+    ["starloom_protocol.export", "starloom.planner.recipes.pages", "tests.arch.states"],
 )
 def test_generated_files_are_fresh(module: str) -> None:
     code, said = ran(sys.executable, "-m", module, "--check")

@@ -40,7 +40,7 @@ TOOLS = (Tool("greet.say", "Greet somebody", Say, say, (), Repeatability.PURE),)
 SHOWN = """
 import json
 from pathlib import Path
-from starloom.planner.brief import brief
+from starloom.planner.context.brief import brief
 from starloom.planner.fleet import FleetView
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy

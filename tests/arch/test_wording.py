@@ -17,15 +17,15 @@ import pytest
 import typer.main
 
 from starloom.cli.commands import build
-from starloom.planner.catalogue import built_in_folder
-from starloom.planner.recipe_pages import about
+from starloom.planner.recipes.catalogue import built_in_folder
+from starloom.planner.recipes.pages import about
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import CODES
 from tests.arch.checkout import ROOT
 
 RULES: dict[str, str] = json.loads((ROOT / "tests/arch/accents.json").read_text(encoding="utf-8"))
 ROOMS = ("backend/starloom", "device_agents/starloom_agent", "protocol/starloom_protocol")
-FOR_A_MODEL = ("backend/starloom/planner/model/", "backend/starloom/planner/brief_words.py")
+FOR_A_MODEL = ("backend/starloom/planner/model/", "backend/starloom/planner/context/brief_words.py")
 """Texts that a model reads: its prompt may quote values as JSON has them."""
 WORDS_LEAST = 3
 SCRIPTS = "backend/starloom/store/scripts.py"

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from starloom.access import limits
+from starloom.access import rate_limits
 from starloom.app import main
 
 OUT = "BENCH_PROFILE"
@@ -22,7 +22,7 @@ JOINS = 10_000
 
 def run(out: Path) -> int:
     """Run the hub; the profile of its loop's thread goes to `out`."""
-    limits.DOORS["join"] = limits.Rate(JOINS, 0.001)
+    rate_limits.DOORS["join"] = rate_limits.Rate(JOINS, 0.001)
     profile = cProfile.Profile()
 
     def begin(_number: int, _frame: FrameType | None) -> None:

@@ -23,7 +23,7 @@ OF_PYTHON = {
     "lint": [str(BIN / "ruff"), "check", *FOLDERS],
     "import_rules": [str(BIN / "lint-imports")],
     "generated_types": [sys.executable, "-m", "starloom_protocol.export", "--check"],
-    "generated_recipes": [sys.executable, "-m", "starloom.planner.recipe_pages", "--check"],
+    "generated_recipes": [sys.executable, "-m", "starloom.planner.recipes.pages", "--check"],
 }
 
 

@@ -16,12 +16,11 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from starloom.access.limits import Limits
-from starloom.access.reach import reach_of
+from starloom.access.origins import reach_of
+from starloom.access.rate_limits import Limits
 from starloom.access.refusals import Refusals
-from starloom.access.sealing import Sealer
 from starloom.access.tickets import Tickets
-from starloom.access.vault import Vault
+from starloom.access.vault import Sealer, Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import FileBlobs
 from starloom.blobs.logs import AttemptLogs
@@ -39,15 +38,14 @@ from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView
 from starloom.edge.web.sockets import HOLD, Ended, Taker
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
-from starloom.planner.brief import Brief, brief
-from starloom.planner.context import PromptPart
+from starloom.planner.context.assembly import PromptPart
+from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetView as PlannersFleet
-from starloom.planner.forecast import Change
-from starloom.planner.matching import Match, Matched
+from starloom.planner.forecast import Change, what_if
 from starloom.planner.model.prompt import planning_parts
-from starloom.planner.preview import core_fleet, preview
-from starloom.planner.refusals import refused
-from starloom.planner.what_if import what_if
+from starloom.planner.preview.plan import core_fleet, preview
+from starloom.planner.requests.matching import Match, Matched
+from starloom.planner.requests.refusals import refused
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol.api.previews import PlanPreview, WhatIf

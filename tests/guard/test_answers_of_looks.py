@@ -12,8 +12,8 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Cite
 from starloom_protocol.vocabulary import Code, ConstellationState
-from tests.jobs.test_answers_of_looks import ended, told, words
-from tests.jobs.test_looking import CSV, answer, call, hub_of, looks
+from tests.jobs.kinds.test_answers_of_looks import ended, told, words
+from tests.jobs.kinds.test_looking import CSV, answer, call, hub_of, looks
 from tests.jobs.test_modelling import models, plan
 from tests.models.modes import HOSTILE
 from tests.models.server import Say, fake_model

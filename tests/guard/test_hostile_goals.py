@@ -13,9 +13,9 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom_protocol.vocabulary import Code, ConstellationState
 from tests.core.plan.goals.pursued import VALUE, Pursued, call
-from tests.jobs.test_looking import HEADS
+from tests.jobs.kinds.test_looking import HEADS
+from tests.jobs.kinds.test_pursuing import end_calls, hub_of, reached, read, step, turn
 from tests.jobs.test_modelling import Hub, models, plan, review, says
-from tests.jobs.test_pursuing import end_calls, hub_of, reached, read, step, turn
 from tests.models.modes import HOSTILE
 from tests.models.server import Say, fake_model
 

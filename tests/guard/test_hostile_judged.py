@@ -13,7 +13,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom_protocol.vocabulary import Code, Reason, TaskState
-from tests.jobs.test_judging import CAUSE, NO, PLAN, QUESTION, UNCLEAR, YES, judged, told
+from tests.jobs.kinds.test_judging import CAUSE, NO, PLAN, QUESTION, UNCLEAR, YES, judged, told
 from tests.models.modes import HOSTILE
 from tests.models.server import Say
 

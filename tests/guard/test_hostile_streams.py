@@ -10,10 +10,10 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.edge.live.sketches import Sketches
-from starloom.planner.model.endpoint import Endpoint, Limits, Wire
+from starloom.planner.model.endpoints.endpoint import Endpoint, Limits, Wire
 from starloom.planner.model.port import ModelFault, Piece, Turn
 from starloom.planner.model.sketching import SketchPad
-from starloom.planner.model.wire import WiredModel
+from starloom.planner.model.transport.wire import WiredModel
 from starloom_protocol.plan.language.models import TASK_ID
 from starloom_protocol.stream.feed import Beside
 from starloom_protocol.stream.sketches import SKETCH_BYTES_MOST, TASKS_MOST, Sketch

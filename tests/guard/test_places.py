@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.cards import Card
-from starloom.planner.model.answering import PLACE_CHARS_MOST, AnswerTalk, ResultSeen, Words
+from starloom.planner.context.cards import Card
 from starloom.planner.model.answers import Stage
+from starloom.planner.model.conversations.answering import PLACE_CHARS_MOST, AnswerTalk, ResultSeen, Words
 from starloom.planner.model.port import Reply, Turn
 
 pytestmark = pytest.mark.short

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from starloom.planner.brief import brief
-from starloom.planner.catalogue import load_catalogue
-from starloom.planner.context import Asking, joined
-from starloom.planner.context_devices import Devices
-from starloom.planner.context_tools import shelf, ways
+from starloom.planner.context.assembly import Asking, joined
+from starloom.planner.context.brief import brief
+from starloom.planner.context.devices import Devices
+from starloom.planner.context.tools import shelf, ways
 from starloom.planner.fleet import FleetView
-from starloom.planner.matching import Candidate, Missing
 from starloom.planner.model.prompt import planning_context, reviewing_context
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import Candidate, Missing
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical

@@ -10,7 +10,7 @@ from tests.guard.mind_threats import MIND_THREATS
 from tests.guard.threat import Threat
 
 _AIP = "tests/edge/agents/test_aip.py::"
-_PLANNING = "tests/planner/model/test_planning.py::"
+_PLANNING = "tests/planner/model/conversations/test_planning.py::"
 _RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
@@ -163,7 +163,7 @@ THREATS = (
         (
             "tests/guard/test_hostile_reviews.py::test_a_message_of_a_tool_widens_nothing",
             "tests/jobs/test_modelling.py::test_a_hostile_review_never_widens_what_was_approved",
-            "tests/planner/model/test_planning.py::test_hostile_text_in_the_request_and_the_fleet_stays_data",
+            "tests/planner/model/conversations/test_planning.py::test_hostile_text_in_the_request_and_the_fleet_stays_data",
             "tests/guard/test_prompts.py::test_no_text_of_a_stranger_leaves_its_line_or_its_fence",
             "tests/guard/test_prompts.py::test_a_grant_with_an_odd_name_becomes_no_line_to_type",
         ),
@@ -454,9 +454,9 @@ THREATS = (
             _LOOKS + "test_t83_nothing_is_looked_at_before_a_person_allows_what_was_held",
             _LOOKS + "test_t83_only_an_owner_widens_what_a_model_is_shown",
             "tests/core/people/test_looks.py",
-            "tests/jobs/test_looking.py::test_a_hostile_result_widens_nothing",
-            "tests/jobs/test_review_looking.py::test_a_result_of_a_look_that_gives_orders_widens_nothing",
-            "tests/planner/test_cards.py",
+            "tests/jobs/kinds/test_looking.py::test_a_hostile_result_widens_nothing",
+            "tests/jobs/kinds/test_review_looking.py::test_a_result_of_a_look_that_gives_orders_widens_nothing",
+            "tests/planner/context/test_cards.py",
         ),
         part="a secret that Starloom was never told, in no known form, may stand in the head of a file that the owner "
         "shares",
@@ -486,7 +486,7 @@ THREATS = (
             _PLACES + "test_t92_a_text_in_a_place_is_one_short_line_and_reaches_no_model",
             _PLACES + "test_t92_a_text_too_long_for_a_place_takes_its_sentence_with_it",
             _PLACES + "test_t92_a_value_in_a_place_opens_no_other_place_and_no_source",
-            "tests/planner/model/test_answer_talk.py",
+            "tests/planner/model/conversations/test_answer_talk.py",
         ),
         part="a stranger's words of up to 80 characters stand in a sentence of the answer, as they would in the result",
     ),
@@ -501,7 +501,7 @@ THREATS = (
             _STREAMS + "test_t93_who_does_not_look_at_a_constellation_gets_no_picture_of_its_plan",
             "tests/edge/live/test_sketches.py",
             "tests/planner/model/test_sketching.py",
-            "tests/planner/model/test_streaming.py",
+            "tests/planner/model/transport/test_streaming.py",
         ),
         part="a program that may write to the shard's Redis may draw a false picture for a job of a known worker; it "
         "could post inputs in the name of that worker, too",

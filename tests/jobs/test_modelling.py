@@ -15,12 +15,12 @@ from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state import inputs as i
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.work import Work
-from starloom.jobs.answering import AnswerJobs
 from starloom.jobs.claiming import Claim
+from starloom.jobs.kinds.answering import AnswerJobs
+from starloom.jobs.kinds.planning import PlanJobs
+from starloom.jobs.kinds.reviewing import ReviewJobs
 from starloom.jobs.modelling import ModelJobs, allowed_in
-from starloom.jobs.planning import PlanJobs
-from starloom.jobs.reviewing import ReviewJobs
-from starloom.planner.catalogue import Catalogue
+from starloom.planner.recipes.catalogue import Catalogue
 from starloom.store.port import StreamRow
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.records.entities import Budget, Head, encode_entity

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from starloom.jobs.kinds.reviewing import ReviewJobs
 from starloom.jobs.modelling import ModelJobs
-from starloom.jobs.reviewing import ReviewJobs
 from starloom_protocol.vocabulary import Code, ConstellationState, Outcome
 from tests.jobs.test_modelling import READING, Hub, answer, models, plan, review, says
 from tests.models.modes import BROKEN, REFUSES_TOOLS

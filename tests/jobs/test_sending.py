@@ -7,8 +7,7 @@ import pytest
 from celery import Celery
 from redis.exceptions import ConnectionError as RedisDown
 
-from starloom.jobs.broker import PLAN_TASK, make_celery
-from starloom.jobs.sending import CelerySender
+from starloom.jobs.broker import PLAN_TASK, CelerySender, make_celery
 from starloom.jobs.worker import Watchdog, WorkerPlaces
 from tests.waiting import PATIENCE_S
 

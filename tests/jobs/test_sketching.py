@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.jobs.answering import AnswerJobs
 from starloom.jobs.claiming import Claim
-from starloom.jobs.planning import PlanJobs
-from starloom.jobs.reviewing import ReviewJobs
+from starloom.jobs.kinds.answering import AnswerJobs
+from starloom.jobs.kinds.planning import PlanJobs
+from starloom.jobs.kinds.reviewing import ReviewJobs
 from starloom.jobs.sketching import ALIVE_TICKS, EVERY_S, sketched
-from starloom.planner.catalogue import Catalogue
 from starloom.planner.model.port import Piece
+from starloom.planner.recipes.catalogue import Catalogue
 from starloom.store.port import SketchPort, Unavailable
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.stream.feed import Beside

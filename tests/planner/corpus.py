@@ -24,9 +24,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
-from starloom.planner.matching import Match, Matched, match
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import Match, Matched, match
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability

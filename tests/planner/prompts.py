@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from starloom.planner.catalogue import load_catalogue
-from starloom.planner.context import Asking, Context, joined, request_part
+from starloom.planner.context.assembly import Asking, Context, joined, request_part
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.prompt import planning_context
+from starloom.planner.recipes.catalogue import load_catalogue
 from starloom_agent.policy.offers import schema_of
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import Device, Offer, ToolOffer

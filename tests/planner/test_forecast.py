@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.placement.pace.table import key_of, with_sample
-from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.forecast import (
     PLAYS_LEAST,
@@ -15,9 +14,10 @@ from starloom.planner.forecast import (
     forecast,
     plays_for,
     unknown_tools,
+    what_if,
 )
+from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
-from starloom.planner.what_if import what_if
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import ForEach, Offer, Selector
 from starloom_protocol.records.fleet import Pace

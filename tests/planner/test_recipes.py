@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.catalogue import built_in_folder, load_catalogue
-from starloom.planner.matching import Match, match
-from starloom.planner.planning import plan_recipe
-from starloom.planner.preview import preview
+from starloom.planner.preview.plan import preview
+from starloom.planner.recipes.catalogue import built_in_folder, load_catalogue, plan_recipe
+from starloom.planner.requests.matching import Match, match
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.tools.system import services
 from starloom_protocol.plan import ParamDoc, Recipe

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from starloom.access import secrets
+from starloom.access import credentials
 from starloom.access.view import BEARER, SESSION
 from starloom_protocol.records.entities import Principal, SignIn, Token
 from starloom_protocol.vocabulary import PrincipalKind, Role
@@ -37,7 +37,7 @@ def owner(name: str, now_ms: int) -> Principal:
 
 def somebody(name: str, kind: PrincipalKind, role: Role, now_ms: int) -> Principal:
     """Return a person, a program or an assistant that may have tokens up to a role."""
-    return Principal(created_ms=now_ms, id=secrets.new_id(), kind=kind, name=name, role=role)
+    return Principal(created_ms=now_ms, id=credentials.new_id(), kind=kind, name=name, role=role)
 
 
 def bearer(
@@ -51,7 +51,7 @@ def bearer(
     parent: Token | None = None,
 ) -> Issued:
     """Return a bearer token; with `ttl_s` 0 it ends with its parent, or never if it has none."""
-    made = secrets.make(secrets.TOKEN_PREFIX)
+    made = credentials.make(credentials.TOKEN_PREFIX)
     token = Token(
         created_ms=now_ms,
         expires_ms=_end(now_ms, ttl_s, parent),
@@ -78,11 +78,11 @@ def session(
     principal: str, role: Role, now_ms: int, *, ttl_s: int, label: str = "", parent: Token | None = None
 ) -> Issued:
     """Return a page's session with its CSRF token; it has the scopes of its parent."""
-    made = secrets.make(secrets.SESSION_PREFIX)
-    csrf = secrets.csrf_of(made.secret)
+    made = credentials.make(credentials.SESSION_PREFIX)
+    csrf = credentials.csrf_of(made.secret)
     token = Token(
         created_ms=now_ms,
-        csrf_hash=secrets.hash_of(csrf),
+        csrf_hash=credentials.hash_of(csrf),
         expires_ms=_end(now_ms, ttl_s, parent),
         id=made.id,
         kind=SESSION,
@@ -98,7 +98,7 @@ def session(
 
 def link(principal: str, now_ms: int, *, ttl_s: int, parent: str = "") -> Link:
     """Return a one-time sign-in link; its secret is in the URL's fragment, so no server ever logs it."""
-    made = secrets.make("sli")
+    made = credentials.make("sli")
     record = SignIn(
         created_ms=now_ms,
         expires_ms=now_ms + ttl_s * 1000,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from starloom.access import secrets
+from starloom.access import credentials
 from starloom.access.callers import Caller, Means
 from starloom_protocol.records.entities import Principal, Secret, SignIn, Token, decode_entity
 from starloom_protocol.stream.feed import ACCESS, Event
@@ -15,7 +15,7 @@ from starloom_protocol.vocabulary import PrincipalKind, Role
 
 BEARER = "bearer"
 SESSION = "session"
-_PREFIXES = {BEARER: secrets.TOKEN_PREFIX, SESSION: secrets.SESSION_PREFIX}
+_PREFIXES = {BEARER: credentials.TOKEN_PREFIX, SESSION: credentials.SESSION_PREFIX}
 _MEANS = {BEARER: Means.BEARER, SESSION: Means.SESSION}
 
 
@@ -82,15 +82,15 @@ class AccessView:
 
     def caller(self, text: str, kind: str) -> Caller | None:
         """Return the caller of a secret, or None if it is unknown, expired or revoked."""
-        parts = secrets.split(text, _PREFIXES[kind])
+        parts = credentials.split(text, _PREFIXES[kind])
         if parts is None:
             return None
         identity, secret = parts
         token = self.tokens.get(identity)
         if token is None:
-            secrets.matches(secret, "0" * 64)
+            credentials.matches(secret, "0" * 64)
             return None
-        if not secrets.matches(secret, token.secret_hash) or token.kind != kind:
+        if not credentials.matches(secret, token.secret_hash) or token.kind != kind:
             return None
         principal = self.principals.get(token.principal)
         if principal is None or not self.good(identity):
@@ -132,7 +132,7 @@ class AccessView:
     def sign_in(self, identity: str, secret: str) -> SignIn | None:
         """Return the sign-in link of this secret if it can still be used."""
         link = self.sign_ins.get(identity)
-        if link is None or not secrets.matches(secret, link.secret_hash):
+        if link is None or not credentials.matches(secret, link.secret_hash):
             return None
         return None if link.used_ms or self._now_ms() >= link.expires_ms else link
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from starloom.access import issue
-from starloom.access.secrets import new_id
+from starloom.access.credentials import new_id
 from starloom.access.view import BEARER, AccessView
 from starloom.core.state import inputs
 from starloom.edge.listeners.own_sockets import OwnPlaces

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from starloom.access.limits import Limits
-from starloom.access.reach import Reach
+from starloom.access.origins import Reach
+from starloom.access.rate_limits import Limits
 from starloom.access.refusals import Refusals
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
@@ -33,10 +33,10 @@ from starloom.edge.web.computing import Computing
 from starloom.edge.web.hub_seals import Peers
 from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox
-from starloom.planner.brief import Brief
-from starloom.planner.context import PromptPart
+from starloom.planner.context.assembly import PromptPart
+from starloom.planner.context.brief import Brief
 from starloom.planner.forecast import Change
-from starloom.planner.matching import Matched
+from starloom.planner.requests.matching import Matched
 from starloom.program import NAME
 from starloom.settings import Settings
 from starloom.store.port import ReadPort

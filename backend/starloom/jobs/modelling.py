@@ -19,15 +19,14 @@ from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state.inputs import ModelUsed
 from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import JobReads, NotOurs, ask
-from starloom.planner.context import BEFORE_MOST
+from starloom.planner.context.assembly import BEFORE_MOST
 from starloom.planner.model.answers import Stage
-from starloom.planner.model.connecting import connect
-from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoints_from
-from starloom.planner.model.kept import in_force
+from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoints_from, sharing_from
+from starloom.planner.model.endpoints.page_settings import in_force
+from starloom.planner.model.endpoints.spending import Budget, Spent, budget_from
 from starloom.planner.model.port import Hear, Model, ModelAway, ModelFault, Reply, Streaming, Turn
-from starloom.planner.model.recorded import prompt_text, reply_text
-from starloom.planner.model.sharing import sharing_from
-from starloom.planner.model.spending import Budget, Spent, budget_from
+from starloom.planner.model.transport.connecting import connect
+from starloom.planner.model.transport.recorded import prompt_text, reply_text
 from starloom.store.port import InboxPort
 from starloom_protocol.records.entities import Head, Job, Question, decode_entity
 from starloom_protocol.records.models import ModelCall, ModelDay

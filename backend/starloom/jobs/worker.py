@@ -22,7 +22,6 @@ from celery.signals import setup_logging
 from redis import Redis
 from redis.exceptions import RedisError
 
-from starloom.jobs.answering import AnswerJobs
 from starloom.jobs.artifacts import HubArtifacts, blobs_of
 from starloom.jobs.broker import (
     ANSWER_TASK,
@@ -35,14 +34,15 @@ from starloom.jobs.broker import (
     make_celery,
 )
 from starloom.jobs.claiming import CLAIM_TTL_S
-from starloom.jobs.judging import JudgeJobs
+from starloom.jobs.kinds.answering import AnswerJobs
+from starloom.jobs.kinds.judging import JudgeJobs
+from starloom.jobs.kinds.planning import PlanJobs
+from starloom.jobs.kinds.pursuing import GoalJobs
+from starloom.jobs.kinds.reviewing import ReviewJobs
 from starloom.jobs.modelling import ModelJobs
-from starloom.jobs.planning import PlanJobs
-from starloom.jobs.pursuing import GoalJobs
-from starloom.jobs.reviewing import ReviewJobs
 from starloom.jobs.running import ClaimedJobs
 from starloom.jobs.sketching import OpenSketches
-from starloom.planner.model.kept import folder_of
+from starloom.planner.model.endpoints.page_settings import folder_of
 from starloom.store.sketches import open_sketches
 from starloom_protocol.text.wording import quoted
 

@@ -9,18 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from starloom.core.people.approvals import changing_calls
-from starloom.planner.brief import Brief, brief
-from starloom.planner.catalogue import Catalogue
+from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetView
-from starloom.planner.forecast import STEPS_OF_PREVIEW, Change, forecast, plays_for
-from starloom.planner.gallery import card
-from starloom.planner.library import listed, newest, recipe_of, shown, with_saved
-from starloom.planner.matching import Matched, match
+from starloom.planner.forecast import STEPS_OF_PREVIEW, Change, estimate_of, forecast, plays_for, what_if
 from starloom.planner.model.prompt import PromptPart, planning_parts
-from starloom.planner.planning import plan_recipe
-from starloom.planner.preview import core_fleet, preview
-from starloom.planner.refusals import examples, refused
-from starloom.planner.what_if import estimate_of, what_if
+from starloom.planner.preview.plan import core_fleet, preview
+from starloom.planner.recipes.catalogue import Catalogue, listed, newest, plan_recipe, recipe_of, shown, with_saved
+from starloom.planner.recipes.gallery import card
+from starloom.planner.requests.matching import Matched, match
+from starloom.planner.requests.refusals import examples, refused
 from starloom_protocol.api.previews import PlanPreview, WhatIf
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
 from starloom_protocol.plan import PlanCheck, Recipe

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starloom.cli.text.transcript_text import lines, recording
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
-from starloom.planner.model.recorded import RecordedModel, prompt_text, replies_in, reply_text
+from starloom.planner.model.transport.recorded import RecordedModel, prompt_text, replies_in, reply_text
 
 if TYPE_CHECKING:
     from starloom.client.answers import ModelCallJson

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import SendDispatch
-from starloom.planner.catalogue import Catalogue
+from starloom.planner.recipes.catalogue import Catalogue
 from starloom_protocol.plan import check_plan, read_recipe
 from starloom_protocol.records.entities import Enrollment, Offer, encode_entity
 from starloom_protocol.values import canonical, name_fault, parse
@@ -22,10 +22,10 @@ from tests.guard.injections import obedience
 from tests.guard.injections.corpus import UNSHOWN, Injection
 from tests.guard.injections.served import offers_of_servers
 from tests.guard.injections.world import OFFERS, READS, World, standing
-from tests.jobs.test_judging import judge
-from tests.jobs.test_looking import HEADS, looks
+from tests.jobs.kinds.test_judging import judge
+from tests.jobs.kinds.test_looking import HEADS, looks
+from tests.jobs.kinds.test_pursuing import step, turn
 from tests.jobs.test_modelling import ECHO, answer, models, plan, review, says
-from tests.jobs.test_pursuing import step, turn
 from tests.models.server import FakeModel, Say, fake_model
 
 Json = dict[str, Any]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from starloom.cli.commands import build
 from starloom.host.examination.model_trial import STAGES, Report, Used, announced
-from starloom.planner.model.endpoint import Endpoint
+from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.trials import CALLS_MOST
 from tests.models.modes import REFUSES_TOOLS
 from tests.models.server import FakeModel, Json, Say, without_tools

@@ -19,7 +19,7 @@ from starloom.lab.nebula.report_page import page_of
 from starloom.lab.nebula.running import GOLD, MODEL
 from starloom.lab.nebula.suite import Wanted, run_suite
 from starloom.lab.nebula.task import Answers, chosen
-from starloom.planner.model.endpoint import Endpoint
+from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.port import ModelFault
 from starloom.settings import load
 from starloom_protocol.records.entities import Question

@@ -10,7 +10,7 @@ from starloom.lab.nebula.base.ground import Facts
 from starloom.lab.nebula.script import NAIVE, Script, read_script, reply_to
 from starloom.lab.nebula.task import Task, all_tasks
 from starloom.planner.model.answers import Stage
-from starloom.planner.model.planning import Conversation
+from starloom.planner.model.conversations.planning import Conversation
 from starloom.planner.model.port import Reply, Turn
 from starloom.planner.model.reading import Looked
 from starloom_protocol.records.edits import LoweredPlan

@@ -17,15 +17,15 @@ import msgspec
 import pytest
 import yaml
 
-from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
-from starloom.planner.model.answering import Words
 from starloom.planner.model.answers import Stage
-from starloom.planner.model.looking import Round
-from starloom.planner.model.planning import Conversation, Planned, Withdrawn
+from starloom.planner.model.conversations.answering import Words
+from starloom.planner.model.conversations.looking import Round
+from starloom.planner.model.conversations.planning import Conversation, Planned, Withdrawn
 from starloom.planner.model.port import ModelFault, Reply, Turn
 from starloom.planner.model.reading import Asked, Looked, Worded, read_reply
-from starloom.planner.model.recorded import RecordedModel, prompt_text, replies_in
+from starloom.planner.model.transport.recorded import RecordedModel, prompt_text, replies_in
+from starloom.planner.recipes.catalogue import load_catalogue
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical

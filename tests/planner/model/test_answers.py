@@ -9,13 +9,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from starloom.planner.brief_words import EXAMPLES
+from starloom.planner.context.brief_words import EXAMPLES
 from starloom.planner.model.answers import OPERATION, PLAN, Stage
-from starloom.planner.model.connecting import connect
-from starloom.planner.model.endpoint import Endpoint, Wire
-from starloom.planner.model.looking import looking_part
+from starloom.planner.model.conversations.looking import looking_part
+from starloom.planner.model.endpoints.endpoint import Endpoint, Wire
 from starloom.planner.model.port import Turn
 from starloom.planner.model.prompt import ANSWER
+from starloom.planner.model.transport.connecting import connect
 from starloom_protocol.plan import check_edit, check_plan, read_document
 from starloom_protocol.plan.language.models import PlanDoc, TaskDoc
 from starloom_protocol.vocabulary import Sharing

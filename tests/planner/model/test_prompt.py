@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.context import joined
-from starloom.planner.model.connecting import connect
-from starloom.planner.model.endpoint import Endpoint, Wire
-from starloom.planner.model.planning import Conversation, told_fault
+from starloom.planner.context.assembly import joined
+from starloom.planner.model.conversations.planning import Conversation, told_fault
+from starloom.planner.model.conversations.reviewed_plan import ReviewedPlan
+from starloom.planner.model.conversations.reviewing import ReviewTalk, review_parts
+from starloom.planner.model.endpoints.endpoint import Endpoint, Wire
 from starloom.planner.model.port import Reply
 from starloom.planner.model.prompt import planning_parts
 from starloom.planner.model.reading import Wished, read_reply
-from starloom.planner.model.reviewed_plan import ReviewedPlan
-from starloom.planner.model.reviewing import ReviewTalk, review_parts
+from starloom.planner.model.transport.connecting import connect
 from starloom_protocol.records.entities import Fault, Head, Job, Offer, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.vocabulary import ConstellationState, Repeatability, TaskState
 from tests.models.modes import GOOD

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from starloom.access.limits import Limits
+from starloom.access.rate_limits import Limits
 from starloom.access.refusals import Refusals
 from starloom.access.refusals import Refused as Turned
 from starloom.core.state import inputs

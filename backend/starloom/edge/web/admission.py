@@ -16,11 +16,10 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Message, Scope
 
-from starloom.access import secrets
+from starloom.access import credentials
 from starloom.access.callers import Caller, Means
-from starloom.access.denials import Denied
 from starloom.access.guard import ROUTES, V1, Door, Row
-from starloom.access.limits import Limits
+from starloom.access.rate_limits import Denied, Limits
 from starloom.access.view import BEARER, SESSION, AccessView
 from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
@@ -149,7 +148,7 @@ class Admission:
 
     def _check_csrf(self, request: Request, caller: Caller) -> None:
         csrf_hash = self._access.tokens[caller.token].csrf_hash
-        if csrf_hash is None or not secrets.matches(request.headers.get(CSRF_HEADER, ""), csrf_hash):
+        if csrf_hash is None or not credentials.matches(request.headers.get(CSRF_HEADER, ""), csrf_hash):
             raise Problem(Code.CSRF, f"the header {CSRF_HEADER} is missing or does not belong to this session")
 
 

@@ -20,8 +20,8 @@ from starloom.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descript
 from starloom.host import ports
 from starloom.host.examination import model_servers
 from starloom.host.supervisor import home_of_the_hub
-from starloom.planner.model.endpoint import others_from
-from starloom.planner.model.kept import in_force
+from starloom.planner.model.endpoints.endpoint import others_from
+from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.port import ModelFault
 from starloom.program import UPGRADE
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load

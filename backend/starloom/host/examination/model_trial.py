@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from starloom.host.examination.doctor import Finding
 from starloom.planner.model.answers import Stage
-from starloom.planner.model.connecting import connect, price_of
-from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoint_from
-from starloom.planner.model.kept import in_force
+from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoint_from
+from starloom.planner.model.endpoints.page_settings import in_force
+from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
-from starloom.planner.model.spending import MICROS
+from starloom.planner.model.transport.connecting import connect, price_of
 from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, all_trials, expected_bytes, uses
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom_protocol.vocabulary import CODES, Code

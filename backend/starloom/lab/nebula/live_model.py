@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from starloom.planner.model.connecting import price_of
-from starloom.planner.model.endpoint import Endpoint, endpoint_from, others_from
-from starloom.planner.model.kept import in_force
+from starloom.planner.model.endpoints.endpoint import Endpoint, endpoint_from, others_from
+from starloom.planner.model.endpoints.page_settings import in_force
+from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
-from starloom.planner.model.spending import MICROS
+from starloom.planner.model.transport.connecting import price_of
 from starloom.settings import Settings
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.vocabulary import CODES, Code

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from starloom.planner.context import Asking, Context, PromptPart, context, opening_words, request_part
+from starloom.planner.context.assembly import Asking, Context, PromptPart, context, opening_words, request_part
 from starloom.planner.fleet import FleetView
-from starloom.planner.matching import Candidate
+from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import Recipe
 
 __all__ = ["PromptPart", "planning_context", "planning_parts", "reviewing_context"]

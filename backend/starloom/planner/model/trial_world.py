@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from starloom.planner.cards import card_of
+from starloom.planner.context.cards import card_of
 from starloom.planner.fleet import FleetView
-from starloom.planner.model.answering import ResultSeen
-from starloom.planner.model.reviewed_plan import ReviewedPlan
+from starloom.planner.model.conversations.answering import ResultSeen
+from starloom.planner.model.conversations.reviewed_plan import ReviewedPlan
 from starloom_protocol.records.entities import (
     Attempt,
     Device,

@@ -13,14 +13,14 @@ from typing import Final
 
 from starloom.core.placement.selection import selects
 from starloom.planner.fleet import FleetView
-from starloom.planner.model.answering import AnswerTalk, Words, answer_parts
 from starloom.planner.model.answers import Stage
-from starloom.planner.model.judging import JudgeTalk, judge_parts
-from starloom.planner.model.planning import Conversation, Planned, Withdrawn
+from starloom.planner.model.conversations.answering import AnswerTalk, Words, answer_parts
+from starloom.planner.model.conversations.judging import JudgeTalk, judge_parts
+from starloom.planner.model.conversations.planning import Conversation, Planned, Withdrawn
+from starloom.planner.model.conversations.reviewing import Review, ReviewTalk, review_parts
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import Asked, Looked
-from starloom.planner.model.reviewing import Review, ReviewTalk, review_parts
 from starloom.planner.model.trial_world import (
     BUSIEST,
     DESK,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from starloom import app as hub_app
-from starloom.access.secrets import code_hash
+from starloom.access.credentials import code_hash
 from starloom.edge.agents.hub_keys import load_or_make
 from starloom.edge.listeners.local_network import LanState
 from starloom.edge.routes.fleet.agent_wheels import Wheels

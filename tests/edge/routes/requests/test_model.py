@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from starloom.jobs.modelling import ModelJobs
-from starloom.planner.matching import Candidate, Match, Matched
-from starloom.planner.model.kept import Kept, in_force, keep
+from starloom.planner.model.endpoints.page_settings import Kept, in_force, keep
+from starloom.planner.requests.matching import Candidate, Match, Matched
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model
 
@@ -184,7 +184,7 @@ async def test_a_model_that_this_installation_cannot_ask_is_not_kept(
         raise ModuleNotFoundError(f"No module named {name}", name="httpx2")
 
     async with a_world(tmp_path) as world, world.client() as http:
-        monkeypatch.setattr("starloom.planner.model.connecting.import_module", lacks)
+        monkeypatch.setattr("starloom.planner.model.transport.connecting.import_module", lacks)
         body = {"url": "http://127.0.0.1:9", "model": "m"}
         for answer in (await http.put(MODEL, json=body), await http.post(MODEL + "/test", json=body)):
             assert answer.json()["code"] == "model_not_set"

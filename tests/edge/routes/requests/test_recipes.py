@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
+from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.plan import read_document
 from tests.edge.world import World, chain

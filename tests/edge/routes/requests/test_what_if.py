@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.placement.pace.table import key_of, with_sample
-from starloom.planner.catalogue import load_catalogue
 from starloom.planner.fleet import FleetView
+from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.records.fleet import Offer, Pace
 from starloom_protocol.vocabulary import DeviceLink

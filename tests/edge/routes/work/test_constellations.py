@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from starloom.engine.ports import Overloaded
-from starloom.planner.matching import Candidate, Match, Matched
+from starloom.planner.requests.matching import Candidate, Match, Matched
 from starloom.store.port import Unavailable
 from starloom_protocol.stream.feed import decode_event
 from starloom_protocol.vocabulary import Code, Outcome

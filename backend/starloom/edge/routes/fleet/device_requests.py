@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from fastapi import APIRouter, Request
 
+from starloom.access.credentials import new_id
 from starloom.access.refusals import Refused
-from starloom.access.secrets import new_id
 from starloom.core.state import inputs
 from starloom.edge.agents.hub_keys import public_key, verifies
 from starloom.edge.hub import Hub

@@ -6,7 +6,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 
-from starloom.access import secrets
+from starloom.access import credentials
 from starloom.access.guard import V1
 from starloom.access.refusals import Refused
 from starloom.core.answer.why import sleeps
@@ -132,7 +132,7 @@ class FleetRoutes:
             by=caller.by,
             deadline_s=deadline_s,
             device=device,
-            id=secrets.new_id(),
+            id=credentials.new_id(),
             reason=reason,
             scope=caller.role,
             value=value,
@@ -187,14 +187,14 @@ class FleetRoutes:
 
         async def make() -> JsonReply[NewEnrollment]:
             hub, caller = self._hub, caller_of(request)
-            code, now = secrets.new_code(), hub.now_ms()
+            code, now = credentials.new_code(), hub.now_ms()
             enrollment = Enrollment(
-                code_hash=secrets.code_hash(code),
+                code_hash=credentials.code_hash(code),
                 created_ms=now,
                 demo=body.demo,
                 devices=body.devices,
                 expires_ms=now + (body.ends_in_s or hub.settings.enrollment_ttl_s) * 1000,
-                id="e-" + secrets.new_id(),
+                id="e-" + credentials.new_id(),
                 label=body.label,
                 name=body.name,
                 owner=caller.principal,
@@ -203,7 +203,7 @@ class FleetRoutes:
                 replaces=self._find(body.replaces).id if body.replaces else "",
             )
             opened = inputs.EnrollmentOpened(
-                by=caller.by, enrollment=enrollment, id=secrets.new_id(), scope=caller.role
+                by=caller.by, enrollment=enrollment, id=credentials.new_id(), scope=caller.role
             )
             accepted(await hub.inbox.ask(opened))
             if body.installs or not body.preapproved:
@@ -247,7 +247,7 @@ class FleetRoutes:
             allow=allow,
             by=caller.by,
             enrollment=found.id,
-            id=secrets.new_id(),
+            id=credentials.new_id(),
             reason=reason,
             scope=caller.role,
         )

@@ -9,8 +9,8 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.core.people.inquiries import KIND as PLANNER
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.state import inputs

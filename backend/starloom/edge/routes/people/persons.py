@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.access.view import BEARER
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub

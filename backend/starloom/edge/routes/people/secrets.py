@@ -11,8 +11,8 @@ from fastapi import APIRouter, Path, Request
 from pydantic import Field, field_validator
 from starlette.responses import Response
 
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json

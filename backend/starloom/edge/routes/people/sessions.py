@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 
 from starloom.access import issue
 from starloom.access.callers import Caller, Means, Scope, may_end, may_issue
+from starloom.access.credentials import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.access.guard import V1
-from starloom.access.secrets import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json

@@ -18,7 +18,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
 from starloom.access.callers import Caller
-from starloom.access.secrets import new_id
+from starloom.access.credentials import new_id
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json

@@ -20,8 +20,8 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.planner.context import date_words
-from starloom.planner.pasted import PASTED_CHARS_MAX, Pasted, find_plan, reply_to
+from starloom.planner.context.assembly import date_words
+from starloom.planner.context.brief import PASTED_CHARS_MAX, Pasted, find_plan, reply_to
 from starloom_protocol.api.previews import BriefText, PastedPlan
 
 

@@ -19,17 +19,16 @@ from starloom.edge.routes.bodies import SetModel, TriedModel
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.planner.context import date_words
-from starloom.planner.model.connecting import check_libraries, connect
-from starloom.planner.model.endpoint import Endpoint, ModelRole, endpoint_from, others_from
-from starloom.planner.model.kept import FILE as KEPT_FILE
-from starloom.planner.model.kept import Kept, forget, in_force, keep, kept_in, tried, variables
-from starloom.planner.model.looking import looking_part
+from starloom.planner.context.assembly import date_words
+from starloom.planner.model.conversations.looking import looking_part
+from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoint_from, others_from, sharing_from
+from starloom.planner.model.endpoints.page_settings import FILE as KEPT_FILE
+from starloom.planner.model.endpoints.page_settings import Kept, forget, in_force, keep, kept_in, tried, variables
+from starloom.planner.model.endpoints.spending import MICROS, budget_from
 from starloom.planner.model.port import ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
-from starloom.planner.model.sharing import sharing_from
-from starloom.planner.model.spending import MICROS, budget_from
+from starloom.planner.model.transport.connecting import check_libraries, connect
 from starloom.settings import Settings
 from starloom_protocol.api.models import ModelReply, ModelState, PromptRow
 from starloom_protocol.records.entities import decode_entity

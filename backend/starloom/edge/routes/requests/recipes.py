@@ -14,8 +14,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.core.people.saved_recipes import TEXT_CHARS_MOST
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
@@ -26,7 +26,7 @@ from starloom.edge.web.computing import LARGE_BYTES
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.planner.library import listed
+from starloom.planner.recipes.catalogue import listed
 from starloom_protocol.api.recipes import RecipeLine, RecipeRow, RecipeVersionRow, RecipeWhole
 from starloom_protocol.api.service import Items
 from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone

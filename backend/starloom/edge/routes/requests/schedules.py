@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from tzlocal import get_localzone_name
 
 from starloom.access.callers import Means
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json

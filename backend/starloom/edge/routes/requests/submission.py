@@ -13,8 +13,8 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Query, Request
 
 from starloom.access.callers import Caller
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -26,8 +26,8 @@ from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import body_hash, idempotency_key, json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.equivalents import Equivalents, checked, equivalents
-from starloom.planner.matching import Match, Matched
-from starloom.planner.model.spending import MICROS
+from starloom.planner.model.endpoints.spending import MICROS
+from starloom.planner.requests.matching import Match, Matched
 from starloom_protocol.api.previews import Created, RequestPreview, Understood
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
 from starloom_protocol.records.edits import LoweredPlan

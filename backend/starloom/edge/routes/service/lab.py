@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub, LabDesk
 from starloom.edge.live import entity_json

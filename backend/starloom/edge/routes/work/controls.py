@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, Request
 
+from starloom.access.credentials import new_id
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
 from starloom.core.people.forks import merged
 from starloom.core.plan.batches.inverse import NotUndoable, undoing
 from starloom.core.state import inputs

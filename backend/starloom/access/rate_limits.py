@@ -1,0 +1,109 @@
+"""Rate limits of failures at the public doors: tokens, sign-in, joining, handshakes.
+
+A valid credential is never limited: the doors check the credential first and count failures only. The limits bound the
+answers, log lines and notes that guesses cause, not the guesses: a token has 256 random bits and a join code 80.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+ADDRESSES_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate: `burst` failures at once, then one each `every_s`."""
+
+    burst: int
+    every_s: float
+
+
+DOORS: dict[str, Rate] = {
+    "sign_in": Rate(10, 6.0),
+    "join": Rate(10, 6.0),
+    "join_poll": Rate(60, 0.5),
+    "handshake": Rate(30, 2.0),
+    "signed": Rate(10, 6.0),
+    "bad_token": Rate(30, 1.0),
+}
+
+
+class Limits:
+    """Counts failures by door and address on an injected monotonic clock; keeps the latest addresses only."""
+
+    def __init__(self, monotonic_s: Callable[[], float], doors: dict[str, Rate] | None = None) -> None:
+        self._monotonic_s = monotonic_s
+        self._doors = DOORS if doors is None else doors
+        self._levels: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
+
+    def failed(self, door: str, address: str) -> float:
+        """Count a failure; return 0, or how many seconds this address should wait before it tries again."""
+        rate, key, now = self._doors[door], (door, address), self._monotonic_s()
+        level, seen = self._levels.get(key, (float(rate.burst), now))
+        level = min(float(rate.burst), level + (now - seen) / rate.every_s)
+        over = level < 1
+        self._levels[key] = (level if over else level - 1, now)
+        self._levels.move_to_end(key)
+        if len(self._levels) > ADDRESSES_MAX:
+            self._levels.popitem(last=False)
+        return (1 - level) * rate.every_s if over else 0.0
+
+
+AGAIN_AFTER_S: Final = 60.0
+A_MINUTE_MOST: Final = 120
+A_CALLER_MOST: Final = 30
+"""Per caller and address each minute, so that one noisy caller leaves room for the refusals of others."""
+KEPT_MOST: Final = 1_000
+TEXT_MOST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """One refusal: its door, its address and, if known, the refused caller (`person:NAME`, `device:ID`)."""
+
+    door: str
+    address: str
+    code: str
+    reason: str
+    who: str = ""
+    times: int = 1
+
+
+class Denials:
+    """Deduplicates and limits refusals; `told` is called with each one that is to be logged."""
+
+    def __init__(self, told: Callable[[Denied], None], monotonic_s: Callable[[], float]) -> None:
+        self._told = told
+        self._monotonic_s = monotonic_s
+        self._since: OrderedDict[tuple[str, str, str, str, str], tuple[float, int]] = OrderedDict()
+        self._minute = 0.0
+        self._passed: Counter[tuple[str, str]] = Counter()
+        self.left_out = 0
+
+    def note(self, denied: Denied) -> None:
+        """Log a refusal, or only count it."""
+        now = self._monotonic_s()
+        reason = denied.reason[:TEXT_MOST]
+        key = (denied.door, denied.address, denied.code, denied.who, reason)
+        since, unsaid = self._since.pop(key, (None, 0))
+        if since is not None and now - since < AGAIN_AFTER_S:
+            self._keep(key, since, unsaid + 1)
+            return
+        if now - self._minute >= AGAIN_AFTER_S:
+            self._minute, self._passed = now, Counter()
+        caller = (denied.address, denied.who)
+        if self._passed.total() >= A_MINUTE_MOST or self._passed[caller] >= A_CALLER_MOST:
+            self.left_out += 1
+            return
+        self._passed[caller] += 1
+        self._keep(key, now, 0)
+        self._told(replace(denied, reason=reason, times=unsaid + 1))
+
+    def _keep(self, key: tuple[str, str, str, str, str], since: float, unsaid: int) -> None:
+        self._since[key] = (since, unsaid)
+        while len(self._since) > KEPT_MOST:
+            self._since.popitem(last=False)

@@ -1,0 +1,221 @@
+"""The answer job: sends the results of ended tasks to the owner's model, and reports its checked words to the engine.
+
+Every failure ends in an answer without words, so that no constellation waits for a model that does not help.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import uuid
+from collections.abc import Iterable, Mapping
+from copy import copy
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from starloom.core.state.inputs import AnswerWorded
+from starloom.jobs.artifacts import HubArtifacts
+from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.modelling import ModelJobs
+from starloom.jobs.sketching import OpenSketches, sketched
+from starloom.planner.context.cards import card_of, is_claim, own_words_in, scrubbed, telling_in
+from starloom.planner.model.conversations.answering import AnswerTalk, ResultSeen, Words
+from starloom.planner.model.conversations.looking import narrower
+from starloom.planner.model.endpoints.endpoint import ModelRole
+from starloom.planner.model.port import Hear, ModelFault
+from starloom.store.port import InboxPort
+from starloom_protocol.records.entities import (
+    Answer,
+    Attempt,
+    Device,
+    GroupRecord,
+    Head,
+    Job,
+    TaskRecord,
+    TaskSpec,
+    decode_entity,
+)
+from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.values import MISSING, parse
+from starloom_protocol.vocabulary import Sharing, TaskState
+
+VALUE_BYTES_MOST: Final = 1024 * 1024
+"""The largest value that is read for its evidence; a larger one is shown by its file alone."""
+TASKS_MOST: Final = 200
+_TOLD: Final = (TaskState.SUCCEEDED, TaskState.FAILED)
+
+
+class AnswerJobs:
+    """Carries out answer jobs claimed under `worker`."""
+
+    def __init__(self, worker: str, models: ModelJobs, sketches: OpenSketches | None = None) -> None:
+        self._worker = worker
+        self._models = models
+        self._sketches = sketches
+
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
+        """Have the answer of a constellation written, and report it; its words are drawn as they come."""
+        seen = await read_ended(reads, constellation)
+        async with sketched(
+            self._sketches,
+            constellation=constellation,
+            job=job,
+            worker=self._worker,
+            now_ms=lambda: int(self._models.now_s() * 1000),
+        ) as hear:
+            words = await self._written(reads, inbox, seen, job, hear)
+        item = AnswerWorded(
+            by=f"worker:{self._worker}",
+            cites=list(words.cites),
+            constellation=constellation,
+            id=uuid.uuid4().hex,
+            job=job,
+            reason=words.reason[:500],
+            scope="worker",
+            struck=list(words.struck),
+            words=words.words,
+            worker=self._worker,
+        )
+        await ask(inbox, item)
+
+    async def _written(self, reads: JobReads, inbox: InboxPort, seen: EndedPlan, job: str, hear: Hear) -> Words:
+        try:
+            owned = await asyncio.to_thread(self._models.owned, ModelRole.WRITER)
+        except ModelFault as error:
+            return Words(reason=error.fault.reason)
+        if owned is None:
+            return Words(reason="no model is set")
+        sharing = narrower(owned.sharing, seen.head.sharing)
+        if sharing is Sharing.NAMES:
+            return Words(reason="no result is shared with a model, so it has nothing to tell")
+        results = [await result_seen(self._models, seen, task, sharing) for task in seen.tasks()]
+        model = self._models.for_job(
+            owned, reads, inbox, constellation=seen.head.id, job=job, worker=self._worker, hear=hear
+        )
+        return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
+
+
+async def read_ended(reads: JobReads, constellation: str) -> EndedPlan:
+    """Return the committed state of a constellation for the writer or the judge of its answer.
+
+    Raises:
+        NotOurs: it does not exist.
+    """
+    found = await reads.entities(constellation)
+    if found is None:
+        raise NotOurs(f"{constellation} does not exist")
+    fleet = await reads.entities(FLEET)
+    return EndedPlan(found[1], fleet[1] if fleet else {})
+
+
+async def result_seen(models: ModelJobs, seen: EndedPlan, task: str, sharing: Sharing) -> ResultSeen:
+    """Return a result of an ended task as a model is shown it, with the value that its cites are held against."""
+    attempt = seen.attempt(task)
+    card = card_of(
+        seen.specs[task],
+        seen.records[task],
+        attempt,
+        device=seen.device_name(attempt),
+        now_ms=round(models.now_s() * 1000),
+        sharing=sharing,
+        telling=task in seen.telling,
+    )
+    if task in seen.own_words:
+        card = dataclasses.replace(card, own_words=True)
+    own = seen.records[task].marked if seen.specs[task].tool in HUB_TOOLS else None
+    value = parse(own) if own is not None else await _value_of(attempt, models.artifacts)
+    title = seen.titles.get(task, "")
+    return ResultSeen(card, MISSING, title, value) if card.head is None else ResultSeen(card, value, title)
+
+
+async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
+    """Return the value of an attempt, or MISSING where it gave none or its file cannot be read."""
+    if attempt is None:
+        return MISSING
+    text = attempt.value
+    if text is None and attempt.artifact is not None:
+        raw = await artifacts.read(attempt.artifact, VALUE_BYTES_MOST)
+        text = raw.decode("utf-8", "replace") if raw is not None else None
+    if text is None:
+        return MISSING
+    try:
+        return parse(text)
+    except ValueError:
+        return MISSING
+
+
+class EndedPlan:
+    """A committed constellation whose tasks have ended, as the writer or the judge of its answer reads it."""
+
+    def __init__(self, entities: Mapping[str, bytes], fleet: Mapping[str, bytes]) -> None:
+        records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}
+        head = records.get("head")
+        if not isinstance(head, Head):
+            raise NotOurs("the constellation has no head")
+        self.head = head
+        self.specs = {key.removeprefix("spec/"): item for key, item in records.items() if isinstance(item, TaskSpec)}
+        self.own_words = own_words_in(self.specs)
+        self.telling = telling_in(self.specs)
+        self.records = {
+            key.removeprefix("task/"): item for key, item in records.items() if isinstance(item, TaskRecord)
+        }
+        self._groups = {key.removeprefix("group/") for key, item in records.items() if isinstance(item, GroupRecord)}
+        self._jobs = {key.removeprefix("job/"): item for key, item in records.items() if isinstance(item, Job)}
+        self._attempts = {key: item for key, item in records.items() if isinstance(item, Attempt)}
+        told = records.get("answer")
+        self.sentence = told.sentence if isinstance(told, Answer) else ""
+        self._fleet = fleet
+        self.titles = {task: result.title for result in head.results for task in self._below(result.source)}
+
+    def tasks(self) -> list[str]:
+        """Return the tasks to tell of: the plan's results first, then those that failed, then the last ones."""
+        ended = [task for task, record in self.records.items() if record.state in _TOLD]
+        failed = [task for task in ended if self.records[task].state is TaskState.FAILED]
+        ordered: Iterable[str] = (*(task for task in ended if task in self.titles), *failed, *reversed(ended))
+        return list(dict.fromkeys(ordered))[:TASKS_MOST]
+
+    def job(self, name: str) -> Job | None:
+        return self._jobs.get(name)
+
+    def evidence_of(self, task: str) -> list[str]:
+        """Return the results on which the answer of a goal may rest; nothing for any other task."""
+        spec = self.specs[task]
+        if not is_claim(self.specs, spec):
+            return []
+        inputs = {item.source for item in self.specs[spec.group or ""].inputs}
+        return [
+            name
+            for name, other in self.specs.items()
+            if name != task
+            and (other.group == spec.group or name in inputs or other.group in inputs)
+            and name in self.records
+            and self.records[name].state is TaskState.SUCCEEDED
+        ]
+
+    def as_if(self, task: str, state: TaskState) -> EndedPlan:
+        """Return this plan with one task in another state."""
+        other = copy(self)
+        other.records = {**self.records, task: replace(self.records[task], state=state)}
+        return other
+
+    def attempt(self, task: str) -> Attempt | None:
+        return self._attempts.get(f"attempt/{task}/{self.records[task].attempt}")
+
+    def device_name(self, attempt: Attempt | None) -> str:
+        raw = self._fleet.get(f"device/{attempt.device}") if attempt is not None else None
+        device = decode_entity(f"device/{attempt.device}", raw) if attempt is not None and raw is not None else None
+        return device.name if isinstance(device, Device) else ""
+
+    def _below(self, source: str) -> list[str]:
+        """Return a task, or the tasks of a group at any depth."""
+        if source not in self._groups:
+            return [source]
+        inside = {source}
+        found: list[str] = []
+        for task, spec in self.specs.items():
+            if spec.group in inside:
+                inside.add(task)
+                found.append(task)
+        return found

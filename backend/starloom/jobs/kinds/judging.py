@@ -1,0 +1,79 @@
+"""The judge job: shows a result to the owner's model in the role of judge, and reports its verdict to the engine.
+
+Every failure is reported as no verdict, which the engine never takes for a yes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import replace
+
+from starloom.core.run.checks.judgement import BECAUSE_CHARS_MOST
+from starloom.core.state.inputs import VerdictGiven
+from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.kinds.answering import EndedPlan, read_ended, result_seen
+from starloom.jobs.modelling import ModelJobs
+from starloom.planner.model.conversations.answering import ResultSeen
+from starloom.planner.model.conversations.judging import Judgement, JudgeTalk
+from starloom.planner.model.conversations.looking import narrower
+from starloom.planner.model.endpoints.endpoint import ModelRole
+from starloom.planner.model.port import ModelFault
+from starloom.store.port import InboxPort
+from starloom_protocol.records.entities import Job
+from starloom_protocol.vocabulary import Sharing, TaskState
+
+
+class JudgeJobs:
+    """Carries out judge jobs claimed under `worker`."""
+
+    def __init__(self, worker: str, models: ModelJobs) -> None:
+        self._worker = worker
+        self._models = models
+
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
+        """Have a result judged, and report the verdict."""
+        seen = await read_ended(reads, constellation)
+        asked = seen.job(job)
+        if asked is None:
+            raise NotOurs(f"there is no judgement {job}")
+        made = await self._judged(reads, inbox, seen, asked)
+        item = VerdictGiven(
+            because=made.because[:BECAUSE_CHARS_MOST],
+            by=f"worker:{self._worker}",
+            cites=list(made.cites),
+            constellation=constellation,
+            holds=made.holds,
+            id=uuid.uuid4().hex,
+            job=job,
+            scope="worker",
+            worker=self._worker,
+        )
+        await ask(inbox, item)
+
+    async def _judged(self, reads: JobReads, inbox: InboxPort, seen: EndedPlan, job: Job) -> Judgement:
+        task = job.tasks[0].rpartition("/")[0].rpartition("/")[0]
+        spec = seen.specs.get(task)
+        judge = spec.judge if spec is not None else seen.head.policy.judge
+        if judge is None:
+            return Judgement(because="the plan has no question to a judge")
+        try:
+            owned = await asyncio.to_thread(self._models.owned, ModelRole.JUDGE)
+        except ModelFault as error:
+            return Judgement(because=error.fault.reason)
+        if owned is None:
+            return Judgement(because="no model is set")
+        sharing = narrower(owned.sharing, seen.head.sharing)
+        if sharing is Sharing.NAMES:
+            return Judgement(because="no result is shared with a model, so it has nothing to judge")
+        shown = [task, *seen.evidence_of(task)] if spec is not None else seen.tasks()
+        results = [await self._seen(seen, name, sharing, under=name == task) for name in shown]
+        model = self._models.for_job(owned, reads, inbox, constellation=seen.head.id, job=job.id, worker=self._worker)
+        return await JudgeTalk(model, seen.head.request or seen.head.name, judge.question, results).judge()
+
+    async def _seen(self, seen: EndedPlan, task: str, sharing: Sharing, *, under: bool) -> ResultSeen:
+        """Return a result as a judge is shown it; one `under` judgement is shown although its task is not done."""
+        if not under:
+            return await result_seen(self._models, seen, task, sharing)
+        found = await result_seen(self._models, seen.as_if(task, TaskState.SUCCEEDED), task, sharing)
+        return replace(found, card=replace(found.card, state="to be judged"))

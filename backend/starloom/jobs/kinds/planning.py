@@ -1,0 +1,256 @@
+"""The planning job: turns a request and the present fleet into a lowered plan, or into a fault that says why not.
+
+Uses the same pure matching as the preview, so both agree. Reads committed state; posts inputs; writes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+
+from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
+from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.kinds.answering import EndedPlan, result_seen
+from starloom.jobs.modelling import ModelJobs, asked_before, questions_in
+from starloom.jobs.sketching import OpenSketches, sketched
+from starloom.planner.context.assembly import date_words
+from starloom.planner.fleet import FleetView
+from starloom.planner.model.conversations.answering import Ground, Words
+from starloom.planner.model.conversations.looking import narrower, rounds_in
+from starloom.planner.model.conversations.planning import Conversation, Withdrawn
+from starloom.planner.model.port import Hear, ModelFault
+from starloom.planner.model.reading import Asked, Looked
+from starloom.planner.recipes.catalogue import Catalogue, load_catalogue, plan_recipe, versions_in, with_saved
+from starloom.planner.requests.matching import Candidate, Match, match
+from starloom.planner.requests.refusals import refused
+from starloom.store.port import InboxPort
+from starloom_protocol.plan import Recipe
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Device, Fault, Head, Offer, decode_entity
+from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import CODES, Code, Sharing
+
+_log = logging.getLogger(__name__)
+
+_FOR_A_MODEL = (Code.REQUEST_AMBIGUOUS, Code.REQUEST_NOT_UNDERSTOOD)
+Planned = LoweredPlan | Looked | Words | Asked | Withdrawn | Fault
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The outcome of planning, with the conversation if a model planned."""
+
+    planned: Planned
+    talk: Conversation | None = None
+
+
+def fleet_of(entities: Mapping[str, bytes]) -> FleetView:
+    """Return the planner's view of the stream `fleet`."""
+    devices: dict[str, Device] = {}
+    offers: dict[str, Offer] = {}
+    for key, raw in entities.items():
+        kind, _, identity = key.partition("/")
+        if kind not in ("device", "offer"):
+            continue
+        record = decode_entity(key, raw)
+        if isinstance(record, Device):
+            devices[identity] = record
+        elif isinstance(record, Offer):
+            offers[identity] = record
+    return FleetView.of(devices, offers)
+
+
+def looks_of(looked: Looked, *, worker: str, constellation: str, job: str) -> LooksProposed:
+    """Return the proposal of a round of looks by a worker's job."""
+    calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in looked.calls]
+    return LooksProposed(
+        by=f"worker:{worker}",
+        calls=calls,
+        constellation=constellation,
+        id=uuid.uuid4().hex,
+        job=job,
+        reads=looked.reads,
+        shown=list(looked.shown),
+        scope="worker",
+        why=looked.why,
+        worker=worker,
+    )
+
+
+def plan_of(head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
+    """Return the plan of a request, or a fault. A near match never becomes a plan."""
+    params = parse(head.params)
+    name = head.recipe
+    if name is None:
+        found = match(head.request, catalogue.all(), fleet, params=params)
+        if found.outcome is not Match.EXACT:
+            return refused(found, fleet)
+        name, params = found.candidates[0].recipe, dict(found.candidates[0].params)
+    recipe = catalogue.get(name)
+    if recipe is None:
+        return _fault(Code.UNKNOWN_RECIPE, f"there is no recipe {name}", "recipe")
+    check = plan_recipe(recipe, params, fleet)
+    return check.plan if check.plan is not None else _together(check.faults)
+
+
+def _fault(code: Code, reason: str, place: str) -> Fault:
+    return Fault(code=code, hint=CODES[code].hint, place=place, reason=reason)
+
+
+def _together(faults: list[Fault]) -> Fault:
+    """Merge faults into one: a constellation keeps a single fault, and no reason may be left out."""
+    if len(faults) == 1:
+        return faults[0]
+    told = "; ".join(f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults)
+    return Fault(code=faults[0].code, hint=faults[0].hint, place=faults[0].place, reason=told)
+
+
+def _meant(head: Head, fleet: FleetView, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
+    """Return the recipes that nearly match the request, as an offer to a model."""
+    found = match(head.request, catalogue.all(), fleet, params=parse(head.params))
+    return [(recipe, item) for item in found.candidates if (recipe := catalogue.get(item.recipe)) is not None]
+
+
+class PlanJobs:
+    """Carries out planning jobs claimed under `worker`; any number at once."""
+
+    def __init__(
+        self,
+        worker: str,
+        catalogue: Catalogue | None = None,
+        *,
+        models: ModelJobs | None = None,
+        sketches: OpenSketches | None = None,
+    ) -> None:
+        self._models = models or ModelJobs({})
+        self._sketches = sketches
+        self._worker = worker
+        self._catalogue = catalogue or load_catalogue()
+
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
+        """Plan a claimed job and propose the outcome; the refusal of a plan by the engine becomes its fault."""
+        found = await reads.entities(constellation)
+        head = decode_entity("head", found[1]["head"]) if found and "head" in found[1] else None
+        if not isinstance(head, Head):
+            raise NotOurs(f"{constellation} does not exist")
+        fleet = await reads.entities(FLEET)
+        entities = fleet[1] if fleet else {}
+        catalogue = with_saved(self._catalogue, versions_in(entities))
+        view = fleet_of(entities)
+        planned = await asyncio.to_thread(self._decide, head, view, catalogue)
+        if not (isinstance(planned, Fault) and planned.code in _FOR_A_MODEL):
+            await self._propose(inbox, constellation, job, _Made(planned))
+            return
+        near = await asyncio.to_thread(_meant, head, view, catalogue)
+        records = found[1] if found else {}
+        async with self._sketched(head.id, job) as hear:
+            made = await self._by_model(reads, inbox, head, job, view, near, catalogue.all(), records, hear)
+            await self._propose(inbox, constellation, job, made or _Made(planned))
+
+    def _sketched(self, constellation: str, job: str) -> AbstractAsyncContextManager[Hear]:
+        return sketched(
+            self._sketches,
+            constellation=constellation,
+            job=job,
+            worker=self._worker,
+            now_ms=lambda: int(self._models.now_s() * 1000),
+        )
+
+    async def _propose(self, inbox: InboxPort, constellation: str, job: str, made: _Made) -> None:
+        """Propose the outcome; the faults that the engine finds are mended by the model, if one planned."""
+        while True:
+            answer = await ask(inbox, self._proposal(constellation, job, made))
+            if not answer.faults or not isinstance(made.planned, LoweredPlan | Looked | Words):
+                return
+            if made.talk is not None:
+                made = _Made(await made.talk.mend(answer.faults), made.talk)
+            else:
+                made = _Made(_together(answer.faults))
+            if isinstance(made.planned, Fault):
+                _log.warning("the plan for %s was refused: %s", constellation, made.planned.reason)
+
+    async def _by_model(
+        self,
+        reads: JobReads,
+        inbox: InboxPort,
+        head: Head,
+        job: str,
+        fleet: FleetView,
+        near: Sequence[tuple[Recipe, Candidate]],
+        recipes: Sequence[Recipe],
+        entities: Mapping[str, bytes],
+        hear: Hear,
+    ) -> _Made | None:
+        """Ask the owner's model for a plan where no recipe matches exactly; None if no model is set."""
+        try:
+            owned = await asyncio.to_thread(self._models.owned)
+        except ModelFault as error:
+            return _Made(error.fault)
+        if owned is None:
+            return None
+        sharing = narrower(owned.sharing, head.sharing)
+        talk = Conversation(
+            self._models.for_job(owned, reads, inbox, constellation=head.id, job=job, worker=self._worker, hear=hear),
+            head.request,
+            parse(head.params),
+            fleet,
+            near=near,
+            asked=questions_in(entities),
+            recipes=recipes,
+            before=await asked_before(reads, head),
+            today=date_words(datetime.fromtimestamp(self._models.now_s()).astimezone()),
+            rounds=rounds_in(entities, fleet, sharing, int(self._models.now_s() * 1000)),
+            sharing=sharing,
+            ground=await self._ground(reads, head, entities, sharing),
+        )
+        return _Made(await talk.plan(), talk)
+
+    async def _ground(
+        self, reads: JobReads, head: Head, entities: Mapping[str, bytes], sharing: Sharing
+    ) -> Ground | None:
+        """Return the results of the looks, on which an answer without a plan may rest; None if there are none."""
+        if sharing is Sharing.NAMES or not any(key.startswith("task/") for key in entities):
+            return None
+        fleet = await reads.entities(FLEET)
+        seen = EndedPlan(entities, fleet[1] if fleet else {})
+        looks = [task for task in seen.tasks() if seen.specs[task].look]
+        results = [await result_seen(self._models, seen, task, sharing) for task in looks]
+        return Ground(head.request, "", {result.card.task: result for result in results})
+
+    def _decide(self, head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
+        try:
+            return plan_of(head, fleet, catalogue)
+        except Exception:
+            _log.exception("planning %s failed", head.id)
+            reason = "the planner met an error that it did not expect; the worker's log has it"
+            return _fault(Code.INTERNAL, reason, "request")
+
+    def _proposal(self, constellation: str, job: str, made: _Made) -> PlanProposed | LooksProposed:
+        planned = made.planned
+        if isinstance(planned, Looked):
+            return looks_of(planned, worker=self._worker, constellation=constellation, job=job)
+        words = planned if isinstance(planned, Words) else Words()
+        return PlanProposed(
+            by=f"worker:{self._worker}",
+            by_model=made.talk is not None,
+            constellation=constellation,
+            cites=list(words.cites),
+            fault=planned.fault if isinstance(planned, Withdrawn) else planned if isinstance(planned, Fault) else None,
+            id=uuid.uuid4().hex,
+            job=job,
+            plan=planned if isinstance(planned, LoweredPlan) else None,
+            choices=list(planned.choices) if isinstance(planned, Asked) else [],
+            question=planned.text if isinstance(planned, Asked) else "",
+            scope="worker",
+            struck=list(words.struck),
+            usual=planned.usual if isinstance(planned, Asked) else "",
+            withdrawn=isinstance(planned, Withdrawn),
+            words=words.words,
+            worker=self._worker,
+        )

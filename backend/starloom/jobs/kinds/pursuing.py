@@ -1,0 +1,131 @@
+"""The goal job: shows a goal as it stands to the owner's model, and reports its next turn to the engine.
+
+One turn a job: the engine opens the job again when the step has ended. Every failure is reported with its fault, so
+that no goal waits for a model that does not help.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from starloom.core.plan.goals.conversation import group_of, run_of
+from starloom.core.rights.envelope import devices_of, tools_of
+from starloom.core.state.inputs import GoalProposed, LookCall
+from starloom.core.state.model import Fleet
+from starloom.jobs.claiming import JobReads, NotOurs, ask
+from starloom.jobs.kinds.planning import fleet_of
+from starloom.jobs.modelling import ModelJobs
+from starloom.planner.fleet import FleetView
+from starloom.planner.model.conversations.looking import narrower
+from starloom.planner.model.conversations.pursuing import GoalTalk, SeenGoal
+from starloom.planner.model.endpoints.endpoint import ModelRole
+from starloom.planner.model.port import ModelFault
+from starloom.planner.model.reading import GaveUp, Reached, Stepped
+from starloom.store.port import InboxPort
+from starloom_protocol.records.entities import Attempt, Fault, Head, Job, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import CODES, Code, Sharing
+
+
+class GoalJobs:
+    """Carries out goal jobs claimed under `worker`."""
+
+    def __init__(self, worker: str, models: ModelJobs) -> None:
+        self._worker = worker
+        self._models = models
+
+    async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
+        """Have the next turn of a goal made, and report it."""
+        found = await reads.entities(constellation)
+        if found is None:
+            raise NotOurs(f"{constellation} does not exist")
+        fleet = await reads.entities(FLEET)
+        read = await self._turn(reads, inbox, found[1], fleet[1] if fleet else {}, job)
+        await ask(inbox, self._proposal(constellation, job, read))
+
+    async def _turn(
+        self, reads: JobReads, inbox: InboxPort, entities: Mapping[str, bytes], fleet: Mapping[str, bytes], job: str
+    ) -> Stepped | Reached | GaveUp | Fault:
+        try:
+            owned = await asyncio.to_thread(self._models.owned, ModelRole.PLANNER)
+        except ModelFault as error:
+            return error.fault
+        if owned is None:
+            hint = CODES[Code.MODEL_NOT_SET].hint
+            return Fault(code=Code.MODEL_NOT_SET, hint=hint, reason="a goal needs a model, and no model is set")
+        view = await asyncio.to_thread(fleet_of, fleet)
+        seen = seen_in(entities, job, view, now_ms=round(self._models.now_s() * 1000), sharing=owned.sharing)
+        if seen.sharing is Sharing.NAMES:
+            reason = "no result is shared with a model, so it cannot pursue a goal"
+            return Fault(code=Code.FORBIDDEN, hint="Share cards of results, or write tasks.", reason=reason)
+        head = decode_entity("head", entities["head"])
+        name = head.id if isinstance(head, Head) else ""
+        model = self._models.for_job(owned, reads, inbox, constellation=name, job=job, worker=self._worker)
+        return await GoalTalk(model, seen, view).answer()
+
+    def _proposal(self, constellation: str, job: str, read: Stepped | Reached | GaveUp | Fault) -> GoalProposed:
+        told: dict[str, Any] = {"kind": "nothing"}
+        if isinstance(read, Stepped):
+            calls = [LookCall(args=canonical(one.args), device=one.device, tool=one.tool) for one in read.calls[:50]]
+            told = {"calls": calls, "cites": read.cites[:40], "kind": "step", "note": read.note}
+        elif isinstance(read, Reached):
+            told = {"cites": read.cites[:40], "kind": "answer", "note": read.note, "value": canonical(read.value)}
+        elif isinstance(read, GaveUp):
+            told = {"kind": "give_up", "note": read.because}
+        else:
+            told["fault"] = read
+        return GoalProposed(
+            by=f"worker:{self._worker}",
+            constellation=constellation,
+            id=uuid.uuid4().hex,
+            job=job,
+            scope="worker",
+            worker=self._worker,
+            **told,
+        )
+
+
+def seen_in(entities: Mapping[str, bytes], job: str, view: FleetView, *, now_ms: int, sharing: Sharing) -> SeenGoal:
+    """Return a goal as its model is shown it.
+
+    Raises:
+        NotOurs: there is no such goal.
+    """
+    records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}
+    head, found = records.get("head"), records.get(f"job/{job}")
+    spec = records.get(f"spec/{group_of(found)}") if isinstance(found, Job) and found.goal is not None else None
+    if not isinstance(head, Head) or not isinstance(found, Job) or not isinstance(spec, TaskSpec) or spec.goal is None:
+        raise NotOurs(f"there is no goal {job}")
+    fleet = _fleet(view)
+    times = 1 + run_of(found).more
+    return SeenGoal(
+        attempts=_kept(records, "attempt", Attempt),
+        devices=[view.records[one].name for one in devices_of(fleet, spec)],
+        now_ms=now_ms,
+        records=_kept(records, "task", TaskRecord),
+        request=head.request,
+        run=run_of(found),
+        sharing=narrower(sharing, head.sharing),
+        spec=spec,
+        specs=_kept(records, "spec", TaskSpec),
+        tokens_left=spec.goal.tokens * times - found.tokens,
+        tools=tools_of(fleet, spec),
+    )
+
+
+def _kept(records: Mapping[str, Any], kind: str, of: type) -> dict[str, Any]:
+    start = f"{kind}/"
+    return {key.removeprefix(start): item for key, item in records.items() if isinstance(item, of)}
+
+
+def _fleet(view: FleetView) -> Fleet:
+    """Return the fleet as the core judges by it: devices and their tools."""
+    fleet = Fleet(FLEET)
+    fleet.devices.update(view.records)
+    for device in view.devices:
+        fleet.tools[device.id] = device.tools
+    return fleet

@@ -1,0 +1,4 @@
+"""The context of a model: the texts about fleet, tools, recipes and results, and the brief for a person's assistant.
+
+Pure and bounded. It calls no model and judges no plan.
+"""

@@ -1,0 +1,65 @@
+"""The recipes of a model's context, as calls with their slots; pure and bounded.
+
+A recipe that a model picks is planned and judged like any other plan; this only says which there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from starloom.planner.context.relevance import ranked
+from starloom.planner.quoting import plain, within_a_line
+from starloom.planner.requests.matching import Candidate
+from starloom_protocol.plan import ParamDoc, Recipe
+from starloom_protocol.values import canonical
+
+RECIPES_BYTES: Final = 4_000
+NEAR_MOST: Final = 12
+_DEFAULT_CHARS: Final = 40
+
+
+def call(recipe: Recipe) -> str:
+    """Return `recipe(slot: type, other?: type = default) [effects] - title`; a text has no type written."""
+    slots = ", ".join(_slot(name, param) for name, param in recipe.params.items())
+    return f"{plain(recipe.name, 64)}({slots}) [{','.join(recipe.effects)}] - {plain(recipe.title)}"
+
+
+def all_of(recipes: Sequence[Recipe]) -> list[str]:
+    """Return the lines of all recipes if they fit, else none."""
+    lines = [call(recipe) for recipe in sorted(recipes, key=lambda recipe: recipe.name)]
+    return lines if sum(map(_size, lines)) <= RECIPES_BYTES else []
+
+
+def nearest(recipes: Sequence[Recipe], words: str) -> list[str]:
+    """Return the lines of the recipes nearest to the words."""
+    texts = [(recipe, " ".join((recipe.name.replace("-", " "), recipe.title, *recipe.phrases))) for recipe in recipes]
+    near: list[str] = []
+    room = RECIPES_BYTES
+    for recipe, score in ranked(texts, words)[:NEAR_MOST]:
+        line = call(recipe)
+        if score and _size(line) <= room:
+            near.append(line)
+            room -= _size(line)
+    return near
+
+
+def meant(recipe: Recipe, candidate: Candidate) -> str:
+    """Return one line for a recipe that the words nearly fit: what was found in them, and what is missing."""
+    found: dict[str, Any] = {"recipe": recipe.name, "params": dict(candidate.params)}
+    lacks = {item.name: item.reason or f"a value for {item.title}" for item in candidate.missing}
+    return within_a_line(canonical({**found, **({"lacks": lacks} if lacks else {})}))
+
+
+def _slot(name: str, param: ParamDoc) -> str:
+    kind = "devices" if param.type == "device" and param.takes_many else param.type
+    typed = "" if kind == "text" else f": {kind}"
+    if param.default is None:
+        return f"{plain(name, 64)}{'?' if param.optional else ''}{typed}"
+    if isinstance(param.default, dict):
+        return f"{plain(name, 64)}?{typed}"
+    return f"{plain(name, 64)}?{typed} = {plain(canonical(param.default), _DEFAULT_CHARS)}"
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace")) + 1

@@ -1,0 +1,73 @@
+"""An endpoint becomes a model. The optional libraries are loaded here, and only when an endpoint is set."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib import import_module
+from importlib.metadata import requires
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from starloom.planner.model.endpoints.endpoint import Endpoint
+from starloom.planner.model.port import Model, ModelFault
+from starloom.planner.model.transport.recorded import RecordedModel, replies_in
+from starloom_protocol.vocabulary import Code
+
+_WIRE = "starloom.planner.model.transport.wire"
+EXTRA = "model"
+
+
+def connect(endpoint: Endpoint) -> Model:
+    """Return the model at an endpoint; nothing is dialled before it is asked.
+
+    Raises:
+        ModelFault: the extra `model` is not installed, or a recording cannot be read.
+    """
+    if endpoint.recording is not None:
+        return _recorded(endpoint.recording)
+    return cast(Model, _wire().WiredModel(endpoint))
+
+
+def price_of(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int | None:
+    """Return the millionths of a dollar that so many tokens would cost there, None where that is not known.
+
+    Raises:
+        ModelFault: the extra `model` is not installed.
+    """
+    if endpoint.local:
+        return 0
+    return cast("int | None", _wire().listed_price(endpoint, input_tokens, output_tokens))
+
+
+def _wire() -> ModuleType:
+    try:
+        return import_module(_WIRE)
+    except ImportError as error:
+        reason = f"the libraries for a model are not installed where the hub runs ({error.name} is missing)"
+        hint = f"Install them there, and start the hub again: {install_line()}"
+        raise ModelFault(Code.MODEL_NOT_SET, reason, hint) from error
+
+
+def install_line() -> str:
+    """Return the line that installs the libraries of the extra `model` into this interpreter's environment."""
+    extra = [one.partition(";")[0].strip() for one in requires("starloom") or () if EXTRA in one.partition(";")[2]]
+    return shlex.join([sys.executable, "-m", "pip", "install", *sorted(extra)])
+
+
+def check_libraries() -> None:
+    """Make sure that an endpoint could be asked from here.
+
+    Raises:
+        ModelFault: the extra `model` is not installed.
+    """
+    _wire()
+
+
+def _recorded(file: Path) -> Model:
+    try:
+        replies = replies_in(file.read_bytes().splitlines())
+    except OSError as error:
+        raise ModelFault(Code.MODEL_NOT_SET, f"the recording {file} cannot be read ({error.strerror})") from error
+    return RecordedModel(replies, f"the recording {file.name}")

@@ -1,0 +1,291 @@
+"""The owner's model over HTTP, in the wire formats of OpenAI and Anthropic, by pydantic-ai (extra `model`).
+
+Dials the set endpoint and nothing else: its name is resolved once a call, no redirect is followed, no proxy of the
+environment is used, and a call ends at its limits of time and bytes. An answer is asked for as a stream and read only
+when it is whole. Imported only when a model is set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import httpx2
+from anthropic import AsyncAnthropic
+from openai import AsyncOpenAI
+from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UserError
+from pydantic_ai.messages import (
+    CachePoint,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model as WireModel
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
+
+from starloom.planner.model.answers import Stage, answer_schema
+from starloom.planner.model.endpoints.endpoint import Endpoint, Wire
+from starloom.planner.model.port import Hear, ModelAway, ModelFault, Piece, Reply, ToolsRefused, Turn
+from starloom.planner.model.transport.dialling import Guarded, Resolve, TooMuch, resolve_once
+from starloom.planner.model.transport.pieces import BrokenStream
+from starloom.planner.model.transport.streaming import Streamed
+from starloom_protocol.vocabulary import Code
+
+BYTES_A_TOKEN = 3
+"""The estimate for texts whose tokens the endpoint does not count: English has 4 or 5, code and other scripts fewer."""
+
+_MISREAD = (AttributeError, KeyError, TypeError, ValueError)
+"""The exceptions of the libraries for JSON of another shape than the wire format promises."""
+
+_REFUSES_A_TOOL: Final = frozenset({400, 404, 422, 500, 501})
+_OF_TOOLS: Final = ("tool", "function", "jinja", "schema", "grammar")
+"""The words by which servers refuse a tool or its schema: Ollama, vLLM, llama-server, OpenRouter and others."""
+
+_NOBODY_BEHIND: Final = frozenset({502, 503, 504, 529})
+"""The statuses of a gateway that has no model behind it now."""
+
+_IN_PLAIN_TEXT: Final = "No tool is offered here: write the JSON object as the text of your answer, without a fence."
+_ENDPOINTS_MOST: Final = 64
+_without_tools: dict[tuple[str, str, Wire], None] = {}
+"""The endpoints that this process found to refuse tools, the oldest first."""
+
+_ASKED_FOR = {
+    Stage.PLANNING: "Give the plan, a recipe with its values, one question, or why it cannot be done.",
+    Stage.REVIEWING: "Give the edit, no change, or what a person should decide.",
+    Stage.JUDGING: "Give the verdict with the results that it rests on.",
+    Stage.WORKING: "Give the next step, the answer with the results that it rests on, or why you give up.",
+    Stage.ANSWERING: "Give the answer in words with the results that it rests on, or why there is none.",
+}
+
+
+def _answer_tool(stage: Stage) -> ToolDefinition:
+    # Not `strict`: that closes each object, and the arguments of a task are as its tool takes them.
+    return ToolDefinition(
+        name="answer", description=_ASKED_FOR[stage], parameters_json_schema=answer_schema(stage), strict=False
+    )
+
+
+class WiredModel:
+    """One endpoint. Each call has connections of its own and leaves none open."""
+
+    def __init__(self, endpoint: Endpoint, resolve: Resolve = resolve_once) -> None:
+        self._endpoint = endpoint
+        self._resolve = resolve
+        self._hear: Hear = _unheard
+        self._identity = (endpoint.url, endpoint.model, endpoint.wire)
+        self._plain = self._identity in _without_tools
+
+    def listen(self, hear: Hear) -> None:
+        """Have each piece of all replies from now on told."""
+        self._hear = hear
+
+    async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
+        """Return the model's reply to the last turn.
+
+        Raises:
+            ToolsRefused: the endpoint takes no tools; the next call offers none.
+            ModelFault: no reply came, in time, size and form.
+        """
+        limits = self._endpoint.limits
+        plain = self._plain
+        if plain:
+            instructions = f"{instructions}\n{_IN_PLAIN_TEXT}"
+        self._hear(Piece("begun"))
+        client = httpx2.AsyncClient(
+            transport=Streamed(Guarded(self._endpoint, self._resolve), self._endpoint, self._hear),
+            headers={"accept-encoding": "identity"},
+            follow_redirects=False,
+            trust_env=False,
+            timeout=httpx2.Timeout(limits.call_s, connect=limits.connect_s),
+        )
+        try:
+            async with asyncio.timeout(limits.call_s), client:
+                response = await model_request(
+                    _model(self._endpoint, client),
+                    _messages(instructions, turns, marked=self._endpoint.wire is Wire.ANTHROPIC),
+                    model_settings=_settings(self._endpoint),
+                    model_request_parameters=ModelRequestParameters(
+                        function_tools=[] if plain else [_answer_tool(stage)], allow_text_output=True
+                    ),
+                )
+        except TimeoutError as error:
+            raise self._absent(f"it did not answer within {limits.call_s:g} s") from error
+        except ModelHTTPError as error:
+            if not plain and _refuses_tools(error):
+                self._plain = True
+                raise self._refusal(error.status_code) from error
+            absent = error.status_code in _NOBODY_BEHIND
+            raise (self._absent if absent else self._away)(_status_words(error.status_code)) from error
+        except (AgentRunError, UserError, httpx2.HTTPError, TooMuch, BrokenStream, *_MISREAD) as error:
+            words, absent = _cause_words(error)
+            raise (self._absent if absent else self._away)(words) from error
+        if plain:
+            _remember(self._identity)
+        sent = len(instructions.encode()) + sum(len(turn.text.encode()) for turn in turns)
+        return _reply(response, sent, priced=not self._endpoint.local)
+
+    def _away(self, why: str) -> ModelFault:
+        return ModelFault(Code.MODEL_UNREACHABLE, self._told(why))
+
+    def _absent(self, why: str) -> ModelAway:
+        return ModelAway(Code.MODEL_UNREACHABLE, self._told(why))
+
+    def _refusal(self, status: int) -> ToolsRefused:
+        why = self._told(f"it takes no tools ({status}), so it is asked in plain text")
+        return ToolsRefused(Code.MODEL_UNREACHABLE, why)
+
+    def _told(self, why: str) -> str:
+        return f"the model {self._endpoint.model} at {self._endpoint.host}: {why}"
+
+
+def _unheard(_piece: Piece) -> None:
+    """Nobody draws this reply."""
+
+
+def _refuses_tools(error: ModelHTTPError) -> bool:
+    """Whether an error is about the tool that was offered; its words are only searched, never shown."""
+    said = str(error.body).casefold()
+    return error.status_code in _REFUSES_A_TOOL and any(word in said for word in _OF_TOOLS)
+
+
+def _remember(identity: tuple[str, str, Wire]) -> None:
+    _without_tools[identity] = None
+    while len(_without_tools) > _ENDPOINTS_MOST:
+        del _without_tools[next(iter(_without_tools))]
+
+
+def _model(endpoint: Endpoint, client: httpx2.AsyncClient) -> WireModel:
+    # The planner owns repeats and their budget; a library that waits and tries again would hide both.
+    if endpoint.wire is Wire.ANTHROPIC:
+        url = endpoint.url.removesuffix("/v1")
+        anthropic = AsyncAnthropic(
+            api_key=endpoint.key or "none", base_url=url, http_client=client, max_retries=0, auth_token=None
+        )
+        return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=anthropic))
+    openai = AsyncOpenAI(
+        api_key=endpoint.key or "none",
+        base_url=endpoint.url,
+        http_client=client,
+        max_retries=0,
+        organization="",
+        project="",
+    )
+    return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=openai))
+
+
+def _settings(endpoint: Endpoint) -> ModelSettings:
+    most = endpoint.limits.output_tokens_most
+    if endpoint.wire is Wire.ANTHROPIC:
+        # Anthropic keeps only the text up to a mark; the others keep any prefix that comes again.
+        return AnthropicModelSettings(max_tokens=most, parallel_tool_calls=False, anthropic_cache_instructions=True)
+    return ModelSettings(max_tokens=most, parallel_tool_calls=False)
+
+
+def _messages(instructions: str, turns: Sequence[Turn], *, marked: bool) -> list[ModelMessage]:
+    return [
+        ModelResponse(parts=[TextPart(turn.text)])
+        if turn.by == "model"
+        else ModelRequest(parts=[_prompt(turn, marked=marked)], instructions=instructions)
+        for turn in turns
+    ]
+
+
+def _prompt(turn: Turn, *, marked: bool) -> UserPromptPart:
+    """Return a turn, with a mark behind what the next conversation has, too."""
+    at = turn.stable_chars
+    if not marked or not turn.text[:at].strip() or not turn.text[at:].strip():
+        return UserPromptPart(turn.text)
+    return UserPromptPart([turn.text[:at], CachePoint(), turn.text[at:]])
+
+
+def _reply(response: ModelResponse, sent_bytes: int, *, priced: bool) -> Reply:
+    calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
+    # Declared a text, yet None where an endpoint sends an empty block.
+    texts = [part.content or "" for part in response.parts if isinstance(part, TextPart)]
+    text = "\n".join(calls or texts)
+    thought = sum(len(part.content.encode()) for part in response.parts if isinstance(part, ThinkingPart))
+    # An endpoint that does not count, or says that nothing was used, must not keep the budget from filling.
+    usage = RequestUsage(
+        input_tokens=response.usage.input_tokens if response.usage.input_tokens > 0 else _tokens(sent_bytes),
+        output_tokens=response.usage.output_tokens
+        if response.usage.output_tokens > 0
+        else _tokens(len(text.encode()) + thought),
+    )
+    cached = max(response.usage.cache_read_tokens, 0)
+    response = replace(response, usage=usage)
+    return Reply(
+        text=text,
+        input_tokens=usage.input_tokens,
+        cached_tokens=cached,
+        output_tokens=usage.output_tokens,
+        cut=response.finish_reason == "length",
+        micros=_price(response) if priced else 0,
+        refused=response.finish_reason == "content_filter",
+    )
+
+
+def _tokens(size_bytes: int) -> int:
+    """Return about how many tokens a text has; rather too many than too few, at least one."""
+    return size_bytes // BYTES_A_TOKEN + 1
+
+
+def listed_price(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int | None:
+    """Return the millionths of a dollar that so many tokens would cost, None where the list has no such model."""
+    response = ModelResponse(
+        parts=[],
+        usage=RequestUsage(input_tokens=input_tokens, output_tokens=output_tokens),
+        model_name=endpoint.model,
+        provider_name=str(endpoint.wire),
+        provider_url=endpoint.url,
+    )
+    return _price(response) or None
+
+
+def _price(response: ModelResponse) -> int:
+    """Return millionths of a dollar by the price list that comes with the library; 0 where it has no such model."""
+    try:
+        return max(round(response.cost().total_price * 1_000_000), 0)
+    except (LookupError, ValueError, AssertionError):
+        return 0
+
+
+def _status_words(status: int) -> str:
+    if status in (401, 403):
+        return f"it refuses the key ({status})"
+    if status == 404:
+        return "it knows no such model or path (404)"
+    if status == 429:
+        return "it has had too many calls (429)"
+    return f"it answered with the status {status}"
+
+
+def _cause_words(error: BaseException) -> tuple[str, bool]:
+    """Return a sentence without anything that an endpoint or a library wrote, and whether nobody was there."""
+    seen: Any = error
+    while seen is not None:
+        if isinstance(seen, TooMuch):
+            return str(seen), False
+        if isinstance(seen, BrokenStream):
+            return str(seen), True
+        if isinstance(seen, httpx2.TimeoutException):
+            return "it did not answer in time", True
+        if isinstance(seen, httpx2.ConnectError):
+            return "it cannot be reached", True
+        if isinstance(seen, httpx2.NetworkError | httpx2.RemoteProtocolError):
+            return "it hung up before its answer was whole", True
+        seen = seen.__cause__ or seen.__context__
+    return "its answer does not have the form of a chat answer", False

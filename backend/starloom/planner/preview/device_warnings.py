@@ -1,0 +1,72 @@
+"""Paths of a plan that lie outside the folders which a device has told it allows. Pure; warns and refuses nothing.
+
+The device alone decides: only it knows where links lead. So a path is judged only where it is written out in full.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from shlex import quote
+from typing import Any, Final
+
+from starloom.planner.quoting import plain
+from starloom.program import on_device
+from starloom_protocol.records.entities import Device, TaskSpec, ToolOffer
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.values import parse
+
+READS: Final = "reads"
+WRITES: Final = "writes"
+"""The facts of an offer that list folders, one a line."""
+_FACT_OF: Final = {"files:read": READS, "files:write": WRITES}
+_PATH_ARGUMENTS: Final = ("path", "root", "folder", "paths")
+_TOLD_MOST: Final = 3
+
+
+def folder_warnings(
+    spec: TaskSpec, offer: ToolOffer, devices: Iterable[tuple[Device, Mapping[str, str]]]
+) -> Iterable[str]:
+    """Yield a sentence for each device, given with the facts of its offer, that allows no folder of a path."""
+    fact = _FACT_OF.get(offer.grant or "", "")
+    wanted = _paths(parse(spec.args)) if fact else []
+    for device, facts in devices if wanted else ():
+        folders = facts.get(fact, "").splitlines()
+        outside = [path for path in wanted if folders and not _within(path, folders)]
+        if outside:
+            more = f" and {len(folders) - _TOLD_MOST} more" if len(folders) > _TOLD_MOST else ""
+            line = on_device(f"starloom-agent grant {offer.grant} {quote(outside[0])}", facts)
+            named = ", ".join(map(quoted, folders[:_TOLD_MOST])) + more
+            yield (
+                f"{spec.id}: {quoted(outside[0])} is outside the folders that {device.name} allows for {offer.grant} "
+                f"({named}), unless a link leads there. To allow it, type there: {line}"
+            )
+
+
+def _paths(args: Any) -> list[str]:
+    """Return the paths that are written out in full."""
+    given = [args.get(name) for name in _PATH_ARGUMENTS] if isinstance(args, dict) else []
+    flat = [item for value in given for item in (value if isinstance(value, list) else [value])]
+    return [
+        posixpath.normpath(item)
+        for item in flat
+        if isinstance(item, str) and item.startswith("/") and item.isprintable()
+    ]
+
+
+def _within(path: str, folders: Iterable[str]) -> bool:
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+_GRANT: Final = "agent:"
+_TITLE_CHARS: Final = 200
+
+
+def agent_warnings(spec: TaskSpec, offer: ToolOffer, devices: Iterable[str]) -> Iterable[str]:
+    """Yield a sentence if the tool of a task is an agent of others; `devices` are names."""
+    if (offer.grant or "").startswith(_GRANT):
+        where = ", ".join(devices) or "its device"
+        yield (
+            f"{spec.id}: {plain(offer.title, _TITLE_CHARS)}. It decides on its own steps; {where} asks its owner "
+            "for each further permission, and an approval of this plan gives none"
+        )

@@ -1,0 +1,594 @@
+"""The preview of a lowered plan: for each task the device with its reason, the effects, and the missing grants.
+
+Pure; starts nothing. Placement decides here as it does in the engine, on the current fleet. The expected time of a plan
+is added by `service`, because a forecast steps the core, which jobs may not import.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from dataclasses import replace as dataclass_replace
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.answer.why import TAB_OS
+from starloom.core.people.approvals import needs_approval, plan_effects
+from starloom.core.placement.left_out import demonstration
+from starloom.core.placement.off_devices import REPORT, is_off
+from starloom.core.placement.selection import Candidate, judge, selects
+from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
+from starloom.core.rights.envelope import devices_of
+from starloom.core.rights.envelope_words import effects_of, envelope_words
+from starloom.core.state.model import Access, Fleet
+from starloom.core.state.queues.secret_needs import Needs
+from starloom.planner.fleet import FleetView
+from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings
+from starloom.planner.preview.secret_flow import (
+    SecretFault,
+    SecretFlow,
+    access_of,
+    receiving,
+    secret_faults,
+    secret_flows,
+    set_needs,
+    template_warnings,
+)
+from starloom.program import on_device
+from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
+from starloom_protocol.plan.lowering.patterns.repeats import turn_words
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.records.specs import by_result
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import (
+    REPEATABLE,
+    RISKY_EFFECTS,
+    DeviceLink,
+    Effect,
+    Reason,
+    Repeatability,
+)
+
+FILES_WRITE = "files:write"
+_THE_HUB = "the hub itself does it"
+_ANY = Selector()
+_CANDIDATES_MOST = 20
+_CANDIDATES_OF_PLAN_MOST = 20_000
+"""The most candidates listed for a task and for a whole plan; the longer the plan, the fewer for each task."""
+
+
+@dataclass(frozen=True)
+class MissingGrant:
+    """A grant that a device's owner would have to give, with the exact line to type there."""
+
+    device: str
+    grant: str
+    line: str
+    task: str
+
+
+@dataclass(frozen=True)
+class TaskPreview:
+    """One task. `device` is a name, or None where none fits; `devices` are all of a group over devices.
+
+    `off` are sentences on devices of such a group that are off, `demos` the demonstration devices that it leaves out.
+    """
+
+    id: str
+    tool: str | None
+    person: str | None
+    each: str | None
+    device: str | None
+    why: str
+    devices: tuple[str, ...] = ()
+    alternatives: tuple[tuple[str, bool, str], ...] = ()
+    effects: tuple[Effect, ...] = ()
+    repeatability: Repeatability | None = None
+    grant: str | None = None
+    optional: bool = False
+    after: tuple[str, ...] = ()
+    takes: tuple[tuple[str, str], ...] = ()
+    missing: tuple[MissingGrant, ...] = ()
+    left_out: tuple[MissingGrant, ...] = ()
+    off: tuple[str, ...] = ()
+    demos: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    goal: str | None = None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A whole plan. `warnings` are sentences, those of the faults of its secrets among them."""
+
+    plan: LoweredPlan
+    tasks: tuple[TaskPreview, ...]
+    effects: tuple[Effect, ...]
+    asks_approval: bool
+    warnings: tuple[str, ...] = field(default=())
+    secrets: tuple[SecretFlow, ...] = field(default=())
+    faults: tuple[SecretFault, ...] = field(default=())
+
+    @property
+    def missing(self) -> tuple[MissingGrant, ...]:
+        """The missing grants, each once, however many tasks need it."""
+        found = {(item.device, item.line): item for task in self.tasks for item in task.missing}
+        return tuple(found.values())
+
+    def plain(self) -> PlanPreview:
+        """Return it as the JSON value that page and command line show."""
+        return {
+            "name": self.plan.name,
+            "recipe": self.plan.recipe,
+            "params": parse(self.plan.params),
+            "plan_hash": self.plan.hash,
+            "tasks": [_plain_task(task) for task in self.tasks],
+            "missing_grants": [_plain_grant(item) for item in self.missing],
+            "secrets": [item.plain() for item in self.secrets],
+            "effects": list(self.effects),
+            "asks_approval": self.asks_approval,
+            "results": [{"title": item.title, "from": item.source, "show": item.show} for item in self.plan.results],
+            "rules": [{"name": rule.name, "task": rule.task, "reason": rule.reason} for rule in self.plan.rules],
+            "cost": None,
+            "estimate": None,
+            "warnings": list(self.warnings),
+            "faults": [item.plain() for item in self.faults],
+        }
+
+
+def _plain_grant(item: MissingGrant) -> GrantLine:
+    return {"device": item.device, "grant": item.grant, "line": item.line, "task": item.task}
+
+
+def _plain_task(task: TaskPreview) -> TaskPreviewRow:
+    return {
+        "id": task.id,
+        "tool": task.tool,
+        "person": task.person,
+        "each": task.each,
+        "device": task.device,
+        "devices": list(task.devices),
+        "why": task.why,
+        "alternatives": [{"device": name, "fits": fits, "why": why} for name, fits, why in task.alternatives],
+        "effects": list(task.effects),
+        "repeatability": task.repeatability,
+        "grant": task.grant,
+        "optional": task.optional,
+        "after": list(task.after),
+        "takes": [{"from": source, "output": output} for source, output in task.takes],
+        "missing": [_plain_grant(item) for item in task.missing],
+        "secrets": list(task.secrets),
+        "goal": task.goal,
+    }
+
+
+def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str = "") -> Preview:
+    """Return the preview of this plan on this fleet, if `by` asked for it; `words`: it was asked for in words.
+
+    It asks for an approval exactly if its submission would wait for one.
+    """
+    placed = core_fleet(fleet)
+    after: dict[str, dict[str, None]] = {spec.id: {} for spec in plan.specs}
+    for dependency in plan.dependencies:
+        if dependency.source in after:
+            after[dependency.target][dependency.source] = None
+    specs = {spec.id: spec for spec in plan.specs}
+    access = access_of(fleet.secrets)
+    needs = {spec.id: set_needs(access, spec, plan.recipe) for spec in plan.specs if spec.secrets}
+    places = _Places(placed, max(1, min(_CANDIDATES_MOST, _CANDIDATES_OF_PLAN_MOST // max(1, len(plan.specs)))))
+    tasks = tuple(_task(spec, specs, after[spec.id], places, needs.get(spec.id)) for spec in plan.specs)
+    # The effects that the approval names: a tool may do more on another device than on the one that is chosen now.
+    may = frozenset(plan_effects(placed, plan))
+    effects = tuple(effect for effect in Effect if effect in may)
+    faults = tuple(_faults_of_secrets(plan, tasks, placed, access))
+    asks = needs_approval(placed, plan, asked_in_words=words, by=by)
+    return Preview(
+        plan=plan,
+        tasks=tasks,
+        effects=effects,
+        asks_approval=asks,
+        warnings=(
+            *_warnings(tasks, fleet),
+            *_about_devices(plan, tasks, placed),
+            *(item.reason for item in faults),
+            *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
+        ),
+        secrets=secret_flows(_receivers(plan, tasks, placed, access), access),
+        faults=faults,
+    )
+
+
+def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet) -> Iterable[str]:
+    for spec, task in zip(plan.specs, tasks, strict=True):
+        chosen = [device for device in fleet.devices.values() if device.name in task.devices]
+        offers = [offer for device in chosen if (offer := fleet.tools.get(device.id, {}).get(spec.tool or ""))]
+        if offers:
+            facts = ((device, fleet.offers[device.id].facts) for device in chosen)
+            yield from folder_warnings(spec, offers[0], facts)
+            yield from agent_warnings(spec, offers[0], (device.name for device in chosen))
+
+
+def _faults_of_secrets(
+    plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access
+) -> Iterable[SecretFault]:
+    for spec, task in zip(plan.specs, tasks, strict=True):
+        if spec.tool is not None:
+            devices = _devices_of(task, fleet)
+            offered = [tools[spec.tool] for tools in fleet.tool_sets.different() if spec.tool in tools]
+            yield from secret_faults(spec, plan.recipe, devices, offered, fleet, access)
+
+
+def _receivers(
+    plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access
+) -> Iterable[tuple[TaskSpec, tuple[str, ...]]]:
+    for spec, task in zip(plan.specs, tasks, strict=True):
+        if spec.secrets:
+            yield spec, receiving(spec, plan.recipe, _devices_of(task, fleet), access)
+
+
+def _devices_of(task: TaskPreview, fleet: Fleet) -> list[Device]:
+    return [device for device in fleet.devices.values() if device.name in task.devices]
+
+
+def core_fleet(fleet: FleetView) -> Fleet:
+    """Return the fleet in the form that placement reads; all slots are free, because nothing runs yet."""
+    made = Fleet("fleet")
+    made.devices.update(fleet.records)
+    made.standing.update(fleet.standing)
+    made.offers.update(fleet.offers)
+    made.tools.update({name: made.tool_sets.take(offer.tools) for name, offer in fleet.offers.items()})
+    return made
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """The placement of the tasks of one demand: `device` in words, the ids of the chosen, and all candidates.
+
+    For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, and `off`
+    sentences on devices that are off, and `demos` the names of demonstration devices that real ones replace.
+    """
+
+    device: str | None
+    why: str
+    devices: list[str]
+    looked: list[Candidate]
+    passed_over: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    demos: tuple[str, ...] = ()
+
+
+class _Places:
+    """Places each demand of a plan once, however many tasks have it; `most` candidates are listed for a task."""
+
+    def __init__(self, fleet: Fleet, most: int) -> None:
+        self.fleet = fleet
+        self.most = most
+        self._known: dict[tuple[object, ...], _Placed] = {}
+
+    def of(self, spec: TaskSpec, over: ForEach | None, needs: Needs | None) -> _Placed:
+        """Return the place of a task, or of the group over devices that runs it."""
+        asked = over if over is not None else spec.device
+        secrets = (needs.names, needs.recipe) if needs is not None else None
+        key = (spec.tool, over is None, None if asked is None else msgspec.json.encode(asked), secrets)
+        found = self._known.get(key)
+        if found is None:
+            group = over.devices if over is not None else None
+            tool = spec.tool or ""
+            found = _over_devices(tool, over, group, self.fleet) if over and group else _one(spec, self.fleet, needs)
+            self._known[key] = found
+        return found
+
+
+def _goal(spec: TaskSpec, fleet: Fleet, after: Iterable[str], takes: tuple[tuple[str, str], ...]) -> TaskPreview:
+    devices = tuple(fleet.devices[device].name for device in devices_of(fleet, spec))
+    known = effects_of(spec, fleet)
+    return TaskPreview(
+        id=spec.id,
+        tool=None,
+        person=None,
+        each=None,
+        device=devices[0] if len(devices) == 1 else None,
+        why=envelope_words(spec, fleet),
+        devices=devices,
+        effects=tuple(effect for effect in Effect if effect in known),
+        optional=spec.optional,
+        after=tuple(after),
+        takes=takes,
+        goal=spec.goal.aim if spec.goal is not None else None,
+    )
+
+
+def _task(
+    spec: TaskSpec, specs: Mapping[str, TaskSpec], after: Iterable[str], places: _Places, needs: Needs | None = None
+) -> TaskPreview:
+    fleet = places.fleet
+    takes = tuple((item.source, item.output) for item in spec.inputs)
+    each = _each(spec, specs)
+    if spec.goal is not None:
+        return _goal(spec, fleet, after, takes)
+    if spec.tool is None:
+        return TaskPreview(
+            id=spec.id,
+            tool=None,
+            person=spec.person,
+            each=each,
+            device=None,
+            why="a person answers",
+            optional=spec.optional,
+            after=tuple(after),
+            takes=takes,
+        )
+    if spec.tool in HUB_TOOLS:
+        return _of_hub(spec, HUB_TOOLS[spec.tool], each, after, takes)
+    over = _device_group(spec, specs)
+    group = over.devices if over is not None else None
+    spec, placed = _way(spec, over, places, needs)
+    tool = spec.tool or ""
+    devices = placed.devices
+    # Every device of a group needs its owner's grant; where no device was chosen, a few examples are enough.
+    lacking = placed.looked if group else placed.looked[: places.most] if not devices else []
+    left_out = tuple(_missing(spec, tool, [], list(placed.passed_over), fleet)) if placed.passed_over else ()
+    offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(tool)) is not None]
+    offers = offers or [tools[tool] for tools in fleet.tool_sets.different() if tool in tools][:1]
+    names = [fleet.devices[name].name for name in devices]
+    return TaskPreview(
+        id=spec.id,
+        tool=tool,
+        person=None,
+        each=each,
+        device=placed.device,
+        why=f"{placed.why}{_time_words(spec)}{_other_words(spec)}",
+        devices=tuple(names),
+        alternatives=tuple(
+            (fleet.devices[item.device].name, _capable(item), item.words)
+            for item in placed.looked[: places.most]
+            if item.device not in devices
+        ),
+        effects=_effects(offers, spec, fleet),
+        repeatability=spec.repeatability or (offers[0].repeatability if offers else None),
+        grant=offers[0].grant if offers else None,
+        optional=spec.optional,
+        after=tuple(after),
+        takes=takes,
+        missing=tuple(_missing(spec, tool, lacking, devices, fleet)),
+        left_out=left_out,
+        off=placed.off,
+        demos=placed.demos,
+        secrets=tuple(spec.secrets),
+    )
+
+
+def _way(spec: TaskSpec, over: ForEach | None, places: _Places, needs: Needs | None) -> tuple[TaskSpec, _Placed]:
+    """Return a task with the call that it would take now, and the place of that call."""
+    placed = places.of(spec, over, needs)
+    if placed.devices or not spec.any_of:
+        return spec, placed
+    for at, call in enumerate(spec.any_of):
+        rest = [*spec.any_of[:at], *spec.any_of[at + 1 :]]
+        made = replace(spec, any_of=rest, args=call.args, device=call.device, secrets=[], tool=call.tool)
+        found = places.of(made, None, None)
+        if found.devices:
+            return made, dataclass_replace(found, why=f"{found.why}, and {placed.why}")
+    return spec, placed
+
+
+def _other_words(spec: TaskSpec) -> str:
+    """Return the calls that may be taken in place of a task's own, in words."""
+    named = (
+        f"{call.tool} on {call.device.name}" if call.device is not None and call.device.name else call.tool
+        for call in spec.any_of
+    )
+    return f"; where that cannot be done: {', or '.join(named)}" if spec.any_of else ""
+
+
+def _of_hub(
+    spec: TaskSpec, offer: ToolOffer, each: str | None, after: Iterable[str], takes: tuple[tuple[str, str], ...]
+) -> TaskPreview:
+    """Return a call of the hub's own tool, which waits for no device."""
+    return TaskPreview(
+        id=spec.id,
+        tool=spec.tool,
+        person=None,
+        each=each,
+        device=None,
+        why=f"{_THE_HUB}{_time_words(spec)}",
+        effects=tuple(offer.effects),
+        repeatability=offer.repeatability,
+        optional=spec.optional,
+        after=tuple(after),
+        takes=takes,
+    )
+
+
+def _time_words(spec: TaskSpec) -> str:
+    moment = spec.not_before
+    return f"; it begins at the time that {moment.source}{moment.output} names" if moment is not None else ""
+
+
+def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
+    """Return the items or devices of a group, in words."""
+    root = specs.get(spec.family or spec.id, spec)
+    if spec.for_each is None or root.for_each is None:
+        return None
+    if root.for_each.devices is not None:
+        times = root.for_each.times
+        if by_result(root.for_each):
+            return None
+        return f"device of {times}" if times else "device"
+    if root.for_each.repeat is not None:
+        return turn_words(root.for_each.repeat)
+    if root.for_each.times:
+        return f"call of {root.for_each.times}"
+    return f"item of {root.for_each.source}{root.for_each.output}"
+
+
+def _device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> ForEach | None:
+    root = specs.get(spec.family or spec.id, spec)
+    over_devices = spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None
+    # A device of its own is where each of its children goes.
+    return root.for_each if over_devices and spec.device is None else None
+
+
+def _capable(candidate: Candidate) -> bool:
+    return candidate.reason in (None, Reason.BUSY)
+
+
+def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[Candidate]:
+    """Judge every device that the plan allows; if there is none, all, so that the reason is seen."""
+    ordered = sorted(fleet.devices.values(), key=lambda device: (device.demo, device.name))
+    judged = [(device, judge(fleet, device, tool, selector, needs)) for device in ordered]
+    asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
+    return asked or [found for _, found in judged]
+
+
+def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> _Placed:
+    selector = spec.device or _ANY
+    looked = _look(fleet, spec.tool or "", selector, needs)
+    able = [item for item in looked if _capable(item)]
+    if able:
+        best = able[0]
+        if selector.name or selector.id:
+            why = "the plan names it"
+        else:
+            why = "it is the only one that can" if len(able) == 1 else f"one of {len(able)} that can"
+        return _Placed(fleet.devices[best.device].name, why, [best.device], looked)
+    wanted = [fleet.devices[item.device] for item in looked if selects(selector, fleet.devices[item.device], {})]
+    named = selector.name or selector.id
+    if named and len(wanted) == 1:
+        return _Placed(wanted[0].name, looked[0].words, [wanted[0].id], looked)
+    return _Placed(None, f"no device can do {spec.tool} now", [], looked)
+
+
+def _fitting(over: ForEach, fleet: Fleet) -> list[Device]:
+    """Return the devices that a group would be made for, those that are off too; ordered by name."""
+    fitting = [
+        device
+        for device in sorted(fleet.devices.values(), key=lambda device: device.name)
+        if not device.revoked
+        and over.devices is not None
+        and selects(over.devices, device, dict(fleet.tools.get(device.id, {})))
+    ]
+    counted = fitting if over.when_off == REPORT else [device for device in fitting if not is_off(device)]
+    # Demonstration devices stand in only where there is no other.
+    return [device for device in fitting if not device.demo] if any(not item.demo for item in counted) else fitting
+
+
+def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
+    """Yield sentences about the devices that a group would include if they were not off."""
+    becomes = "the answer says since when" if over.when_off == REPORT else "it is left out"
+    for device in _fitting(over, fleet):
+        if is_off(device):
+            yield f"{device.name} is off; {becomes}."
+
+
+def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) -> _Placed:
+    looked = _look(fleet, tool, selector)
+    chosen = [device for device in _fitting(over, fleet) if not is_off(device)]
+    if over.times:
+        fitting = len(chosen)
+        chosen = chosen[: over.times]
+        if fitting < over.times:
+            why = f"{fitting} of the {over.times} different devices that it needs are online and fit"
+            return _Placed(None, why, [], looked)
+    off = tuple(_off(over, fleet))
+    if not chosen:
+        return _Placed(None, "no device that is online fits", [], looked, off=off)
+    if by_result(over):
+        return _Placed(_names(chosen), f"the one that {over.source} names", [device.id for device in chosen], looked)
+    unable = [item for item in looked if item.device in {device.id for device in chosen} and not _capable(item)]
+    why = f"on {len(chosen)} devices" if len(chosen) > 1 else "on one device"
+    if unable:
+        why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
+    names, devices = _names(chosen), [device.id for device in chosen]
+    demos = tuple(device.name for device in demonstration(fleet, selector, devices))
+    return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off, demos)
+
+
+def _names(devices: Iterable[Device]) -> str:
+    return ", ".join(device.name for device in devices)
+
+
+def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:
+    found = {effect for offer in offers for effect in effects_of_call(offer, spec, offers_in(fleet))}
+    found |= effects_of_task(spec, offers_in(fleet)) if spec.any_of else set()
+    return tuple(effect for effect in Effect if effect in found)
+
+
+def _passed_over(group: Selector, devices: list[str], fleet: Fleet) -> Iterable[str]:
+    """Yield the devices that a group over all that can do it passes over, because their owners have not allowed it."""
+    if not group.tools or group.name or group.id or group.any:
+        return
+    asked = Selector(labels=group.labels, os=group.os)
+    for device in sorted(fleet.devices.values(), key=lambda device: device.name):
+        offered = fleet.tools.get(device.id, {})
+        if device.id in devices or device.demo or device.link is not DeviceLink.ONLINE:
+            continue
+        if selects(asked, device, offered) and all(tool in offered for tool in group.tools):
+            yield device.id
+
+
+def _missing(
+    spec: TaskSpec, tool: str, looked: list[Candidate], devices: list[str], fleet: Fleet
+) -> Iterable[MissingGrant]:
+    """Yield the grants that the chosen devices lack; where none could be chosen, those of all that were looked at."""
+    for name in dict.fromkeys([*devices, *(item.device for item in looked if not devices)]):
+        device, offer = fleet.devices[name], fleet.tools.get(name, {}).get(tool)
+        if offer is None:
+            continue
+        given = fleet.offers[name].grants
+        wanted = [offer.grant] if offer.grant is not None else []
+        wanted += [FILES_WRITE] if spec.files_out and offer.grant != FILES_WRITE else []
+        for grant in wanted:
+            if grant not in given:
+                # A browser tab says itself which switch it is; where a join code forbids it, no line there helps.
+                own = offer.unavailable if device.os == TAB_OS or device.over else None
+                line = own or on_device(grant_line(grant, spec, device), fleet.offers[name].facts)
+                yield MissingGrant(device.name, grant, line, spec.id)
+
+
+def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
+    """Return the line that the owner types on the device; a folder or a host is left for the owner to name."""
+    if grant == "shell:run":
+        args = parse(spec.args)
+        argv, cwd = args.get("argv"), args.get("cwd")
+        words = argv if isinstance(argv, list) and all(isinstance(word, str) for word in argv) else ["COMMAND"]
+        folder = f"--cwd {shlex.quote(cwd)} " if isinstance(cwd, str) and cwd else ""
+        return f"starloom-agent grant shell:run {folder}-- {shlex.join(words)}"
+    return plain_grant_line(grant, device.os)
+
+
+def plain_grant_line(grant: str, os: str) -> str:
+    """Return the line for a grant without a task that needs it; a command is left for the owner to name, too."""
+    if grant == "shell:run":
+        return "starloom-agent grant shell:run -- COMMAND"
+    if grant.startswith("files:"):
+        return f"starloom-agent grant {grant} {'%USERPROFILE%' if os == 'windows' else '~'}/FOLDER"
+    return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")
+
+
+def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
+    if not fleet.devices:
+        yield "There is no device yet; the tasks wait until one has joined."
+        return
+    left_out = {item.device: item for task in tasks for item in task.left_out}
+    for item in left_out.values():
+        yield f"{item.device} is left out: it has not granted {item.grant}. On the device: {item.line}"
+    demos = list(dict.fromkeys(name for task in tasks for name in task.demos))
+    if demos:
+        left = "is for demonstration and is" if len(demos) == 1 else "are for demonstration and are"
+        yield f"{', '.join(demos)} {left} left out of groups that real devices fit."
+    for task in tasks:
+        if task.tool is not None and task.tool not in HUB_TOOLS and task.device is None and not task.missing:
+            yield f"{task.id} waits: no device offers {task.tool} now."
+        if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:
+            yield f"{task.id} is not repeated without your word if it is interrupted."
+        if RISKY_EFFECTS & set(task.effects) and task.device is not None:
+            yield f"{task.id} may be asked about on {task.device} too; the answer is typed there."
+    yield from dict.fromkeys(words for task in tasks for words in task.off)
+    used = {name for task in tasks for name in task.devices}
+    for device in fleet.devices:
+        if device.name in used and not device.online:
+            yield f"{device.name} is offline; its tasks wait for it."

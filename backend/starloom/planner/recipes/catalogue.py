@@ -1,0 +1,182 @@
+"""The catalogue of the built-in recipes, read once from the folder beside the checkout or inside the wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import starloom
+from starloom.planner.equivalents import checked, equivalents
+from starloom.planner.fleet import FleetView
+from starloom_protocol.api.recipes import RecipeHead, RecipeLine, RecipeText
+from starloom_protocol.plan import (
+    ParamDoc,
+    PlanCheck,
+    Recipe,
+    built_in_results,
+    read_document,
+    read_recipe,
+    recipe_plan,
+    results_alone,
+)
+from starloom_protocol.records.entities import RecipeVersion, decode_entity
+from starloom_protocol.vocabulary import RISKY_EFFECTS
+
+
+class RecipeBroken(Exception):
+    """A recipe's file has faults; the message names the file, the places and the reasons."""
+
+
+class Catalogue:
+    """Recipes by name, in that order."""
+
+    def __init__(self, recipes: Iterable[Recipe], texts: Mapping[str, str] | None = None) -> None:
+        self._texts = dict(texts or {})
+        self._recipes = {recipe.name: recipe for recipe in sorted(recipes, key=lambda recipe: recipe.name)}
+
+    def all(self) -> list[Recipe]:
+        return list(self._recipes.values())
+
+    def get(self, name: str) -> Recipe | None:
+        return self._recipes.get(name)
+
+    def text(self, name: str) -> str:
+        """Return a built-in recipe as it was written; empty for any other."""
+        return self._texts.get(name, "")
+
+
+def built_in_folder() -> Path:
+    """Return where the built-in recipes lie: in a checkout `recipes/`, in an installed wheel `starloom/_recipes`.
+
+    Raises:
+        FileNotFoundError: if neither is there.
+    """
+    package = Path(starloom.__file__).resolve().parent
+    for folder in (package.parents[1] / "recipes", package / "_recipes"):
+        if any(folder.glob("*.yaml")):
+            return folder
+    raise FileNotFoundError(f"the built-in recipes are neither in {package.parents[1] / 'recipes'} nor in {package}")
+
+
+def load_catalogue(folder: Path | None = None) -> Catalogue:
+    """Read every recipe of a folder, the built-in ones by default.
+
+    Raises:
+        RecipeBroken: if one has a fault; a hub does not start with half of its recipes.
+    """
+    recipes: list[Recipe] = []
+    texts: dict[str, str] = {}
+    for path in sorted((folder or built_in_folder()).glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        check = read_recipe(text, known_signatures=built_in_results())
+        if check.recipe is None:
+            faults = "; ".join(f"{fault.place}: {fault.reason}" for fault in check.faults)
+            raise RecipeBroken(f"{path.name}: {faults}")
+        if check.recipe.name != path.stem:
+            raise RecipeBroken(f"{path.name}: its name is {check.recipe.name}; name the file after it")
+        recipes.append(check.recipe)
+        texts[check.recipe.name] = text
+    return Catalogue(recipes, texts)
+
+
+def param_title(name: str, param: ParamDoc) -> str:
+    """Return the label of a parameter in a form."""
+    return param.title or name.replace("_", " ").capitalize()
+
+
+def recipe_row(recipe: Recipe) -> RecipeHead:
+    """Return a recipe's head as a JSON value, without its plan."""
+    return {
+        "name": recipe.name,
+        "title": recipe.title,
+        "version": recipe.version,
+        "phrases": list(recipe.phrases),
+        "params": {
+            name: {
+                "type": param.type,
+                "title": param_title(name, param),
+                "optional": param.optional or param.default is not None,
+                "default": param.default,
+                "needs": list(param.needs),
+            }
+            for name, param in recipe.params.items()
+        },
+        "asks_for": recipe.asks_for,
+        "effects": list(recipe.effects),
+    }
+
+
+@lru_cache(maxsize=512)
+def recipe_of(text: str, number: int) -> Recipe | None:
+    """Return a saved text as a recipe of that version; None if this hub's language has moved on since it was saved."""
+    found = read_recipe(text).recipe
+    return None if found is None else found.model_copy(update={"version": number})
+
+
+def newest(versions: Iterable[RecipeVersion]) -> dict[str, RecipeVersion]:
+    """Return the newest version of each saved recipe, by name."""
+    found: dict[str, RecipeVersion] = {}
+    for version in versions:
+        held = found.get(version.name)
+        if held is None or version.number > held.number:
+            found[version.name] = version
+    return found
+
+
+def with_saved(built_in: Catalogue, versions: Iterable[RecipeVersion]) -> Catalogue:
+    """Return the catalogue of built-in and saved recipes."""
+    saved = [recipe_of(version.text, version.number) for version in newest(versions).values()]
+    own = {recipe.name: recipe for recipe in saved if recipe is not None}
+    if not own:
+        return built_in
+    return Catalogue([*(recipe for recipe in built_in.all() if recipe.name not in own), *own.values()])
+
+
+def versions_in(entities: Mapping[str, bytes]) -> list[RecipeVersion]:
+    """Return the saved versions among the entities of the stream `fleet`."""
+    found = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("recipe/")]
+    return [record for record in found if isinstance(record, RecipeVersion)]
+
+
+def listed(recipe: Recipe, *, built_in: bool) -> RecipeLine:
+    """Return a recipe's line in the list.
+
+    `clock`: all its values have defaults and it never asks, so that a schedule can run it unattended.
+    """
+    given = all(param.optional or param.default is not None for param in recipe.params.values())
+    clock = given and not RISKY_EFFECTS & set(recipe.effects)
+    return {**recipe_row(recipe), "built_in": built_in, "clock": clock}
+
+
+def shown(recipe: Recipe, text: str, *, built_in: bool) -> RecipeText:
+    """Return a recipe with its text: its line, its document as data and its text as written."""
+    return {**listed(recipe, built_in=built_in), "document": read_document(text), "plan": recipe.plan, "text": text}
+
+
+def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetView) -> PlanCheck:
+    """Return the plan that these values make, or all faults with their places (`params.source`, `plan.tasks[2]` ...).
+
+    The tools are checked against the fleet only for their repeatability and results: a tool that no device offers yet
+    makes a waiting task with a reason, not a fault of the recipe.
+    """
+    known = _tolerant(fleet.known_tools(), recipe)
+    signatures = {**built_in_results(), **results_alone(fleet.known_signatures())}
+
+    def check(plan: Any) -> PlanCheck:
+        return recipe_plan(
+            recipe.model_copy(update={"plan": plan}),
+            params,
+            known_devices=fleet.known_names() or None,
+            known_tools=known,
+            known_signatures=signatures,
+        )
+
+    return checked(recipe.plan, equivalents(fleet.records, fleet.offers), check)
+
+
+def _tolerant(offered: Mapping[str, Any], recipe: Recipe) -> dict[str, Any] | None:
+    """Return the known tools, or None if the recipe uses one that no device offers now."""
+    used = {task.get("tool") for task in recipe.plan.get("tasks", []) if isinstance(task, dict)} - {None}
+    return dict(offered) if used <= set(offered) else None

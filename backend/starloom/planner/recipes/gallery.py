@@ -1,0 +1,310 @@
+"""The gallery of recipes: for each its shape of tasks, and its sentence filled with the devices that are here.
+
+Pure over a recipe and the picture of the fleet. Starts nothing: a sentence is text to type, the preview judges it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from starloom.planner.fleet import DeviceSeen, FleetView, of_class
+from starloom.planner.recipes.catalogue import param_title
+from starloom_protocol.api.recipes import (
+    LackRow,
+    RecipeCard,
+    RecipeDemo,
+    RecipeSentence,
+    RecipeShape,
+    SentencePart,
+    ShapeTask,
+)
+from starloom_protocol.plan import ParamDoc, Recipe
+
+SHAPE_TASKS_MOST: Final = 24
+"""A picture of more tasks than this cannot be read at the size of a card."""
+NAMED_MOST: Final = 2
+_SLOT: Final = re.compile(r"\{([^{}]*)\}")
+_KINDS: Final = {"phone": "phone", "picture": "phone", "desk": "desktop", "server": "server", "target": "server"}
+"""Word of a parameter or its title -> the class of device that people mean by it."""
+_EXAMPLES: Final = {
+    "argv": "uptime",
+    "file": "invoice",
+    "files": "PDFs",
+    "hosts": "example.org",
+    "path": "Documents",
+    "service": "nginx",
+    "since": "yesterday",
+    "url": "example.org",
+}
+_TAB_ONLY: Final = ("camera.", "file.pick", "clipboard.", "location.", "share.")
+"""Tools that only a browser tab offers, which joins as a phone does."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of the sentence: plain words, the name of a device, or a value that a person may change."""
+
+    text: str
+    kind: Literal["words", "device", "value", "missing"] = "words"
+
+    def plain(self) -> SentencePart:
+        return {"kind": self.kind, "text": self.text}
+
+
+@dataclass
+class Filled:
+    """A recipe's sentence on a fleet. `lacks` says for each slot without a device what is needed; `ungranted` names
+    devices whose owners have not allowed what it needs.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    lacks: list[LackRow] = field(default_factory=list)
+    ungranted: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+    def plain(self) -> RecipeSentence:
+        """Return it as a JSON value."""
+        return {
+            "lacks": self.lacks,
+            "parts": [part.plain() for part in self.parts],
+            "ungranted": self.ungranted,
+            "words": self.words,
+        }
+
+
+def card(recipe: Recipe, fleet: FleetView) -> RecipeCard:
+    """Return the gallery's card of a recipe on this fleet, as a JSON value."""
+    return {
+        "demo": _demo(recipe, fleet),
+        "purpose": recipe.purpose,
+        "sentence": filled(recipe, fleet).plain(),
+        "shape": shape(recipe.plan),
+    }
+
+
+def _demo(recipe: Recipe, fleet: FleetView) -> RecipeDemo | None:
+    """Return the trial of a recipe with the demo devices that are here; None if it is not made for them.
+
+    `words` are empty while no demo device is in reach.
+    """
+    if recipe.demo is None:
+        return None
+    demos = FleetView(tuple(device for device in fleet.devices if device.demo and device.online))
+    made = filled(recipe, demos, recipe.demo.params, every_device=True)
+    ready = not made.lacks and not made.ungranted
+    devices = [part.text for part in made.parts if part.kind == "device"]
+    return {"devices": devices, "leaves": recipe.demo.leaves, "words": made.words if ready else ""}
+
+
+# -- the sentence
+
+
+def filled(
+    recipe: Recipe, fleet: FleetView, values: Mapping[str, str] | None = None, *, every_device: bool = False
+) -> Filled:
+    """Return a phrase of a recipe filled with devices that offer its tools: the first that leaves nothing open.
+
+    `every_device`: a phrase that names its devices is taken, as groups over all pass demo devices over.
+    """
+    given = values or {}
+    phrase = _phrase(recipe, set(given), every_device=every_device)
+    return _fill(recipe, phrase, fleet, given) if phrase else Filled([Part(recipe.title)])
+
+
+def _phrase(recipe: Recipe, wanted: set[str], *, every_device: bool) -> str:
+    for name, param in recipe.params.items():
+        open_ = param.default is None and not param.optional
+        if open_ or (every_device and param.type == "device" and not param.optional):
+            wanted = wanted | {name}
+    fitting = [phrase for phrase in recipe.phrases if wanted <= set(_SLOT.findall(phrase))]
+    return next(iter([*fitting, *recipe.phrases]), "")
+
+
+def _fill(recipe: Recipe, phrase: str, fleet: FleetView, values: Mapping[str, str]) -> Filled:
+    made, taken = Filled(), dict[str, tuple[str, ...]]()
+    at = 0
+    for slot in _SLOT.finditer(phrase):
+        made.parts += [Part(phrase[at : slot.start()])] if slot.start() > at else []
+        at = slot.end()
+        name = slot.group(1)
+        param = recipe.params[name]
+        if param.type == "device":
+            made.parts += _devices(name, param, fleet, taken, made)
+        else:
+            made.parts.append(Part(values.get(name) or _value(name, param), "value"))
+    made.parts += [Part(phrase[at:])] if at < len(phrase) else []
+    _look_beyond(recipe, phrase, fleet, taken, made)
+    return made
+
+
+def _devices(
+    name: str, param: ParamDoc, fleet: FleetView, taken: dict[str, tuple[str, ...]], made: Filled
+) -> Iterator[Part]:
+    found = _fitting(name, param, fleet, {one for names in taken.values() for one in names})
+    barred = set(taken.get(param.not_same or "", ()))
+    chosen = [device for device in found if device.name not in barred]
+    chosen = chosen[: NAMED_MOST if param.takes_many and param.default is not None else 1]
+    if not chosen:
+        made.lacks.append(_lack(name, param, second=bool(found)))
+        yield Part(f"another {_noun(name, param)}" if found else f"a {_noun(name, param)}", "missing")
+        return
+    taken[name] = tuple(device.name for device in chosen)
+    for at, device in enumerate(chosen):
+        if at:
+            yield Part(" and ")
+        yield Part(device.name, "device")
+        if not _allowed(device, param) and device.name not in made.ungranted:
+            made.ungranted.append(device.name)
+
+
+def _look_beyond(
+    recipe: Recipe, phrase: str, fleet: FleetView, taken: Mapping[str, tuple[str, ...]], made: Filled
+) -> None:
+    """Note what a device parameter lacks that the phrase does not name: its default must meet a device, too."""
+    for name, param in recipe.params.items():
+        if param.type == "device" and not param.optional and name not in taken and f"{{{name}}}" not in phrase:
+            able = fleet.able(param.needs)
+            if not able:
+                made.lacks.append(_lack(name, param, second=False))
+            elif not any(_allowed(device, param) for device in able):
+                made.ungranted += [device.name for device in able if device.name not in made.ungranted][:NAMED_MOST]
+
+
+def _fitting(name: str, param: ParamDoc, fleet: FleetView, used: Iterable[str]) -> list[DeviceSeen]:
+    """Return the devices that offer the tools of a slot, the best first: own, of its kind, allowed, in reach, free."""
+    able = [device for device in fleet.able(param.needs) if device.tools]
+    kind = _kind(name, param)
+    alike = {device.name for device in of_class(kind, able, guess=False)} if kind else set[str]()
+    elsewhere = set(used)
+    return sorted(
+        able,
+        key=lambda device: (
+            device.demo,
+            device.name in elsewhere,
+            device.name not in alike,
+            not _allowed(device, param),
+            not device.online,
+            device.name,
+        ),
+    )
+
+
+def _kind(name: str, param: ParamDoc) -> str:
+    words = re.findall(r"[a-z]+", f"{name} {param.title or ''}".casefold())
+    return next((_KINDS[word.rstrip("s")] for word in words if word.rstrip("s") in _KINDS), "")
+
+
+def _allowed(device: DeviceSeen, param: ParamDoc) -> bool:
+    return all(not device.tools[tool].unavailable for tool in param.needs if tool in device.tools)
+
+
+def _lack(name: str, param: ParamDoc, *, second: bool) -> LackRow:
+    tab = any(tool.startswith(_TAB_ONLY) for tool in param.needs)
+    title, wanted = param_title(name, param), " and ".join(param.needs)
+    if second:
+        reason = f"{title}: it takes a second device"
+    elif tab:
+        reason = f"{title}: no device here can do {wanted}; the browser of a phone can"
+    else:
+        reason = f"{title}: no device here offers {wanted}"
+    return {"reason": reason, "slot": title, "way": "phone" if tab else "line"}
+
+
+def _noun(name: str, param: ParamDoc) -> str:
+    return {"phone": "phone", "server": "server", "desktop": "computer"}.get(_kind(name, param), "device")
+
+
+def _value(name: str, param: ParamDoc) -> str:
+    if param.example:
+        return param.example
+    if isinstance(param.default, str | int | float) and str(param.default).strip(". "):
+        return str(param.default)
+    return _EXAMPLES.get(param.type) or param_title(name, param).casefold()
+
+
+# -- the picture
+
+
+def shape(plan: Mapping[str, Any]) -> RecipeShape:
+    """Return the tasks of a plan as a small drawing: columns in order of what follows what, rows within a column.
+
+    `on` is the device parameter of a task, `many` whether it runs once for each of a list. Empty for a plan that is too
+    large for a card.
+    """
+    tasks = [task for task in plan.get("tasks", []) if isinstance(task, dict) and "id" in task]
+    links = _links(plan, tasks)
+    if not 0 < len(tasks) <= SHAPE_TASKS_MOST:
+        return {"columns": 0, "links": [], "rows": 0, "tasks": []}
+    columns = _columns([str(task["id"]) for task in tasks], links)
+    filled_rows: dict[int, int] = {}
+    drawn: list[ShapeTask] = []
+    same = {str(task["id"]): task for task in tasks}
+    for task in tasks:
+        column = columns[str(task["id"])]
+        row = filled_rows.get(column, 0)
+        filled_rows[column] = row + 1
+        drawn.append(
+            {"column": column, "many": "for_each" in task, "on": _place(task, same), "row": row, "tool": _tool(task)}
+        )
+    index = {str(task["id"]): at for at, task in enumerate(tasks)}
+    return {
+        "columns": max(columns.values()) + 1,
+        "links": [(index[first], index[second]) for first, second in links],
+        "rows": max(filled_rows.values()),
+        "tasks": drawn,
+    }
+
+
+def _tool(task: Mapping[str, Any]) -> str:
+    tool = task.get("tool")
+    return tool if isinstance(tool, str) else ""
+
+
+def _place(task: Mapping[str, Any], tasks: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Return the device parameter that a task runs on, by its own word or by the group that it repeats."""
+    seen: set[str] = set()
+    while True:
+        group = task.get("for_each")
+        for held in (task.get("device"), group.get("devices") if isinstance(group, dict) else None):
+            if isinstance(held, dict) and isinstance(held.get("param"), str):
+                return str(held["param"])
+        follows = group.get("same") if isinstance(group, dict) else None
+        if not isinstance(follows, str) or follows in seen or follows not in tasks:
+            return None
+        seen.add(follows)
+        task = tasks[follows]
+
+
+def _links(plan: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    known = {str(task["id"]) for task in tasks}
+    found: dict[tuple[str, str], None] = {}
+    for task in tasks:
+        group = task.get("for_each")
+        sources = [group.get("from"), group.get("same")] if isinstance(group, dict) else []
+        inputs = task.get("inputs")
+        given = list(inputs.values()) if isinstance(inputs, dict) else []
+        sources += [one.get("from") for one in given if isinstance(one, dict)]
+        found.update({(source, str(task["id"])): None for source in sources if source in known})
+    for item in plan.get("dependencies", []):
+        if isinstance(item, dict) and item.get("from") in known and item.get("to") in known:
+            found[str(item["from"]), str(item["to"])] = None
+    return list(found)
+
+
+def _columns(names: Sequence[str], links: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """Return the longest way to each task; a circle, which no plan that runs has, ends after as many rounds."""
+    columns = dict.fromkeys(names, 0)
+    for _ in names:
+        moved = False
+        for first, second in links:
+            if columns[second] <= columns[first]:
+                columns[second], moved = columns[first] + 1, True
+        if not moved:
+            break
+    return columns

@@ -1,0 +1,359 @@
+"""The match of words with recipes: exact, near or none - a pure function, fast enough to answer during typing.
+
+Exact: a phrase fits wholly, every required parameter is filled, and every value looks like one of its type; an
+ambiguous word fills a slot only if the phrase around it leaves no doubt. Near: at most three candidates with their
+filled and missing values; a near match never starts anything. None: the nearest recipes, for a person to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from starloom.planner.fleet import FleetView
+from starloom.planner.recipes.catalogue import param_title
+from starloom.planner.requests.clauses import MANNERS
+from starloom.planner.requests.phrases import (
+    Phrase,
+    Word,
+    overlap,
+    read_phrase,
+    readings,
+    request_words,
+    spelled,
+    spellings,
+    typed,
+)
+from starloom.planner.requests.rhythm import Rhythm, rhythm_in
+from starloom.planner.requests.slots import Taken, Trust, take
+from starloom_protocol.api.previews import RecipeCandidate
+from starloom_protocol.plan import Recipe, recipe_values
+
+_SPAN_MOST = 4
+_AND = "and"
+
+
+def mentioned(recipe: Recipe, phrases: Iterable[Phrase], said: Sequence[Word], fleet: FleetView) -> dict[str, Taken]:
+    """Return the parameters of this recipe that the devices named in the words fill."""
+    places = _places(recipe, phrases)
+    known = {word for words in places.values() for word in words}
+    taken: dict[str, Taken] = {}
+    at = 1
+    while at < len(said):
+        before = said[at - 1].forms[-1:] if said[at - 1].forms else ()
+        meant = [name for name, words in places.items() if before and before[0] in words]
+        if len(meant) != 1 or meant[0] in taken:
+            at += 1
+            continue
+        found, end = _device_at(recipe, meant[0], said, at, fleet, known)
+        if found is not None:
+            taken[meant[0]] = found
+        at = end
+    return taken
+
+
+def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
+    """Return for each device parameter the words that stand before it in phrases."""
+    places: dict[str, set[str]] = {name: set() for name, param in recipe.params.items() if param.type == "device"}
+    for phrase in phrases:
+        for slot in phrase.slots:
+            if slot in places and phrase.before(slot):
+                places[slot].add(phrase.before(slot))
+    return places
+
+
+def _device_at(
+    recipe: Recipe, name: str, said: Sequence[Word], at: int, fleet: FleetView, stops: set[str]
+) -> tuple[Taken | None, int]:
+    """Return the device that the words from `at` on name, longest first, with those that *and* joins to it."""
+    most = at
+    while most < len(said) and most < at + _SPAN_MOST and stops.isdisjoint(said[most].forms):
+        most += 1
+    for end in range(most, at, -1):
+        text = typed(said[at:end])
+        found = take(text, recipe.params[name], fleet)
+        if found.filled or (_AND in text.split() and found.choices and not found.like_none):
+            return found, end
+    return None, at + 1
+
+
+WORDS_MOST = 60
+CANDIDATES_MOST = 3
+_WHOLE = 1000
+_NEAR_SCORE = 0.5
+_SAYS_ENOUGH = 2.5
+_TELLS_ENOUGH = 2
+_READINGS_MOST = 50
+
+
+class Match(StrEnum):
+    EXACT = "exact"
+    NEAR = "near"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A parameter that still needs a value: the question of a form, and why the words did not suffice."""
+
+    name: str
+    type: str
+    title: str
+    reason: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A recipe that may be meant. `params` are the values found; `score` is thousandths."""
+
+    recipe: str
+    title: str
+    score: int
+    params: Mapping[str, Any] = field(default_factory=dict)
+    missing: tuple[Missing, ...] = ()
+
+    def plain(self) -> RecipeCandidate:
+        """Return it as a JSON value."""
+        return {
+            "recipe": self.recipe,
+            "title": self.title,
+            "score": self.score,
+            "params": dict(self.params),
+            "missing": [
+                {
+                    "name": item.name,
+                    "type": item.type,
+                    "title": item.title,
+                    "reason": item.reason,
+                    "choices": list(item.choices),
+                }
+                for item in self.missing
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Matched:
+    """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest."""
+
+    outcome: Match
+    candidates: tuple[Candidate, ...]
+    rhythm: Rhythm | None = None
+
+
+@lru_cache(maxsize=1024)
+def _phrase(text: str) -> Phrase:
+    return read_phrase(text)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A phrase that fits the words wholly. `literals` are its own words: more of them say more."""
+
+    candidate: Candidate
+    literals: int
+    order: int
+    sure: bool
+    """Whether no person needs to look at it: every value is there and looks like one of its type."""
+    unsaid: bool
+    """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.literals, self.order
+
+
+def match(
+    words: str, recipes: Sequence[Recipe], fleet: FleetView, *, params: Mapping[str, Any] | None = None
+) -> Matched:
+    """Return the recipe that the words mean; `params` were given beside them and take precedence over the words."""
+    rhythm = rhythm_in(words)
+    if rhythm is not None:
+        once = match(rhythm.rest, recipes, fleet, params=params)
+        if once.outcome is not Match.NONE:
+            return Matched(Match.NEAR, once.candidates, rhythm)
+    said = request_words(words)
+    given = {name: value for name, value in (params or {}).items() if value is not None}
+    if not said or len(said) > WORDS_MOST:
+        return Matched(Match.NONE, ())
+    as_typed = _match(said, recipes, fleet, given)
+    if as_typed.outcome is Match.EXACT:
+        return as_typed
+    known = spellings([_phrase(text) for recipe in recipes for text in recipe.phrases])
+    right = spelled(said, known, fleet.by_name)
+    if right == said:
+        return as_typed
+    # A slip of the pen is put right to offer a recipe, never to run one.
+    meant = _match(right, recipes, fleet, given)
+    changed = sum(typed != meant for typed, meant in zip(said, right, strict=True))
+    if meant.outcome is Match.NONE or (changed == 1 and meant.candidates[0].score < _WHOLE):
+        return as_typed  # one word that is like another one says nothing yet
+    offered = _first_of_each([*meant.candidates, *(as_typed.candidates if as_typed.outcome is Match.NEAR else ())])
+    return Matched(Match.NEAR, tuple(offered[:CANDIDATES_MOST]))
+
+
+def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetView, given: Mapping[str, Any]) -> Matched:
+    fits: list[_Fit] = []
+    nears: list[Candidate] = []
+    telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
+    for recipe in recipes:
+        fitting, near = _try_recipe(recipe, said, fleet, given, telling)
+        fits.extend(fitting)
+        if near is not None:
+            nears.append(near)
+    whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
+    # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
+    closer = [fit for fit in fits if whole and not fit.sure and fit.literals > whole[0].literals]
+    if closer:
+        ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
+        found = _first_of_each([*(fit.candidate for fit in ranked), whole[0].candidate])
+        return Matched(Match.NEAR, tuple(found[:CANDIDATES_MOST]))
+    if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
+        return Matched(Match.EXACT, (whole[0].candidate,))
+    # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
+    partial = sorted(fits, key=lambda fit: (-fit.literals, len(fit.candidate.missing)))
+    likely = _first_of_each([fit.candidate for fit in partial] or sorted(nears, key=lambda item: -item.score))
+    strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
+    if strong:
+        return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
+    return Matched(Match.NONE, tuple(likely[:CANDIDATES_MOST]))
+
+
+def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
+    found: dict[str, Candidate] = {}
+    for candidate in candidates:
+        found.setdefault(candidate.recipe, candidate)
+    return list(found.values())
+
+
+def _try_recipe(
+    recipe: Recipe, said: list[Word], fleet: FleetView, given: Mapping[str, Any], telling: Collection[str]
+) -> tuple[list[_Fit], Candidate | None]:
+    """Return the whole fits, and the best partial one."""
+    fits: list[_Fit] = []
+    known: dict[tuple[str, str], Taken] = {}
+
+    def taken_from(name: str, words: str) -> Taken:
+        if (name, words) not in known:
+            known[name, words] = take(words, recipe.params[name], fleet)
+        return known[name, words]
+
+    best = 0.0
+    phrases = [_phrase(text) for text in recipe.phrases]
+    for phrase in phrases:
+        for number, reading in enumerate(readings(phrase, said)):
+            if number >= _READINGS_MOST:
+                break
+            taken = {name: taken_from(name, words) for name, words in reading.items()}
+            if not phrase.telling and any(item.like_none for item in taken.values()):
+                continue  # *how is the weather* is not about a device that is called so
+            fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
+            fits.append(fit)
+            if fit.sure:
+                break
+        best = max(best, overlap(phrase, said))
+    if not best:
+        return fits, None
+    named = mentioned(recipe, phrases, said, fleet)
+    return fits, _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
+
+
+def _is_of_a_phrase(kind: str, taken: Taken, telling: Collection[str]) -> bool:
+    """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
+
+    Written as a name - `Pictures`, `./database` - it is one.
+    """
+    if kind == "argv":
+        return taken.bare and taken.value[0] in telling
+    return kind == "path" and taken.trust is Trust.PLAIN and str(taken.value) in telling
+
+
+def _may_be_a_manner(kind: str, taken: Taken, phrase: Phrase, name: str) -> bool:
+    """Return whether words after *in* may be how or when rather than where: *in colour*, *in PDF*, *in an hour*.
+
+    Written as a name - `Receipts`, `./receipts`, *the folder receipts* - they are a folder, and before the rest of a
+    phrase most words are one: *find duplicates in music on nas*.
+    """
+    if kind != "path" or taken.trust is not Trust.PLAIN or phrase.before(name) != "in":
+        return False
+    first = str(taken.value).split()[0]
+    return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
+
+
+def _fit(
+    recipe: Recipe,
+    phrase: Phrase,
+    taken: Mapping[str, Taken],
+    given: Mapping[str, Any],
+    fleet: FleetView,
+    order: int,
+    telling: Collection[str],
+) -> _Fit:
+    candidate = _candidate(recipe, taken, given, _WHOLE, fleet)
+    said = {name: item for name, item in taken.items() if name not in given}
+    # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
+    sure = sum(item.filled and item.trust is Trust.SURE for item in said.values())
+    enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH
+    least = Trust.PLAIN if enough else Trust.SURE
+    trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
+        _is_of_a_phrase(recipe.params[name].type, item, telling)
+        or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
+        for name, item in said.items()
+        if item.filled
+    )
+    unsaid = all(not item.reason for item in candidate.missing)
+    return _Fit(candidate, len(phrase.literals), order, trusted and not candidate.missing, trusted and unsaid)
+
+
+def _meets(value: Any, other: Any) -> bool:
+    """Return whether a device is another one, or among the others."""
+    among = value.get("any", []) if isinstance(value, dict) else []
+    return other is not None and (value == other or other in among)
+
+
+def _candidate(
+    recipe: Recipe, taken: Mapping[str, Taken], given: Mapping[str, Any], score: int, fleet: FleetView
+) -> Candidate:
+    values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
+    values.update((name, value) for name, value in given.items() if name in recipe.params)
+    for name, counted in taken.items():
+        if name not in values and counted.wanted and recipe.params[name].takes_many:
+            # *Two machines* are clear where there are just two besides the one that they must differ from.
+            other = values.get(recipe.params[name].not_same or "")
+            left = [{"name": choice} for choice in counted.choices if {"name": choice} != other]
+            if len(left) == counted.wanted:
+                values[name] = {"any": left}
+    missing: list[Missing] = []
+    for name, param in recipe.params.items():
+        item = taken.get(name)
+        refused = item is not None and not item.filled and name not in values
+        needed = name not in values and not param.optional and param.default is None
+        same = param.not_same is not None and name in values and _meets(values[name], values.get(param.not_same))
+        if refused or needed or same:
+            if same:
+                values.pop(name)
+            reason = f"it must be another device than {param.not_same}" if same else item.reason if item else ""
+            choices = item.choices if item is not None and not same else ()
+            if param.type == "device" and not choices:
+                other = values.get(param.not_same or "")
+                choices = tuple(device.name for device in fleet.able(param.needs) if {"name": device.name} != other)
+            missing.append(Missing(name, param.type, param_title(name, param), reason, choices))
+    if not missing:
+        missing = _refused_values(recipe, values)
+    return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _refused_values(recipe: Recipe, values: dict[str, Any]) -> list[Missing]:
+    """Take out the values that their types refuse, and return them as missing, with the reason."""
+    missing: list[Missing] = []
+    for fault in recipe_values(recipe, values)[0]:
+        name = fault.place.rpartition(".")[2]
+        if name in values:
+            param = recipe.params[name]
+            missing.append(Missing(name, param.type, param_title(name, param), fault.reason))
+            del values[name]
+    return missing

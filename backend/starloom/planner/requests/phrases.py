@@ -1,0 +1,259 @@
+"""The comparison of a phrase with {slots} and words: the words for each slot. Pure, and fast enough during typing.
+
+Both are compared word by word without case, punctuation at word ends, articles, and politeness; quotes and backticks
+keep their words together. A word of a phrase counts by its meaning: *duplicates* much, *up* little, *of* hardly.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from starloom.planner.requests.clauses import word_set
+
+_TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
+_SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
+_ARTICLES = frozenset({"a", "an", "the", "my", "our", "me"})
+_POLITE = frozenset({"please", "hey", "starloom", "now", "kindly"})
+_OPENINGS = (
+    *(("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("let", "us"), ("let's",)),
+    *(("i", "want", "to"), ("i", "want", "you", "to"), ("i", "need", "to"), ("i", "need", "you", "to")),
+    *(("i", "would", "like", "to"), ("i", "would", "like", "you", "to")),
+    *(("i'd", "like", "to"), ("i'd", "like", "you", "to")),
+)
+_CLOSINGS = (("for", "me"), ("thank", "you"), ("thanks",), ("for", "us"))
+_ENDINGS = ".,;:!?"
+_SAME = {
+    "backup": ("back", "up"),
+    "photos": ("pictures",),
+    "photo": ("pictures",),
+    "picture": ("pictures",),
+    "images": ("pictures",),
+    "image": ("pictures",),
+    "pics": ("pictures",),
+    "onto": ("to",),
+    "into": ("to",),
+    "whats": ("what", "is"),
+    "what's": ("what", "is"),
+    "where's": ("where", "is"),
+    "disks": ("disk",),
+    "drives": ("disk",),
+    "drive": ("disk",),
+    "machines": ("machine",),
+    "computers": ("machine",),
+    "devices": ("machine",),
+    "device": ("machine",),
+    "computer": ("machine",),
+    "execute": ("run",),
+    "every": ("all",),
+    "each": ("all",),
+}
+_SMALL = frozenset(
+    {"what", "where", "how", "is", "are", "do", "does", "of", "to", "on", "in", "at", "for", "from", "with", "and"}
+) | {"or", "all"}
+_PARTICLES = word_set(
+    "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
+    " if take check find search for where"
+)
+_SPELLED_LEAST = 4
+_SPELLED_LIKE = 0.85
+_TRIES_MOST = 4000
+_SWALLOWED = 0.95
+_FOREIGN_MOST = 8
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word as typed, and the forms it is compared in; articles have none. `tail` is the punctuation behind it."""
+
+    text: str
+    forms: tuple[str, ...]
+    tail: str = ""
+
+
+def words_of(text: str) -> list[Word]:
+    """Return the words of a request; commas and stops at their ends are dropped, polite words too."""
+    found: list[Word] = []
+    for token in _TOKEN.findall(text):
+        bare = token if token[0] in '"`“' else token.rstrip(_ENDINGS)
+        plain = bare.casefold()
+        if not bare or plain in _POLITE:
+            continue
+        forms = () if plain in _ARTICLES else _SAME.get(plain, (plain,))
+        found.append(Word(bare, forms, token[len(bare) :]))
+    return found
+
+
+def request_words(text: str) -> list[Word]:
+    """Return the words of a request without the courtesies around it: *can you ...*, *... for me*."""
+    words = words_of(text)
+    plain = tuple(word.text.casefold() for word in words)
+    opening = next((item for item in _OPENINGS if plain[: len(item)] == item and len(plain) > len(item)), ())
+    closing = next((item for item in _CLOSINGS if plain[-len(item) :] == item and len(plain) > len(item)), ())
+    return words[len(opening) : len(words) - len(closing)]
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Parts in order: a literal form, or a slot (its name in `slot`)."""
+
+    parts: tuple[tuple[str, bool], ...]
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        return tuple(name for name, is_slot in self.parts if is_slot)
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        return tuple(form for form, is_slot in self.parts if not is_slot)
+
+    @cached_property
+    def telling(self) -> frozenset[str]:
+        """Its own words that carry its meaning."""
+        return frozenset(form for form in self.literals if form not in _SMALL and form not in _PARTICLES)
+
+    @cached_property
+    def says(self) -> float:
+        """The weight of its own words: one for each word with a meaning, half for a particle."""
+        return len(self.telling) + sum(form in _PARTICLES for form in set(self.literals)) / 2
+
+    def before(self, slot: str) -> str:
+        """Return the word that stands before a slot; empty at the beginning and after another slot."""
+        at = self.parts.index((slot, True))
+        return self.parts[at - 1][0] if at and not self.parts[at - 1][1] else ""
+
+
+def spelled(words: Sequence[Word], known: Collection[str], names: Collection[str]) -> list[Word]:
+    """Return the words with slips of the pen put right: those nearly like a word of a phrase, and no device's name."""
+    ordered = tuple(sorted(known))
+    return [_spelled(word, ordered, names) for word in words]
+
+
+def _spelled(word: Word, known: tuple[str, ...], names: Collection[str]) -> Word:
+    plain = word.text.casefold()
+    if len(plain) < _SPELLED_LEAST or not plain.isalpha() or word.forms != (plain,) or plain in names:
+        return word
+    near = _near(plain, known)
+    return replace(word, forms=_SAME.get(near, (near,))) if near else word
+
+
+@lru_cache(maxsize=4096)
+def _near(plain: str, known: tuple[str, ...]) -> str:
+    """Return the known word that this one was meant to be; empty for a known word and for one that is like none."""
+    if plain in known:
+        return ""
+    alike = [word for word in known if word[0] == plain[0] and abs(len(word) - len(plain)) <= 1]
+    slipped = [word for word in alike if _slip(plain, word)]
+    cutoff = 0.0 if slipped else _SPELLED_LIKE
+    return next(iter(difflib.get_close_matches(plain, slipped or alike, n=1, cutoff=cutoff)), "")
+
+
+def _slip(one: str, other: str) -> bool:
+    """Return whether letters changed places, or one was left out or came twice: *texts* is no slip of *tests*."""
+    if len(one) == len(other):
+        return sorted(one) == sorted(other)
+    short, long = sorted((one, other), key=len)
+    return any(short == long[:at] + long[at + 1 :] for at in range(len(long)))
+
+
+def spellings(phrases: Collection[Phrase]) -> frozenset[str]:
+    """Return the words that a misspelt word may stand for: those of the phrases, and their synonyms."""
+    own = {form for phrase in phrases for form in phrase.literals}
+    same = {word for word, forms in _SAME.items() if own.issuperset(forms)}
+    return frozenset(word for word in own | same if len(word) >= _SPELLED_LEAST and word.isalpha())
+
+
+def read_phrase(text: str) -> Phrase:
+    """Return a phrase ready to be compared."""
+    parts: list[tuple[str, bool]] = []
+    for token in text.split():
+        slot = _SLOT.search(token)
+        if slot:
+            parts.append((slot[1], True))
+            continue
+        for word in words_of(token):
+            parts.extend((form, False) for form in word.forms)
+    return Phrase(tuple(parts))
+
+
+def _forms_of(words: list[Word]) -> list[tuple[str, int]]:
+    """Return (form, position of its word) for every form; articles are passed over."""
+    return [(form, position) for position, word in enumerate(words) for form in word.forms]
+
+
+def readings(phrase: Phrase, words: list[Word]) -> Iterator[dict[str, str]]:
+    """Yield every way in which the phrase fits the words wholly: slot name -> the words as typed.
+
+    Shorter slots come first. At most a few thousand steps are tried, so that no text can make it slow.
+    """
+    forms = _forms_of(words)
+    budget = [_TRIES_MOST]
+    yield from _read(phrase.parts, 0, forms, 0, words, {}, budget)
+
+
+def _read(
+    parts: tuple[tuple[str, bool], ...],
+    part: int,
+    forms: list[tuple[str, int]],
+    at: int,
+    words: list[Word],
+    taken: dict[str, str],
+    budget: list[int],
+) -> Iterator[dict[str, str]]:
+    budget[0] -= 1
+    if budget[0] < 0:
+        return
+    if part == len(parts):
+        if at == len(forms):
+            yield dict(taken)
+        return
+    name, is_slot = parts[part]
+    if not is_slot:
+        if at < len(forms) and forms[at][0] == name:
+            yield from _read(parts, part + 1, forms, at + 1, words, taken, budget)
+        return
+    least_after = len(parts) - part - 1
+    for end in range(at + 1, len(forms) - least_after + 1):
+        if end < len(forms) and forms[end][1] == forms[end - 1][1]:
+            continue  # never split the two forms of one word
+        taken[name] = _typed(words, forms, at, end)
+        yield from _read(parts, part + 1, forms, end, words, taken, budget)
+    taken.pop(name, None)
+
+
+def _typed(words: list[Word], forms: list[tuple[str, int]], at: int, end: int) -> str:
+    """Return the words between two forms as typed, with the articles before them."""
+    first, last = forms[at][1], forms[end - 1][1]
+    while first > 0 and not words[first - 1].forms:
+        first -= 1
+    return typed(words[first : last + 1])
+
+
+def typed(words: Sequence[Word]) -> str:
+    """Return words as they were typed, without the punctuation behind the last: `ls; rm x` is no `ls rm x`."""
+    *before, last = words
+    return "".join(f"{word.text}{word.tail} " for word in before) + last.text
+
+
+def overlap(phrase: Phrase, words: list[Word]) -> float:
+    """Return 0..1: how much of the phrase's own words the request has, and how little it has besides.
+
+    Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
+    """
+    own = set(phrase.literals)
+    said = {form for word in words for form in word.forms}
+    common = own & said
+    if common.isdisjoint(phrase.telling):
+        return 0.0
+    foreign = said - own
+    rest = max(0, len(foreign) - 2 * len(phrase.slots))
+    # A word that a phrase has itself says more than one that a slot of another phrase would swallow.
+    swallowed = _SWALLOWED ** min(len(foreign), _FOREIGN_MOST)
+    return _weight(common) / _weight(own) * swallowed * (1 - min(0.5, rest / (2 * len(said))))
+
+
+def _weight(forms: set[str]) -> float:
+    return sum(0.2 if form in _SMALL else 0.4 if form in _PARTICLES else 1.0 for form in forms)

@@ -1,0 +1,77 @@
+"""Refusals of words that no recipe takes exactly: the sentence, and requests that would work on these devices.
+
+Owns the texts of `request_ambiguous` and `request_not_understood`, for the preview, the submission and the job alike.
+"""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from starloom.planner.fleet import DeviceSeen, FleetView
+from starloom.planner.requests.matching import Candidate, Match, Matched
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.vocabulary import CODES, Code
+
+EXAMPLES = 3
+
+
+def refused(found: Matched, fleet: FleetView) -> Fault:
+    """Return the fault of words that start nothing, with its remedy."""
+    if found.outcome is Match.NEAR:
+        meant = _may_mean(found.candidates)
+        if found.rhythm is not None:
+            line = f"starloom schedule add {quote(found.rhythm.rest)} --cron {quote(found.rhythm.cron)}"
+            meant = f"{meant}. They also say how often, and a request runs once; to repeat it: {line}"
+        return _fault(Code.REQUEST_AMBIGUOUS, meant)
+    nearest = ", ".join(candidate.title for candidate in found.candidates)
+    near = f"The nearest: {nearest}. " if nearest else ""
+    return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))
+
+
+def what_to_ask(fleet: FleetView) -> str:
+    """Return two sentences about possible requests here, with examples."""
+    shown = ", ".join(f"*{words}*" for words in examples(fleet))
+    first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
+    if not shown:
+        return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
+    return f"{first} Say it in English, for example {shown}."
+
+
+_LENDS_PICTURES = ("fs.find", "artifact.put")
+
+
+def examples(fleet: FleetView) -> tuple[str, ...]:
+    """Return requests in words that fit a recipe, with the names of devices that are here; none without a device."""
+    devices = sorted(fleet.devices, key=lambda device: (device.demo, not device.online, device.name))
+    if not devices:
+        return ()
+    first = devices[0]
+    phone = next((device for device in devices if _is_phone(device) and device.can(_LENDS_PICTURES)), None)
+    other = next((device for device in devices if device not in (first, phone)), None)
+    asked = ["how are my machines"]
+    if phone is not None and phone is not first:
+        asked.append(f"back up the pictures of {phone.name} to {first.name}")
+    elif other is not None:
+        asked.append(f"back up Documents of {first.name} to {other.name}")
+    asked.append(f"what fills the disk of {first.name}")
+    if len(asked) < EXAMPLES:
+        asked.append(f"errors since yesterday on {first.name}")
+    return tuple(asked[:EXAMPLES])
+
+
+def _is_phone(device: DeviceSeen) -> bool:
+    return "phone" in device.words or device.os in ("android", "ios")
+
+
+def _may_mean(candidates: tuple[Candidate, ...]) -> str:
+    meant, *others = candidates
+    also = "".join(f", or {quoted(other.title)}" for other in others)
+    if not meant.missing:
+        return f"they may mean {quoted(meant.title)}{also}; start it, or say it another way"
+    needed = ", ".join(f"{item.title} ({item.reason})" if item.reason else item.title for item in meant.missing)
+    return f"they may mean {quoted(meant.title)}, which still needs {needed}{also}"
+
+
+def _fault(code: Code, reason: str) -> Fault:
+    return Fault(code=code, hint=CODES[code].hint, place="request", reason=reason)

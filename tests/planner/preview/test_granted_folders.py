@@ -1,0 +1,44 @@
+"""A preview warns of a path outside the folders that a device has told, and of no other."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.service import Planning
+from starloom_protocol.plan import check_plan
+from tests.planner.fleets import device, fleet, offer
+
+FACTS = {"program": "/opt/agent/starloom-agent", "home": "/srv/agent", "reads": "/home/ann/Documents\n/srv/share"}
+
+
+def warnings(path: str, facts: dict[str, str]) -> list[str]:
+    plain = offer()
+    told = msgspec.structs.replace(plain, facts={**plain.facts, **facts})
+    view = fleet(device("nas"), offers={"nas": told})
+    task = {"id": "look", "tool": "fs.list", "args": {"path": path}, "device": {"name": "nas"}}
+    check = check_plan({"starloom": 1, "name": "Look", "tasks": [task]})
+    assert check.plan is not None, check.faults
+    found = Planning(load_catalogue(), lambda: view).preview(check.plan)["warnings"]
+    return [text for text in found if "outside" in text]
+
+
+def test_a_path_outside_is_told_with_the_line_to_type() -> None:
+    (told,) = warnings("/etc", FACTS)
+    assert told.startswith("look: '/etc' is outside the folders that nas allows for files:read ('/home/ann/Documents'")
+    assert told.endswith("/opt/agent/starloom-agent grant --home /srv/agent files:read /etc")
+
+
+@pytest.mark.parametrize("path", ["/home/ann/Documents", "/srv/share/a/../b", "Documents", "~/x", "."])
+def test_a_path_inside_or_one_that_the_device_completes_is_not(path: str) -> None:
+    assert warnings(path, FACTS) == []
+
+
+@pytest.mark.parametrize("path", ["/srv/share/../other", "/srv/shared"])
+def test_a_path_that_climbs_out_or_only_looks_alike_is_told(path: str) -> None:
+    assert len(warnings(path, FACTS)) == 1
+
+
+def test_a_device_that_told_no_folders_is_not_judged() -> None:
+    assert warnings("/etc", {}) == []

@@ -1,0 +1,279 @@
+"""Words to recipes: what is exact, what is near, what is neither; and what fills a slot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starloom.planner.fleet import FleetView
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import CANDIDATES_MOST, Match, match
+from starloom.planner.requests.slots import take
+from starloom_protocol.plan import ParamDoc
+from tests.cost import GROWTH_MOST, calls
+from tests.planner.fleets import device, fleet, offer, sample
+
+RECIPES = load_catalogue().all()
+SAMPLE = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop."
+DEVICE = ParamDoc(type="device")
+DEVICES = ParamDoc(type="device", many=True)
+
+
+def test_the_sample_request_is_exact() -> None:
+    found = match(SAMPLE, RECIPES, sample())
+    assert found.outcome is Match.EXACT
+    assert found.candidates[0].recipe == "photo-backup"
+    assert found.candidates[0].params == {
+        "source": {"name": "demo-phone"},
+        "target": {"name": "demo-server"},
+        "sheet_on": {"name": "vm"},
+    }
+
+
+def test_a_real_phone_is_meant_rather_than_the_demonstration_s() -> None:
+    view = fleet(device("demo-phone", demo=True), device("pixel", labels=["phone"]), device("nas", labels=["server"]))
+    found = match("back up the pictures of my phone to the server", RECIPES, view)
+    assert found.candidates[0].params["source"] == {"name": "pixel"}
+
+
+@pytest.mark.parametrize(
+    ("words", "recipe", "params"),
+    [
+        ("How are my machines?", "fleet-health", {}),
+        ("please check my devices", "fleet-health", {}),
+        ("what's filling my disks", "disk-space", {}),
+        ("where is the March invoice", "find-file", {"what": "the March invoice"}),
+        ('find "tax 2025" on the nas', "find-file", {"what": "tax 2025", "where": {"name": "nas"}}),
+        ("copy the folder results from laptop to nas", "copy-folder", None),
+        ("run `df -h /` on all servers", "run-everywhere", {"command": ["df", "-h", "/"]}),
+        ("run uptime everywhere", "run-everywhere", {"command": ["uptime"]}),
+        (
+            "Back up ~/Documents of the laptop to nas and vps, keep 3",
+            "backup-folder",
+            {"folder": "~/Documents", "target": {"any": [{"name": "nas"}, {"name": "vps"}]}, "keep": 3},
+        ),
+        (
+            "back up ~/Documents of the laptop to two machines",
+            "backup-folder",
+            {"target": {"any": [{"name": "nas"}, {"name": "vps"}]}},
+        ),
+        ("back up the pictures of the laptop to the nas", "photo-backup", {"target": {"name": "nas"}}),
+        ("prove that the backup on the nas can be restored on my laptop", "restore-drill", {"source": {"name": "nas"}}),
+        ("collect all PDFs from Downloads everywhere on nas", "collect-files", {"what": "PDFs", "folder": "Downloads"}),
+        ("Which files do I have twice?", "find-duplicates", {}),
+        ("restart nginx on nas and vps one by one", "restart-and-check", {"service": "nginx"}),
+        ("restart nginx on the vps and check port 80", "restart-and-check", {"service": "nginx", "port": 80}),
+        ("update all servers one at a time", "patch-one-by-one", None),
+        ("run the tests of shop from the laptop on all servers", "test-matrix", {"source": {"name": "laptop"}}),
+        ("run count.py over data/*.csv of the laptop everywhere", "split-work", {"data": "data/*.csv"}),
+        ("copy the database shop.sqlite from the vps to the laptop", "database-copy", {"file": "shop.sqlite"}),
+        ("dump the database a.db of the vps, check it, and keep it on the nas", "database-copy", None),
+        ("find duplicates on the nas and put the extra ones into the trash", "find-duplicates", None),
+        ("is example.org up?", "site-check", {"url": "https://example.org"}),
+        ("when does the certificate of example.org expire", "site-check", {"url": "https://example.org"}),
+        ("why is https://example.org/shop on the nas down", "site-down", {"server": {"name": "nas"}}),
+        ("errors since 22:00 everywhere", "log-hunt", {"since": "22:00"}),
+        ("what went wrong on vps since yesterday", "log-hunt", {"where": {"name": "vps"}, "since": "yesterday"}),
+    ],
+)
+def test_phrases_are_understood_with_their_slots(words: str, recipe: str, params: dict[str, Any] | None) -> None:
+    view = fleet(device("laptop"), device("nas", labels=["server"]), device("vps"))
+    found = match(words, RECIPES, view)
+    assert (found.outcome, found.candidates[0].recipe) == (Match.EXACT, recipe), found
+    for name, value in (params or {}).items():
+        assert found.candidates[0].params[name] == value
+
+
+def test_a_device_that_may_be_two_is_asked_for_with_its_choices() -> None:
+    view = fleet(device("nas", labels=["server"]), device("vps", labels=["server"]), device("phone"))
+    found = match("back up the pictures of my phone to the server", RECIPES, view)
+    assert found.outcome is Match.NEAR
+    missing = found.candidates[0].missing
+    assert [(item.name, item.choices) for item in missing] == [("target", ("nas", "vps"))]
+    assert "target" not in found.candidates[0].params
+
+
+def test_what_is_given_beside_the_words_wins_and_completes() -> None:
+    view = fleet(device("nas", labels=["server"]), device("vps", labels=["server"]), device("phone"))
+    words = "back up the pictures of my phone to the server"
+    found = match(words, RECIPES, view, params={"target": "vps"})
+    assert (found.outcome, found.candidates[0].params["target"]) == (Match.EXACT, "vps")
+
+
+def test_source_and_target_must_differ() -> None:
+    found = match("copy papers from laptop to the laptop", RECIPES, fleet(device("laptop"), device("nas")))
+    assert found.outcome is Match.NEAR
+    assert "another device" in found.candidates[0].missing[0].reason
+
+
+@pytest.mark.parametrize("words", ["backup pictures", "pictures backup please", "back up my photos"])
+def test_near_words_fill_what_they_can_and_start_nothing(words: str) -> None:
+    found = match(words, RECIPES, sample())
+    assert found.outcome is Match.NEAR
+    assert found.candidates[0].recipe == "photo-backup"
+    assert {item.name for item in found.candidates[0].missing} >= {"source", "target"}
+    assert len(found.candidates) <= CANDIDATES_MOST
+
+
+@pytest.mark.parametrize(
+    ("words", "recipe", "asks"),
+    [
+        ("back up ~/Documents to two machines, keep 7", "backup-folder", {"source", "target"}),
+        ("back up ~/Documents of the laptop to three machines", "backup-folder", {"target"}),
+        ("prove that my backup can be restored", "restore-drill", {"source", "target"}),
+        ("collect all PDFs from Downloads everywhere", "collect-files", {"target"}),
+        ("the site is down, why", "site-down", {"url", "server"}),
+        ("why is example.org down", "site-down", {"server"}),
+        ("is the toaster up", "site-check", {"url"}),
+    ],
+)
+def test_what_a_recipe_needs_and_the_words_leave_out_is_asked_for(words: str, recipe: str, asks: set[str]) -> None:
+    found = match(words, RECIPES, fleet(device("laptop"), device("nas"), device("vps")))
+    assert (found.outcome, found.candidates[0].recipe) == (Match.NEAR, recipe), found
+    assert {item.name for item in found.candidates[0].missing} == asks
+
+
+@pytest.mark.parametrize("words", ["", "   ", "make me a sandwich", "?!", "word " * 200])
+def test_words_that_mean_nothing_here_are_none(words: str) -> None:
+    assert match(words, RECIPES, sample()).outcome is Match.NONE
+
+
+def test_a_command_that_needs_a_shell_is_not_run() -> None:
+    found = match("run `rm -rf / ; echo done` everywhere", RECIPES, sample())
+    assert found.outcome is not Match.EXACT
+    assert "shell" in found.candidates[0].missing[0].reason
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_an_outcome(words: str) -> None:
+    found = match(words, RECIPES, sample())
+    assert len(found.candidates) <= CANDIDATES_MOST
+    assert (found.outcome is Match.EXACT) <= (len(found.candidates) == 1 and not found.candidates[0].missing)
+
+
+@pytest.mark.parametrize("words", [SAMPLE, "find " + "on " * 55, "run " + "`a` on " * 20, "copy a from b to c on " * 6])
+def test_matching_costs_in_proportion_to_the_fleet(words: str) -> None:
+    shared = offer()
+
+    def cost(count: int) -> int:
+        names = [f"box-{number}" for number in range(count)]
+        view = fleet(*(device(name) for name in names), offers=dict.fromkeys(names, shared))
+        match(words, RECIPES, view)
+        return calls(lambda: match(words, RECIPES, view))
+
+    assert cost(200) < GROWTH_MOST * cost(100)
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("demo-phone", {"name": "demo-phone"}),
+        ("my phone", {"name": "demo-phone"}),
+        ("the Server", {"name": "demo-server"}),
+        ("my desktop", {"name": "vm"}),
+        ("my laptop", {"name": "vm"}),
+        ("VM", {"name": "vm"}),
+    ],
+)
+def test_a_device_is_found_by_name_and_class(words: str, value: Any) -> None:
+    assert take(words, DEVICE, sample()).value == value
+
+
+def test_several_devices_are_named_together() -> None:
+    view = fleet(device("a", labels=["server"]), device("b-server"), device("phone"), device("demo-server", demo=True))
+    assert take("all servers", DEVICES, view).value == {"any": [{"name": "a"}, {"name": "b-server"}]}
+    assert take("my machines", DEVICES, view).value == {"any": [{"name": "a"}, {"name": "b-server"}, {"name": "phone"}]}
+    assert take("all tablets", DEVICES, view).reason == "there are no tablets here"
+
+
+def test_devices_named_one_by_one_are_taken_together() -> None:
+    view = fleet(device("laptop"), device("nas", labels=["server"]), device("vps"))
+    assert take("the laptop and vps", DEVICES, view).value == {"any": [{"name": "laptop"}, {"name": "vps"}]}
+    assert take("laptop, nas, and vps", DEVICES, view).value == {
+        "any": [{"name": "laptop"}, {"name": "nas"}, {"name": "vps"}]
+    }
+    assert take("nas and NAS", DEVICES, view).value == {"name": "nas"}
+    assert take("laptop and the toaster", DEVICES, view).reason == "there is no device like the toaster"
+    assert take("three machines", DEVICES, view).value == {
+        "any": [{"name": "laptop"}, {"name": "nas"}, {"name": "vps"}]
+    }
+    two = take("two machines", DEVICES, view)
+    assert (two.filled, two.choices) == (False, ("laptop", "nas", "vps"))
+
+
+def test_only_devices_with_the_tools_are_taken_by_class() -> None:
+    view = fleet(
+        device("a", labels=["server"]), device("b", labels=["server"]), offers={"a": offer(without=["shell.run"])}
+    )
+    param = ParamDoc(type="device", needs=["shell.run"])
+    assert take("the server", param, view).value == {"name": "b"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "value"),
+    [
+        ("integer", "three", 3),
+        ("integer", "-12", -12),
+        ("number", "1.5", 1.5),
+        ("boolean", "yes", True),
+        ("duration", "the last 3 days", 259_200),
+        ("duration", "an hour", 3600),
+        ("duration", "15m", 900),
+        ("date", "2026-03-01", "2026-03-01"),
+        ("path", "the folder ~/My Papers", "~/My Papers"),
+        ("path", "my Papers folder", "Papers"),
+        ("text", '"two words"', "two words"),
+        ("url", "example.org/x", "https://example.org/x"),
+        ("hosts", "example.org and 10.0.0.1", ["example.org", "10.0.0.1"]),
+        ("argv", "git log --format='%h %s'", ["git", "log", "--format=%h %s"]),
+    ],
+)
+def test_each_type_takes_its_words(kind: str, words: str, value: Any) -> None:
+    found = take(words, ParamDoc(type=kind), FleetView())
+    assert found.filled, found.reason
+    assert found.value == value
+    assert type(found.value) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("integer", "many"),
+        ("number", "1.2.3"),
+        ("boolean", "maybe"),
+        ("duration", "ages"),
+        ("duration", "blue hours"),
+        ("date", "2026-13-01"),
+        ("url", "not an address"),
+        ("hosts", "nothing"),
+        ("argv", "cat a | sh"),
+        ("argv", "'open"),
+        ("device", "the toaster"),
+        ("device", "the"),
+        ("text", "  "),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_reason(kind: str, words: str) -> None:
+    found = take(words, ParamDoc(type=kind), sample())
+    assert not found.filled
+    assert found.value is None
+
+
+@pytest.mark.parametrize(
+    ("words", "recipe", "asked"),
+    [
+        ("run the tests of shop on all servers", "test-matrix", ["source"]),
+        ("run count.py over data/*.csv everywhere", "split-work", ["source"]),
+    ],
+)
+def test_words_that_say_more_are_not_taken_for_a_command(words: str, recipe: str, asked: list[str]) -> None:
+    view = fleet(
+        device("laptop", labels=["laptop"]), device("nas", labels=["server"]), device("vps", labels=["server"])
+    )
+    found = match(words, RECIPES, view)
+    assert found.outcome is Match.NEAR
+    assert [item.name for item in found.candidates[0].missing] == asked
+    assert [item.recipe for item in found.candidates] == [recipe, "run-everywhere"]

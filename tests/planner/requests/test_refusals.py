@@ -1,0 +1,61 @@
+"""Words that start nothing: what is said instead, with requests that would work here."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom.planner.fleet import FleetView
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import Match, match
+from starloom.planner.requests.refusals import EXAMPLES, examples, refused
+from starloom_protocol.vocabulary import CODES, Code
+from tests.planner.corpus import read_corpus
+
+RECIPES = load_catalogue().all()
+FLEETS = read_corpus().fleets
+
+
+@pytest.mark.parametrize("name", FLEETS)
+def test_the_examples_work_on_the_devices_that_are_here(name: str) -> None:
+    shown = examples(FLEETS[name])
+    assert len(shown) == (EXAMPLES if FLEETS[name].devices else 0)
+    for words in shown:
+        assert match(words, RECIPES, FLEETS[name]).outcome is Match.EXACT, words
+
+
+@pytest.mark.parametrize("words", ["hello", "wie geht es meinen Rechnern", "バックアップして", "thanks"])
+def test_a_greeting_and_another_language_get_examples(words: str) -> None:
+    fault = refused(match(words, RECIPES, FLEETS["family"]), FLEETS["family"])
+    assert fault.code is Code.REQUEST_NOT_UNDERSTOOD
+    assert "*how are my machines*" in fault.reason
+    assert "*back up the pictures of galaxy to anna-laptop*" in fault.reason
+
+
+def test_without_a_device_the_answer_says_how_to_add_one() -> None:
+    fault = refused(match("hello", RECIPES, FleetView()), FleetView())
+    assert "starloom enroll" in fault.reason
+
+
+@pytest.mark.parametrize("words", ["sing me a song", "back up my pictures", "find invoice.pdf and print it"])
+def test_a_refusal_says_nothing_twice(words: str) -> None:
+    fault = refused(match(words, RECIPES, FLEETS["home"]), FLEETS["home"])
+    title = CODES[fault.code].title
+    assert title.casefold() not in fault.reason.casefold()
+    assert fault.reason.count("nearest") <= 1
+
+
+def test_a_near_request_names_what_stands_in_its_way() -> None:
+    words = "back up the pictures of pixel to nas and vps"
+    fault = refused(match(words, RECIPES, FLEETS["home"]), FLEETS["home"])
+    assert fault.code is Code.REQUEST_AMBIGUOUS
+    assert "it takes one device, and nas and vps are 2" in fault.reason
+
+
+def test_words_with_a_rhythm_start_nothing_and_are_told_the_line_of_a_schedule() -> None:
+    words = "Every evening copy the folder bills from vm to demo-server"
+    found = match(words, RECIPES, FLEETS["demo"])
+    assert found.outcome is Match.NEAR
+    fault = refused(found, FLEETS["demo"])
+    line = "starloom schedule add 'copy the folder bills from vm to demo-server' --cron '0 19 * * *'"
+    assert fault.reason.endswith(f"to repeat it: {line}")
+    assert match("copy the folder bills from vm to demo-server", RECIPES, FLEETS["demo"]).outcome is Match.EXACT

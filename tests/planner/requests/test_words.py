@@ -1,0 +1,51 @@
+"""The corpus of requests: nothing runs that was not asked for, and every recipe still hears its own words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.requests.matching import Match, match
+from tests.planner.corpus import Judged, Request, Verdict, figures, judge_all, plain_values, read_corpus, told
+
+CORPUS = read_corpus()
+TAKES_LEAST = 5
+REQUESTS_LEAST = 200
+TRAPS_LEAST = 40
+TRAPS = ("orders.yaml", "typos.yaml", "devices.yaml", "clauses.yaml", "strangers.yaml")
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[Judged]:
+    return judge_all(CORPUS)
+
+
+def test_no_request_of_the_corpus_is_taken_wrongly(judged: list[Judged]) -> None:
+    wrong = [told(item) for item in judged if item.verdict is not Verdict.RIGHT]
+    assert wrong == []
+    assert figures(judged)["wrong_takes"] == 0
+
+
+def test_every_recipe_hears_five_requests_of_the_corpus(judged: list[Judged]) -> None:
+    takes = Counter(item.found.candidates[0].recipe for item in judged if item.found.outcome is Match.EXACT)
+    assert {recipe.name for recipe in load_catalogue().all() if takes[recipe.name] < TAKES_LEAST} == set()
+
+
+def test_the_corpus_has_enough_requests_and_traps() -> None:
+    files = Counter(request.place.split(":")[0] for request in CORPUS.requests)
+    assert sum(files.values()) >= REQUESTS_LEAST
+    assert sum(files[name] for name in TRAPS) >= TRAPS_LEAST
+    assert len({(request.fleet, request.words) for request in CORPUS.requests}) == len(CORPUS.requests)
+
+
+def test_the_corpus_finds_a_wrong_take() -> None:
+    recipes = load_catalogue().all()
+    taken = match("how are my machines", recipes, CORPUS.fleets["home"])
+    wrong = Request("here:1", "home", "how are my machines", near=("disk-space",))
+    other = Request("here:2", "home", "how are my machines", exact="fleet-health", values={"where": "nas"})
+    found = judge_all(type(CORPUS)(CORPUS.fleets, (wrong, other)))
+    assert (taken.outcome, plain_values(taken.candidates[0].params)) == (Match.EXACT, {})
+    assert [item.verdict for item in found] == [Verdict.WRONG_TAKE, Verdict.WRONG_TAKE]
+    assert figures(found)["wrong_takes"] == 2
