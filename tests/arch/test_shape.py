@@ -29,6 +29,8 @@ BOUNDED = (
     "starloom.client",
     "starloom.terminal",
     "starloom_agent",
+    *("starloom.core", "starloom.edge", "starloom.cli", "starloom.host", "starloom.client", "starloom.terminal"),
+    *("starloom.access", "starloom.jobs", "starloom.planner"),
 )
 BOUNDED_ROOMS = [one for name, one in ROOMS.items() if f"{name}.".startswith(tuple(f"{each}." for each in BOUNDED))]
 

@@ -313,7 +313,7 @@ DIALS = {
     "backend/starloom/host/",
     "backend/starloom/jobs/",
     "backend/starloom/lab/",
-    "backend/starloom/planner/model/",
+    "backend/starloom/planner/model/transport/",
     "backend/starloom/store/",
 }
 DIALLERS = ("httpx", "urllib.request", "http.client", "aiohttp", "requests", "websockets", "smtplib", "ftplib")

@@ -1,7 +1,9 @@
-"""Rate limits of failures at the public doors: tokens, sign-in, joining, handshakes.
+"""Rate limits at the public doors: of failures by address, and of the refusals that reach the log.
 
 A valid credential is never limited: the doors check the credential first and count failures only. The limits bound the
-answers, log lines and notes that guesses cause, not the guesses: a token has 256 random bits and a join code 80.
+answers, log lines and notes that guesses cause, not the guesses: a token has 256 random bits and a join code 80. A new
+refusal is logged at once, a repeated one once a minute with its count, because a caller that is refused a million times
+must not fill the log. Holds no secret; left-out refusals are counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The Celery application: broker only. JSON, no result backend, no `eta`; a message just wakes a worker.
+"""The Celery application, and the engine's `JobSender` for it: a message just wakes a worker.
 
-The broker is another database number of the same Redis under its own key prefix, unless one is named. The content, the
-claim and the outcome of a job are in the log.
+Broker only: JSON, no result backend, no `eta`. It is another database number of the same Redis under its own key
+prefix, unless one is named; the content, the claim and the outcome of a job are in the log. Wake-ups are handed to a
+thread, so that a slow broker never holds the loop. The queue is bounded and may lose one: a sweeper sends open jobs
+again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The planner: pure matching of words with recipes, planning, and the preview of a plan. It runs nothing.
+"""The planner: requests in words become plans, and plans become previews and forecasts. It runs nothing.
 
-fleet       the devices as the planner sees them        catalogue   the built-in recipes
-phrases     phrases with typed slots                    slots       the values that a slot takes from words
-matching    words -> exact, near or none                planning    a recipe and values -> a lowered plan
-preview     a lowered plan -> devices, effects, and missing grants of each task
-service     the four for the edge and the jobs: one object with the current fleet
+service      the planner as one object for the edge and the jobs
+model        a language model as planner              context      the texts for a model or an assistant
+requests     words -> exact, near or none             recipes      the catalogue, its gallery, and plans of values
+preview      devices, effects and missing grants      forecast     the expected time, now and on a changed fleet
+equivalents  tools that stand for others              fleet        the devices as the planner sees them
+quoting      texts from outside as one safe line
 """

@@ -1,7 +1,8 @@
 """The forecast of a plan: the pure core plays it on the fleet's paces, in virtual time, with times drawn by seed.
 
-Knows no clock and starts nothing. It is silent where it would have to guess: about a tool without enough calls, a list
-whose length is a result, a branch that a result decides, a person. Work of other constellations is not played.
+Owns the forecast on the fleet of now, and *what if*: the same beside one on a changed fleet. Knows no clock, and starts
+and changes nothing. It is silent where it would have to guess: about a tool without enough calls, a list whose length
+is a result, a branch that a result decides, a person. Work of other constellations is not played.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A brief: everything a model that has never heard of Starloom needs to write a plan for a request, as one text.
+"""The brief for a person's own assistant, which has never heard of Starloom, and the plan in that assistant's answer.
 
-Pure and bounded: the context of any model, opened and closed by words for a reader who cannot ask for more. The request
-and the language are never left out.
+Pure and bounded. The brief is the context of any model, opened and closed by words for a reader who cannot ask for
+more; the request and the language are never left out. No part of an answer is an instruction to the hub: it is searched
+for one document, which is checked like any other plan, and its faults become a text to paste back.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Paths of a plan that lie outside the folders which a device has told it allows. Pure; warns and refuses nothing.
+"""Warnings of a preview about what owners of devices decide: paths outside allowed folders, work for agents of others.
 
-The device alone decides: only it knows where links lead. So a path is judged only where it is written out in full.
+Pure; warns and refuses nothing. The device alone decides: only it knows where links lead, so a path is judged only
+where it is written out in full; and it judges each step of an agent, of which only its owner's declaration is said.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The catalogue of the built-in recipes, read once from the folder beside the checkout or inside the wheel."""
+"""The catalogue of recipes: the built-in ones, those that people saved here, and the plan that one makes of values.
+
+The built-in ones are read once, from the folder beside the checkout or inside the wheel; the rest is pure. A saved
+recipe takes precedence over a built-in one of the same name, because an update of the hub must not take away a recipe
+that a person relies on. A plan is checked against the current fleet, with every fault at once.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 Exact: a phrase fits wholly, every required parameter is filled, and every value looks like one of its type; an
 ambiguous word fills a slot only if the phrase around it leaves no doubt. Near: at most three candidates with their
 filled and missing values; a near match never starts anything. None: the nearest recipes, for a person to look at.
+
+Words that fit no phrase may still name devices: *back up to nas the pictures of my phone* says which device is which,
+because the phrases have *of* before the source and *to* before the target. A device whose place could be either is left
+out: a turned direction is worse than an empty field.
 """
 
 from __future__ import annotations

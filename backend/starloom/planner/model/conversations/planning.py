@@ -1,7 +1,9 @@
 """The conversation that ends in a plan, a look, an answer, a question or a plain fault: ask, check, two repairs.
 
 A model's plan is checked like any other and has fewer rights than a person's: it may not waive its own approval, use a
-secret, or name a missing tool or device. Faults that the engine finds are mended in the same two repairs.
+secret, or name a missing tool or device. Nor may it tie a task to a device that may not, or cannot, run its tool: a
+person's plan may wait for a grant, while a model may know another way or should name the grant, before anybody is asked
+to approve. Faults that the engine finds are mended in the same two repairs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The endpoints of the owner's models by role: address, name, wire format, key, limits. Opens no socket.
+"""The endpoints of the owner's models by role: address, name, wire format, key, limits, and the share of results.
 
-Only the owner sets it, in the hub's settings; no message of a model, a device or a page changes the address.
+Opens no socket. Only the owner sets them, in the hub's settings; no message of a model, a device or a page changes the
+address.
 """
 
 from __future__ import annotations
