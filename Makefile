@@ -117,7 +117,7 @@ wheels: ## the three wheels that are an installation without a clone, into build
 	@exec $(HERE) scripts/wheels.py
 
 demo-check: environment-dev ## the sample in a temporary home, asserted
-	@exec $(HERE) -m starloom.lab.demo_check
+	@exec $(HERE) -m starloom.lab.sample.demo_check
 
 dev: environment-dev ## the service without the sample, with lab tools
 	@PORT='$(PORT)' DEMO=0 LAB=1 exec $(PYTHON) scripts/run.py $(HOME_DIR)

@@ -22,8 +22,8 @@ import psutil
 from starloom.client.discovery import HubAddress, read_local
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
+from starloom.host.ports import free_port
 from starloom.lab.installation import left_over
-from starloom.lab.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent
 from tests.waiting import SLOWER, until
 

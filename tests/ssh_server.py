@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil
 
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent
 from tests.waiting import SLOWER
 

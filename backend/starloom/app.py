@@ -68,8 +68,8 @@ from starloom.engine.remote import RemoteInbox
 from starloom.engine.settings import EngineSettings, Keeping
 from starloom.engine.succession import Patience, Succession
 from starloom.jobs.broker import CelerySender, broker_url_of, make_celery
-from starloom.lab.desk import Desk
-from starloom.lab.scenario_runs import ScenarioRuns
+from starloom.lab.desk.desk import Desk
+from starloom.lab.desk.scenario_runs import ScenarioRuns
 from starloom.pages import keep_gathered
 from starloom.planner.fleet import FleetView as PlannerFleet
 from starloom.planner.recipes.catalogue import built_in_folder, load_catalogue

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from starloom.access.vault import CannotOpen, Sealer, Vault, load_or_make
-from starloom.store.memory import MemoryStore
 from starloom_protocol.records.entities import Secret
+from tests.store.memory import MemoryStore
 
 ONE, TWO = b"1" * 32, b"2" * 32
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent
 from tests.arch.checkout import ROOT
 from tests.waiting import SLOWER, until

@@ -18,7 +18,7 @@ from pathlib import Path
 from starloom.client.discovery import read_local
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from tests.arch.checkout import ROOT
 from tests.waiting import SLOWER
 

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from tests.bench import dask_peer, echo, idle, machine, profile, real_tools
 from tests.bench.dask_peer import WORKERS
 from tests.bench.figures import Measured, figures

@@ -18,9 +18,9 @@ from starloom.engine.settings import Keeping
 from starloom.store import history, pruning
 from starloom.store.database import Database, open_database
 from starloom.store.file_names import DATABASE_FILE
-from starloom.store.memory import MemoryHistory, MemoryRedis
 from tests.builders import plan, task
 from tests.engine.test_loop import TurningClock, Wires, build, kill, settle
+from tests.store.memory import MemoryHistory, MemoryRedis
 
 _TABLES = "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from tests.bench import echo
 from tests.bench.figures import median
 from tests.bench.graphs import chain

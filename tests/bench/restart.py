@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 import psutil
 
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom.store.embedded import EmbeddedRedis
 
 TASKS = 10

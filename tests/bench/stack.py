@@ -18,7 +18,7 @@ import psutil
 from starloom.client.discovery import HubAddress, read_local
 from starloom.client.rest import Client
 from starloom.host.agents import LocalAgent, join, until_online
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom.store.projector import GATHER_S
 from starloom_protocol.vocabulary import Profile
 from tests.bench import machine

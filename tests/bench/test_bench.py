@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom_protocol.plan import check_plan
 from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
 from tests.arch.checkout import ROOT

@@ -30,7 +30,7 @@ from websockets.sync.client import connect
 from starloom.client.discovery import HubAddress, read_local
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom.store.embedded import EmbeddedRedis
 from starloom_protocol.stream.feed import Event, decode_event
 from starloom_protocol.stream.sketches import SKETCH, Sketch

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import psutil
 
-from starloom.lab.ports import free_port
-from starloom.lab.threaded_proxy import ThreadedProxy
+from starloom.host.ports import free_port
+from starloom.lab.proxy.fault_proxy import ThreadedProxy
 from starloom_agent.platforms.processes import die_with_parent
 from tests.waiting import until
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from starloom.lab.shifted import set_clock
+from starloom.lab.clock_skew import set_clock
 from tests.chaos.pair import Pair
 from tests.installation import Installation
 
@@ -27,7 +27,7 @@ class Skewed(Installation):
             program, module, *rest = argv
             if module != "-m":
                 raise ValueError(f"only a module can be fooled, not {' '.join(argv)}")
-            argv = [program, module, "starloom.lab.shifted", str(clock), *rest]
+            argv = [program, module, "starloom.lab.clock_skew", str(clock), *rest]
         return super().spawn(argv, log, more)
 
 

@@ -19,8 +19,7 @@ from pathlib import Path
 import psutil
 
 from starloom.client.discovery import HubAddress, read_local
-from starloom.lab.proxy import FaultProxy
-from starloom.lab.threaded_proxy import ThreadedProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy, ThreadedProxy
 from starloom_protocol.plan.scenario import Kind
 from tests.chaos.pair import HUBS, Pair
 from tests.chaos.postgres import Postgres

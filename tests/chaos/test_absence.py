@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from starloom.lab.proxy import FaultProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy
 from starloom_protocol.records.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack

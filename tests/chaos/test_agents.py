@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from starloom.lab.proxy import FaultProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy
 from starloom_protocol.records.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack

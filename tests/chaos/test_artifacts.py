@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from starloom.lab.proxy import FaultProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
 from tests.chaos.work import plan

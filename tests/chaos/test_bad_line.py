@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from starloom.lab.proxy import FaultProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy
 from starloom_protocol.plan.scenario import Kind
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from starloom.client.problems import Problem
-from starloom.lab.proxy import FaultProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy
 from tests.chaos.conftest import Settled
 from tests.chaos.small_disk import copied, full, on_small_disk, seen
 from tests.chaos.stack import Stack, running

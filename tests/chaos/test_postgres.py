@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from starloom.lab.proxy import FaultProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy
 from tests.chaos.conftest import Settled
 from tests.chaos.postgres import Postgres
 from tests.chaos.stack import Stack, running

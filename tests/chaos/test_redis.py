@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.lab.proxy import FaultProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy
 from tests.chaos.conftest import Settled
 from tests.chaos.sql_log import incarnation_of, read_log
 from tests.chaos.stack import Accepted, Stack

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from starloom.lab.proxy import FaultProxy
+from starloom.lab.proxy.fault_proxy import FaultProxy
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter

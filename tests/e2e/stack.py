@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from starloom.host.agents import LocalAgent, computer_name, join
-from starloom.lab.ports import free_port
-from starloom.lab.sample import Places, words_for
+from starloom.host.ports import free_port
+from starloom.lab.sample.facts import Places, words_for
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process, kill
 from tests.waiting import until

@@ -47,7 +47,6 @@ from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.refusals import refused
 from starloom.settings import Settings
-from starloom.store.memory import MemoryStore
 from starloom_protocol.api.previews import PlanPreview, WhatIf
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
 from starloom_protocol.plan import PlanCheck
@@ -67,6 +66,7 @@ from starloom_protocol.wire.channel import (
 )
 from starloom_protocol.wire.session import Session, Side, device_id, proof_bytes
 from tests.edge.answers import held_to_its_type
+from tests.store.memory import MemoryStore
 from tests.waiting import PATIENCE_S
 
 URL = "http://127.0.0.1:8470"

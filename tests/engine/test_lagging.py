@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from starloom.engine.ports import Overloaded
-from starloom.store.memory import MemoryStore
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, hub, settle
+from tests.store.memory import MemoryStore
 
 
 def silent(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:

@@ -15,11 +15,11 @@ from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings, Keeping
-from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom_protocol.records.entities import Enrollment, Offer
 from starloom_protocol.vocabulary import DeviceLink, Outcome, Profile
 from starloom_protocol.wire.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
 from tests.builders import TOOLS, plan, task
+from tests.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 
 
 class TurningClock:

@@ -13,12 +13,12 @@ from starloom.core.clock.retention import HistoryLimits
 from starloom.engine.retention import Retention
 from starloom.engine.settings import Keeping
 from starloom.store.chain import Walk
-from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom.store.port import Refused
 from starloom_protocol.vocabulary import Code, DeviceLink
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
 from tests.engine.test_retiring import control, finish
+from tests.store.memory import MemoryHistory, MemoryRedis
 
 HOUR_MS = 3_600_000
 QUICK = Keeping(quiet_ms=1_000, constellations_most=0, tasks_most=0)

@@ -11,13 +11,13 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.engine.settings import Keeping
-from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom.store.port import Unavailable
 from starloom_protocol.stream.feed import state_hash
 from starloom_protocol.vocabulary import Outcome
 from starloom_protocol.wire.frames import Ack, Dispatch, LeaseRef, ResultFrame
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
+from tests.store.memory import MemoryHistory, MemoryRedis
 
 QUICK = Keeping(quiet_ms=10_000, constellations_most=3, tasks_most=1_000)
 

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from starloom.core.clock.cron import following
 from starloom.core.clock.schedules import DUE
 from starloom.core.state import inputs as i
-from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom_protocol.records.entities import Principal
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import CatchUp, Role
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
+from tests.store.memory import MemoryHistory, MemoryRedis
 
 MINUTE = 60_000
 

@@ -17,11 +17,11 @@ from starloom.engine.ports import Overloaded
 from starloom.engine.remote import RemoteInbox, take_remote
 from starloom.engine.settings import EngineSettings
 from starloom.engine.succession import Patience, Succession
-from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom.store.port import Unavailable
 from starloom_protocol.wire.frames import LeaseRef
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
+from tests.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 
 
 @dataclass

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from starloom.lab.nebula.script import Line, Script
-from starloom.lab.nebula.script_server import BODY_BYTES_MOST, PATH, ScriptServer
+from starloom.lab.nebula.planners.script import Line, Script
+from starloom.lab.nebula.planners.script_server import BODY_BYTES_MOST, PATH, ScriptServer
 
 pytestmark = pytest.mark.quick
 

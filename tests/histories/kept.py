@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from starloom.store.history import PastCommit
-from starloom.store.memory import MemoryHistory
+from tests.store.memory import MemoryHistory
 
 FOLDER = Path(__file__).parent
 SEEDS = (3, 8, 21)

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from starloom.engine.redeciding import redecide
 from starloom.store.chain import Walk
-from starloom.store.memory import MemoryHistory, MemoryStore
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event, fold
 from tests.histories.kept import FOLDER, expected, read
+from tests.store.memory import MemoryHistory, MemoryStore
 
 LOGS = sorted(FOLDER.glob("*/*.ndjson"))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from starloom.client.problems import Problem
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom.store.file_names import DATABASE_FILE
 from tests.installation import Installation
 from tests.store.test_dump import filled

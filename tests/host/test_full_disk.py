@@ -8,7 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from tests.chaos.small_disk import full, on_small_disk, seen
 from tests.waiting import SLOWER
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from starloom.host.ports import free_port
 from starloom.lab.installation import left_over
-from starloom.lab.ports import free_port
 from tests.waiting import PATIENCE_S, until
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from starloom.lab.breaking import sentence, size_of
+from starloom.lab.injection import sentence, size_of
 from starloom_protocol.plan.scenario import BY_S, CAN, AtDoc, FaultDoc, Kind, Target, read_scenario
 from tests.arch.checkout import ROOT
 

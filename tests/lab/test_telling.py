@@ -11,8 +11,8 @@ import msgspec
 
 from starloom.client.view import View
 from starloom.lab.effects import Effects, count, read_ledger
+from starloom.lab.scenarios.verdict import misses
 from starloom.lab.story import FAULT, LINES_MAX, Story
-from starloom.lab.verdict import misses
 from starloom_agent.work.ledger import Ledger
 from starloom_protocol.plan.scenario import ExpectDoc
 from starloom_protocol.records.entities import Attempt, Head, Record, TaskRecord

@@ -17,8 +17,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from starloom.host.ports import is_free
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port, is_free
 from tests.recipes.fleet import Fleet
 from tests.waiting import PATIENCE_S, until
 

@@ -370,7 +370,7 @@ BUGS = [
     ),
     Bug(
         "two hubs commit, for nobody compares terms",
-        "backend/starloom/store/memory.py",
+        "tests/store/memory.py",
         '        if redis.term != term:\n            why = "term"\n        elif redis.incarnation != incarnation:\n'
         '            why = "incarnation"\n        elif redis.link is not self:\n            why = "link"\n',
         '        if redis.incarnation != incarnation:\n            why = "incarnation"\n',

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from starloom.core.state import inputs as i
-from starloom.store.memory import MemoryStore
 from starloom.store.port import Unavailable
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, LoweredPlan, RemoveTask
 from starloom_protocol.records.entities import (
@@ -34,6 +33,7 @@ from starloom_protocol.vocabulary import Approval, Code, Gate, Op, TaskState
 from tests.builders import edge, plan, task, when
 from tests.sim.script import Act
 from tests.sim.surroundings import Surroundings
+from tests.store.memory import MemoryStore
 
 CONTROLS = ("pause", "resume", "cancel", "retry", "skip", "hold", "release", "cancel_task")
 

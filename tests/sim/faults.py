@@ -7,11 +7,11 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from starloom.store.memory import CommitFailure
 from tests.sim.hub import Site
 from tests.sim.minds.site import MindSite
 from tests.sim.script import Fault
 from tests.sim.surroundings import Surroundings
+from tests.store.memory import CommitFailure
 
 STORES = (
     "redis_restart",

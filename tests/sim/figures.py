@@ -26,7 +26,6 @@ from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
 from starloom.store.embedded import EmbeddedRedis
-from starloom.store.memory import MemoryStore
 from starloom.store.opening import open_store
 from starloom_protocol.records.edits import (
     AddDependency,
@@ -43,6 +42,7 @@ from tests.sim.hub import Nothing
 from tests.sim.network import Network, Sockets
 from tests.sim.review_cost import review_cost
 from tests.sim.virtual import SimClock, run
+from tests.store.memory import MemoryStore
 
 LAYERS, WIDE = 20, 100
 EDITORS = 8

@@ -13,13 +13,13 @@ from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import JobSender, Overloaded
 from starloom.engine.settings import EngineSettings
-from starloom.store.memory import MemoryRedis
 from starloom.store.port import Unavailable
 from starloom_protocol.wire.frames import PlanEntry, ResumePlan
 from tests.sim.agent import SimAgent
 from tests.sim.network import Sockets, Wire
 from tests.sim.slow_store import SlowStore
 from tests.sim.surroundings import Surroundings
+from tests.store.memory import MemoryRedis
 
 
 class Nothing:

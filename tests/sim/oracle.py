@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from starloom.core.run.hedge_opening import WHY as HEDGED
 from starloom.core.state.apply import full_key, load
 from starloom.core.state.model import Shard
-from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom_protocol.records.entities import Attempt, Record, decode_entity, encode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event, fold, state_hash
 from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Attention, Outcome, Repeatability
 from starloom_protocol.wire.frames import LeaseRef
 from tests.sim.agent import World
 from tests.sim.client import Told
+from tests.store.memory import MemoryHistory, MemoryRedis
 
 
 def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World, told: Told) -> Iterator[str]:

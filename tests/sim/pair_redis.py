@@ -9,11 +9,11 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 
-from starloom.store.memory import MemoryHistory, MemoryInbox, MemoryLog, MemoryRedis
-from starloom.store.memory_servers import Write
 from starloom.store.port import Commit, Followed, Unavailable
 from tests.sim.processes import Process, current
 from tests.sim.slow_store import Doubts, SlowStore
+from tests.store.memory import MemoryHistory, MemoryInbox, MemoryLog, MemoryRedis
+from tests.store.memory_servers import Write
 
 OWNER_TTL_S = 5.0
 RELEASED = "@released"

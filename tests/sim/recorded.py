@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.store.memory import MemoryHistory
 from tests.sim import schedule
 from tests.sim.hub import Site
 from tests.sim.schedule import Outcome, run_seed
+from tests.store.memory import MemoryHistory
 
 
 def run_recorded(seed: int) -> tuple[Outcome, MemoryHistory]:

@@ -10,12 +10,12 @@ import copy
 import random
 from dataclasses import dataclass, field
 
-from starloom.store.memory import MemoryHistory
 from starloom_protocol.vocabulary import Repeatability
 from tests.sim.client import Client, Told
 from tests.sim.hub import Site
 from tests.sim.script import Act
 from tests.sim.virtual import run
+from tests.store.memory import MemoryHistory
 
 PATIENCE_S = 3_000.0
 

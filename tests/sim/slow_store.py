@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from starloom.store.history import PastCommit
-from starloom.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 from starloom.store.port import Commit, Ownership, Unavailable
+from tests.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 
 
 @dataclass

@@ -17,7 +17,6 @@ from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Inbox
 from starloom.engine.settings import Keeping
-from starloom.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 from starloom_protocol.records.entities import Enrollment, Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
 from starloom_protocol.wire.frames import Alive, LedgerReport, Receipt, ResultFrame, Started
@@ -25,6 +24,7 @@ from tests.sim.agent import ALIVE_EVERY_S, SimAgent, World
 from tests.sim.network import Network, Wire
 from tests.sim.slow_store import Doubts
 from tests.sim.virtual import SimClock
+from tests.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 
 TOOLS = [
     ToolOffer(name="t.pure", repeatability=Repeatability.PURE, effects=[Effect.READ]),

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from starloom.engine.redeciding import Redecided, redecide
-from starloom.store.memory import MemoryHistory, MemoryStore
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event, encode_event
 from tests.sim.recorded import run_recorded
+from tests.store.memory import MemoryHistory, MemoryStore
 
 pytestmark = pytest.mark.sim
 

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from starloom.store.memory import CommitFailure
 from starloom.store.port import Commit, Ownership, Refused, Unavailable
 from starloom_protocol.vocabulary import ConstellationState
 from tests.store.contract_ciphertexts import CiphertextContract
@@ -15,6 +14,7 @@ from tests.store.contract_pruned import PrunedContract
 from tests.store.contract_record import RecordContract
 from tests.store.contract_retired import RetiredContract
 from tests.store.harness import Store, World
+from tests.store.memory import CommitFailure
 from tests.store.sample import attempt, commit, head, seqs, task
 from tests.waiting import SLOWER
 

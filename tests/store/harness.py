@@ -16,9 +16,9 @@ from sqlalchemy import Connection
 from starloom.store import scripts
 from starloom.store.database import Database, open_database
 from starloom.store.embedded import EmbeddedRedis
-from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom.store.port import Unavailable
 from starloom.store.redis import RedisStore
+from tests.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from tests.waiting import REDIS_WAITS, SLOWER
 
 P = ParamSpec("P")

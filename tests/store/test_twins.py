@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from starloom.store.memory import MemoryStore
-from starloom.store.memory_servers import Gone
+from tests.store.memory import MemoryStore
+from tests.store.memory_servers import Gone
 from tests.store.twin_calls import KINDS, draw_calls
 from tests.store.twins import Twins, compare
 

@@ -22,11 +22,11 @@ from typing import Any
 import msgspec
 
 from starloom.store import keys
-from starloom.store.memory import CommitFailure
 from starloom.store.port import Commit, Damaged, Ownership, Refused, Unavailable, Wanted
 from starloom.store.redis import RedisStore
 from starloom_protocol.vocabulary import ConstellationState
 from tests.store.harness import MemoryWorld, RedisWorld, Store
+from tests.store.memory import CommitFailure
 from tests.store.sample import attempt, commit, head, task
 from tests.store.twin_calls import Call, draw_calls
 from tests.waiting import PATIENCE_S

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import random
 import socket
 
 import psutil
@@ -45,3 +46,24 @@ def free_near(host: str, port: int) -> int | None:
         if is_free(host, candidate):
             return candidate
     return None
+
+
+LOWEST, HIGHEST = 20_000, 32_000
+TRIES_MOST = 200
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago.
+
+    Raises:
+        OSError: every one of many is taken.
+    """
+    for _ in range(TRIES_MOST):
+        port = random.SystemRandom().randrange(LOWEST, HIGHEST)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise OSError(f"{TRIES_MOST} ports of 127.0.0.1 between {LOWEST} and {HIGHEST} are taken")

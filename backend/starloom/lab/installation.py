@@ -28,9 +28,9 @@ from starloom.client.problems import Problem, unreachable
 from starloom.client.rest import Client
 from starloom.client.routes import get_devices
 from starloom.host.agents import LocalAgent, join
-from starloom.lab.ports import free_port
-from starloom.lab.shifted import set_clock
-from starloom.lab.threaded_proxy import ThreadedProxy
+from starloom.host.ports import free_port
+from starloom.lab.clock_skew import set_clock
+from starloom.lab.proxy.fault_proxy import ThreadedProxy
 from starloom.parentage import ends_with_parent
 from starloom_agent.owner.join_command import DEFAULT_SLOTS
 from starloom_protocol.vocabulary import Profile
@@ -209,7 +209,7 @@ class Installation:
     def start_agent(self, name: str) -> None:
         clock = self._clock(name)
         set_clock(clock, 0.0)
-        argv = [sys.executable, "-m", "starloom.lab.shifted", str(clock), "starloom_agent", "run"]
+        argv = [sys.executable, "-m", "starloom.lab.clock_skew", str(clock), "starloom_agent", "run"]
         argv += ["--home", str(self._agents[name].home), "--lab", "--reconnect-most-s", "1"]
         argv += ["--slots", str(self.slots(name))]
         self._running[name] = self._spawn(argv, f"agent-{name}", self.variables(name))

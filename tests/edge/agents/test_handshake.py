@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from starloom.edge.listeners.serving import server_config
 from starloom.edge.web.sockets import Gone, Socket
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 
 TEXT = "x" * 10_000
 

@@ -20,7 +20,7 @@ from starloom.access.authority import LEAF_DAYS
 from starloom.edge.app import Files, build
 from starloom.edge.listeners.local_network import LanListener, LanPlace
 from starloom.edge.web.problems import Problem
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom_agent.wire.dialling import pin_of
 from tests.edge.world import World, a_world
 from tests.waiting import PATIENCE_S

@@ -17,7 +17,7 @@ from starloom.edge.listeners import connections
 from starloom.edge.listeners.connections import Places
 from starloom.edge.listeners.serving import Listener, server_config
 from starloom.edge.web.sockets import HOLD
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX
 
 

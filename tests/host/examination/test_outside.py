@@ -12,7 +12,7 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
 from starloom.host.examination.outside import look_from_outside
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port
 from starloom.settings import Settings
 
 

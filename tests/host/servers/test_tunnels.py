@@ -18,8 +18,8 @@ import pytest
 from starloom.client.discovery import HubAddress, OwnHub, read_local
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
+from starloom.host.ports import free_port
 from starloom.host.servers import enrolling, remote, ssh, tunnels
-from starloom.lab.ports import free_port
 from starloom_agent.wire.dialling import PIN_PREFIX, Route
 from tests.edge.test_served import served
 from tests.ssh_server import SshServer, ssh_server

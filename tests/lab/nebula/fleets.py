@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from starloom.lab.nebula import world_program
-from starloom.lab.nebula.devices import DEVICES, LOOPBACK, NebulaDevice, mcp_file
+from starloom.lab.nebula.world import world_program
+from starloom.lab.nebula.world.devices import DEVICES, LOOPBACK, NebulaDevice, mcp_file
 from starloom.planner.fleet import FleetView
 from starloom_agent.owner.mcp import FILE, find_tools
 from starloom_agent.policy.commands import CommandRule, word_of

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from starloom.lab.nebula.base.ground import Facts, Ground
-from starloom.lab.nebula.base.laying import lay_base
-from starloom.lab.nebula.devices import DECLARED, DEVICES, NAMES
-from starloom.lab.nebula.score import score
-from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
+from starloom.lab.nebula.scoring.score import score
 from starloom.lab.nebula.suite import SMOKE
 from starloom.lab.nebula.task import Task, TaskInvalid, all_tasks, chosen, filled
-from starloom.lab.nebula.world_program import TOOLS
+from starloom.lab.nebula.world.devices import DECLARED, DEVICES, NAMES
+from starloom.lab.nebula.world.files.ground import Facts, Ground
+from starloom.lab.nebula.world.nebula_world import lay_base
+from starloom.lab.nebula.world.seen import AnswerSeen, Seen, take_snapshot
+from starloom.lab.nebula.world.world_program import TOOLS
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan.checks.check import check_plan
 from starloom_protocol.plan.language.document import read_document

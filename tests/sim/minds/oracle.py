@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from starloom.store.memory import MemoryHistory
 from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 from starloom_protocol.values import canonical, parse
@@ -19,6 +18,7 @@ from tests.sim.minds.pace_rules import judge_paces
 from tests.sim.minds.plans import COUNT
 from tests.sim.minds.tools import inputs_of
 from tests.sim.minds.workers import Said
+from tests.store.memory import MemoryHistory
 
 
 def judge(history: MemoryHistory, world: World, said: Said) -> Iterator[str]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.core.placement.pace.logarithms import log_of
-from starloom.store.memory import MemoryHistory
 from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
+from tests.store.memory import MemoryHistory
 
 _ALL_BELOW: Final = 8
 _FADES_AT: Final = 64

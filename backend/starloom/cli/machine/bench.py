@@ -19,8 +19,8 @@ from starloom.client.exits import Exit
 from starloom.client.problems import usage
 
 if TYPE_CHECKING:
-    from starloom.lab.nebula.live_model import LiveModel
-    from starloom.lab.nebula.report import Report
+    from starloom.lab.nebula.planners.live_model import LiveModel
+    from starloom.lab.nebula.reports.report import Report
     from starloom.lab.nebula.task import Task
 
 INTO = Path("nebula-runs")
@@ -90,9 +90,9 @@ def nebula_run(
 ) -> None:
     """Run tasks and check their end states; exit code 0: the gate is met, 1: it is not."""
     _own_hub(run)
-    from starloom.lab.nebula.ablations import in_the_hub
+    from starloom.lab.nebula.planners.ablations import in_the_hub
+    from starloom.lab.nebula.planners.script import GOOD, KINDS
     from starloom.lab.nebula.running import MODEL, PLANNERS, SCRIPT
-    from starloom.lab.nebula.script import GOOD, KINDS
     from starloom.lab.nebula.suite import SMOKE, Wanted, run_suite
 
     if planner not in PLANNERS:
@@ -138,9 +138,9 @@ def _conditions(
     planner: str, faults: str, baseline: str, ablation: str
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the profiles of faults, the baselines with those of the ablations, and the ablations."""
-    from starloom.lab.nebula.ablations import AblationUnknown, in_the_plan, read_ablations
-    from starloom.lab.nebula.baselines import BaselineUnknown, read_baselines
-    from starloom.lab.nebula.faults import ProfileUnknown, read_profiles
+    from starloom.lab.nebula.faults.profiles import ProfileUnknown, read_profiles
+    from starloom.lab.nebula.planners.ablations import AblationUnknown, in_the_plan, read_ablations
+    from starloom.lab.nebula.planners.baselines import BaselineUnknown, read_baselines
     from starloom.lab.nebula.running import MODEL, NONE
 
     try:
@@ -181,7 +181,7 @@ def _print_report(report: Report, *, compared: bool) -> None:
 
 def _own_model(tokens: int, tokens_per_task: int) -> LiveModel:
     """Return the model of the settings, as `starloom doctor model` reads them."""
-    from starloom.lab.nebula.live_model import live_model, way_out
+    from starloom.lab.nebula.planners.live_model import live_model, way_out
     from starloom.planner.model.port import ModelFault
     from starloom.settings import SettingsInvalid, load
 

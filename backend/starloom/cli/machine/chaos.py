@@ -51,7 +51,7 @@ def chaos_run(
     scenario = _read(file)
     if seed is not None:
         scenario = scenario.model_copy(update={"seed": seed})
-    from starloom.lab.scenario_run import run_apart
+    from starloom.lab.scenarios.scenario_run import run_apart
 
     def say(text: str) -> None:
         sys.stderr.write(text + "\n")

@@ -38,12 +38,11 @@ from starloom.client.view import View
 from starloom.client.watching import outcome
 from starloom.host.agents import LocalAgent, OwnDevice, device_missing, join, until_online
 from starloom.host.sample_start import SampleStart
-from starloom.lab import sample_files
-from starloom.lab.demo_device import DemoDevice
-from starloom.lab.hosting import Host
-from starloom.lab.patient_calls import patiently
-from starloom.lab.proxy import FaultProxy
-from starloom.lab.sample import CUT_TASK, Places, evidence, figures_of, sleeps_in, upload_of, words_for
+from starloom.lab.devices.demo_device import DemoDevice
+from starloom.lab.devices.hosting import Host, patiently
+from starloom.lab.proxy.fault_proxy import FaultProxy
+from starloom.lab.sample import sample_files
+from starloom.lab.sample.facts import CUT_TASK, Places, evidence, figures_of, sleeps_in, upload_of, words_for
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile, TaskState
 

@@ -9,24 +9,23 @@ from typing import Any, Final, TypeVar
 
 from starloom.client.problems import Problem, may_pass
 from starloom.client.view import View
-from starloom.lab.nebula.baselines import FULL, plan_of
-from starloom.lab.nebula.changes import Meanwhile, neutral
-from starloom.lab.nebula.damage import unnoticed
-from starloom.lab.nebula.doubts import Doubts, movable
-from starloom.lab.nebula.faults import CHANGE, loss, noise_of, strikes
-from starloom.lab.nebula.faults import NONE as NO_FAULT
-from starloom.lab.nebula.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
-from starloom.lab.nebula.live_model import ModelUse, use_of
-from starloom.lab.nebula.measuring import Figures, figures_of
-from starloom.lab.nebula.person import Person
-from starloom.lab.nebula.score import ENDED, Scored, not_run, score, score_hostile
-from starloom.lab.nebula.script import GOALS, GOOD, HOSTILE, Script, read_script, unspoken, untold
-from starloom.lab.nebula.script_server import ScriptServer
-from starloom.lab.nebula.seen import AnswerSeen, Seen, take_snapshot
-from starloom.lab.nebula.striking import Striker
+from starloom.lab.nebula.faults.profiles import CHANGE, loss, noise_of, strikes
+from starloom.lab.nebula.faults.profiles import NONE as NO_FAULT
+from starloom.lab.nebula.faults.striker import Striker
+from starloom.lab.nebula.person.doubts import Doubts, movable
+from starloom.lab.nebula.person.person import Person
+from starloom.lab.nebula.person.under_way import devices_of, resume_all, under_way
+from starloom.lab.nebula.planners.baselines import FULL, plan_of
+from starloom.lab.nebula.planners.live_model import ModelUse, use_of
+from starloom.lab.nebula.planners.script import GOALS, GOOD, HOSTILE, Script, read_script, unspoken, untold
+from starloom.lab.nebula.planners.script_server import ScriptServer
+from starloom.lab.nebula.scoring.damage import unnoticed
+from starloom.lab.nebula.scoring.figures import Figures, figures_of
+from starloom.lab.nebula.scoring.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
+from starloom.lab.nebula.scoring.score import ENDED, Scored, not_run, score, score_hostile
 from starloom.lab.nebula.task import Task
-from starloom.lab.nebula.under_way import devices_of, resume_all, under_way
-from starloom.lab.nebula.world import NebulaWorld
+from starloom.lab.nebula.world.nebula_world import NebulaWorld
+from starloom.lab.nebula.world.seen import AnswerSeen, Meanwhile, Seen, neutral, take_snapshot
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.stream.feed import Event, encode_event
 from starloom_protocol.vocabulary import TaskState

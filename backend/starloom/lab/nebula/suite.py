@@ -12,18 +12,18 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
-from starloom.lab.nebula.ablations import IN_THE_HUB
-from starloom.lab.nebula.baselines import FULL
-from starloom.lab.nebula.faults import NONE as NO_FAULT
-from starloom.lab.nebula.faults import TIME_SCALES, listed
-from starloom.lab.nebula.live_model import NOT_BEGUN, LiveModel
-from starloom.lab.nebula.report import Report
-from starloom.lab.nebula.report_page import page_of
+from starloom.lab.nebula.faults.profiles import NONE as NO_FAULT
+from starloom.lab.nebula.faults.profiles import TIME_SCALES, listed
+from starloom.lab.nebula.planners.ablations import IN_THE_HUB
+from starloom.lab.nebula.planners.baselines import FULL
+from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel
+from starloom.lab.nebula.planners.script import GOALS, GOOD
+from starloom.lab.nebula.planners.script_server import ScriptServer
+from starloom.lab.nebula.reports.report import Report
+from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, SCRIPT, Ran, Runner
-from starloom.lab.nebula.script import GOALS, GOOD
-from starloom.lab.nebula.script_server import ScriptServer
 from starloom.lab.nebula.task import Task
-from starloom.lab.nebula.world import NebulaWorld
+from starloom.lab.nebula.world.nebula_world import NebulaWorld
 
 SMOKE: Final = (1, 6, 10, 13, 15, 18, 25, 30, 41, 43)
 """Ten tasks, of most categories, that take less than a minute together."""

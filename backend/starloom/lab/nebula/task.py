@@ -15,10 +15,9 @@ import msgspec
 import yaml
 
 from starloom.lab.nebula import tasks as _tasks
-from starloom.lab.nebula.base.ground import Ground
-from starloom.lab.nebula.changes import Meanwhile
-from starloom.lab.nebula.faults import PROFILES
-from starloom.lab.nebula.seen import Checkpoint, Seen
+from starloom.lab.nebula.faults.profiles import PROFILES
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Meanwhile, Seen
 
 FOLDER: Final = re.compile(r"t(\d\d)_([a-z0-9_]+)")
 _WORD: Final = re.compile(r"@\{([a-z.-]+)\}")

@@ -17,8 +17,7 @@ import msgspec
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from starloom.host.ports import is_free
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port, is_free
 from starloom_agent.owner.agents import FILE, find_agents, greeted, module_of, read_agents
 from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.clients.a2a.card import PATH

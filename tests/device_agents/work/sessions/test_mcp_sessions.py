@@ -18,8 +18,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace as with_fields
 
-from starloom.host.ports import is_free
-from starloom.lab.ports import free_port
+from starloom.host.ports import free_port, is_free
 from starloom_agent.owner.mcp import FILE, LaterTools, _made, find_tools, read_servers
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.clients.mcp.keeping import CallTool, encode

@@ -8,11 +8,11 @@ from typing import Any, cast
 import msgspec
 
 from starloom.store.history import PastCommit
-from starloom.store.memory import MemoryStore
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, category_of
 from starloom_protocol.stream.feed import decode_event, encode_event
 from tests.edge.routes.work.test_forks import done, get
 from tests.edge.world import World, chain, settle
+from tests.store.memory import MemoryStore
 
 A = "/api/v1/audit"
 

@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 
 from starloom.edge.live.entity_json import iso
-from starloom.lab.desk import Desk
-from starloom.lab.scenario_runs import ScenarioRuns
+from starloom.lab.desk.desk import Desk
+from starloom.lab.desk.scenario_runs import ScenarioRuns
 from tests.arch.checkout import ROOT
 from tests.edge.world import Agent, World, a_world, chain
 from tests.waiting import PATIENCE_S

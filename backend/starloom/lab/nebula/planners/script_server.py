@@ -1,0 +1,204 @@
+"""The scripted model's endpoint: a chat server of OpenAI's form on 127.0.0.1 that says what a transcript says.
+
+Owns the wire alone; `script` decides the replies. It answers who has its key, one transcript at a time.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final, Self
+
+import msgspec
+
+from starloom.lab.nebula.planners.script import Script, reply_to
+from starloom.lab.nebula.world.devices import LOOPBACK
+from starloom.planner.model.answers import Stage, answer_schema
+
+MODEL: Final = "script"
+PATH: Final = "/v1/chat/completions"
+BODY_BYTES_MOST: Final = 4 * 1024 * 1024
+BYTES_A_TOKEN: Final = 4
+TOKENS_PER_DAY: Final = 100_000_000
+OWN_FILE_MODE: Final = 0o600
+_FIRST: Final = {Stage.JUDGING: "holds"}
+_KINDS: Final = {tuple(answer_schema(stage)["properties"][_FIRST.get(stage, "kind")]["enum"]): stage for stage in Stage}
+"""The words that the first field of an answer takes, which differ between the stages."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A part of a message; other parts than text have none."""
+
+    text: str = ""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of a call."""
+
+    content: str | list[Part] | None = None
+
+
+class Property(msgspec.Struct, frozen=True):
+    """One field of the declared answer."""
+
+    enum: tuple[str, ...] = ()
+
+
+class Parameters(msgspec.Struct, frozen=True):
+    """The schema of the declared answer."""
+
+    properties: dict[str, Property] = {}
+
+
+class Function(msgspec.Struct, frozen=True):
+    """The declared answer."""
+
+    parameters: Parameters = Parameters()
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool that a call declares."""
+
+    function: Function = Function()
+
+
+class Call(msgspec.Struct, frozen=True):
+    """The part of a call's body that is read."""
+
+    messages: list[Message] = []
+    tools: list[Tool] = []
+
+
+class ScriptServer:
+    """`begin` a transcript, let the hub ask, and `end` it for the faults; `close` ends the server."""
+
+    def __init__(self, folder: Path) -> None:
+        key = secrets.token_urlsafe(24)
+        self._key_file = folder / "model.key"
+        self._key_file.touch(mode=OWN_FILE_MODE)
+        self._key_file.write_text(key)
+        self._lock = threading.Lock()
+        self._script: Script | None = None
+        self._calls = 0
+        self._faults: list[str] = []
+        self._asked: Callable[[str], None] | None = None
+        self._server = ThreadingHTTPServer((LOOPBACK, 0), _handler(self, f"Bearer {key}"))
+        self._thread = threading.Thread(target=self._server.serve_forever, name="scripted model", daemon=True)
+        self._thread.start()
+
+    def variables(self) -> dict[str, str]:
+        """Return the settings by which a hub uses it as its model."""
+        port = self._server.server_address[1]
+        return {
+            "STARLOOM_LLM_URL": f"http://{LOOPBACK}:{port}/v1",
+            "STARLOOM_LLM_MODEL": MODEL,
+            "STARLOOM_LLM_WIRE": "openai",
+            "STARLOOM_LLM_KEY_FILE": str(self._key_file),
+            "STARLOOM_LLM_TOKENS_PER_DAY": str(TOKENS_PER_DAY),
+        }
+
+    def begin(self, script: Script, asked: Callable[[str], None] | None = None) -> None:
+        """Say a transcript from now on; `asked` is called with the stage of each call before its reply."""
+        with self._lock:
+            self._script, self._calls, self._faults, self._asked = script, 0, [], asked
+
+    def end(self) -> list[str]:
+        """Return the faults of the transcript that ran, calls that did not come among them."""
+        with self._lock:
+            script, self._script = self._script, None
+            if script is None:
+                return []
+            left = script.lines[self._calls :]
+            missed = f"{len(left)} calls did not come: {', '.join(line.stage for line in left)}"
+            return [*self._faults, *([missed] if left and not self._faults else [])]
+
+    def answer(self, call: Call) -> str | None:
+        """Return the scripted reply to a call, None where there is none."""
+        stage = stage_of(call)
+        turns = [_text_of(message) for message in call.messages]
+        if self._asked is not None:
+            self._asked(stage)
+        with self._lock:
+            if self._script is None:
+                return None
+            text, faults = reply_to(self._script, self._calls, stage, turns)
+            self._calls += 1
+            self._faults += faults
+            return None if faults else text
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def stage_of(call: Call) -> str:
+    """Return the stage of a call by the answers that it declares; empty where it declares none that is known."""
+    for tool in call.tools:
+        fields = tool.function.parameters.properties
+        first = fields.get("kind") or fields.get("holds")
+        if first is not None and first.enum in _KINDS:
+            return str(_KINDS[first.enum])
+    return ""
+
+
+def _text_of(message: Message) -> str:
+    content = message.content or ""
+    return content if isinstance(content, str) else "\n".join(part.text for part in content)
+
+
+def _chat(text: str, sent_bytes: int) -> bytes:
+    """Return the body of a chat answer that calls the declared tool."""
+    used = {"prompt_tokens": sent_bytes // BYTES_A_TOKEN + 1, "completion_tokens": len(text) // BYTES_A_TOKEN + 1}
+    call = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}
+    usage = {**used, "total_tokens": sum(used.values())}
+    told = {"id": "chatcmpl-script", "object": "chat.completion", "created": 0, "model": MODEL}
+    return json.dumps({**told, "choices": [choice], "usage": usage}).encode()
+
+
+def _handler(server: ScriptServer, authorization: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            given = self.headers.get("authorization", "")
+            if not hmac.compare_digest(given.encode(), authorization.encode()):
+                return self._send(HTTPStatus.UNAUTHORIZED, b"{}")
+            if self.path != PATH:
+                return self._send(HTTPStatus.NOT_FOUND, b"{}")
+            told = self.headers.get("content-length", "")
+            size = int(told) if told.isascii() and told.isdigit() else 0
+            if not 0 < size <= BODY_BYTES_MOST:
+                return self._send(HTTPStatus.BAD_REQUEST, b"{}")
+            try:
+                call = msgspec.json.decode(self.rfile.read(size), type=Call)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return self._send(HTTPStatus.BAD_REQUEST, b"{}")
+            text = server.answer(call)
+            if text is None:
+                return self._send(HTTPStatus.CONFLICT, b'{"error": {"message": "the transcript has no reply to this"}}')
+            return self._send(HTTPStatus.OK, _chat(text, size))
+
+        def _send(self, status: HTTPStatus, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_args: Any) -> None:
+            """Write nothing: `end` tells the faults of a transcript."""
+
+    return Handler

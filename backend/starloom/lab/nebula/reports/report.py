@@ -1,0 +1,305 @@
+"""The report of a run of the suite: figures over all tasks, by category and level, and a line for each task. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starloom.lab.nebula.faults.profiles import LOSS
+from starloom.lab.nebula.faults.profiles import NONE as NO_FAULT
+from starloom.lab.nebula.planners.baselines import FULL
+from starloom.lab.nebula.planners.live_model import NOT_BEGUN, ModelUse
+from starloom.lab.nebula.reports.costs import COST_HEAD, costs
+from starloom.lab.nebula.running import GOLD, MODEL, NONE, NOT_TAKEN, SCRIPT, Ran
+from starloom.lab.nebula.scoring.honesty import HARD, End
+from starloom.lab.nebula.task import CATEGORIES
+
+PAPER: Final = {"ssr": 0.833, "tsr": 0.709, "width": 1.72, "gain": 0.31}
+"""The figures that UFO3's paper reports of NebulaBench: only a run with a live model may stand beside its first two."""
+Z_95: Final = 1.96
+_SAID: Final = {
+    End.HUNG: "were not over within their deadline",
+    End.FALSE_DONE: "said to be done and not",
+    End.DOUBLED: "did something twice",
+    End.NOT_MET: "neither met nor honest about it",
+}
+_ORDER: Final = (End.MET, End.HONEST, End.FOOLED, End.NOT_MET, End.HUNG, End.FALSE_DONE, End.NOT_RUN)
+NOTE_CHARS: Final = 300
+RUNGS: Final = ("retried", "moved", "hedged", "rerouted", "verified", "edited", "person")
+"""The rungs of the recovery ladder, as the hub's report of a run counts them."""
+NAMES_OF_COUNTS: Final = {"doubled": "doubled effects"}
+LEVELS: Final = {"e": "easy", "m": "middle", "h": "hard"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The runs of one suite; `planner` and `faults` say under which conditions, `took_s` how long all of it took."""
+
+    id: str
+    planner: str
+    faults: str
+    seeds: Sequence[int]
+    runs: Sequence[Ran]
+    took_s: float
+    kind: str = ""
+    """The kind of the transcripts, where a scripted model planned."""
+    price_known: bool = True
+    """Whether the calls of a live model have a price that is known here."""
+
+    @property
+    def misses(self) -> list[str]:
+        """Return why the gate is not met; nothing if it is."""
+        plain = [one for one in self.runs if one.profile == NO_FAULT and one.baseline == FULL]
+        found: list[str] = []
+        if self.planner in (GOLD, SCRIPT):
+            failed = sorted({one.task.id for one in plain if not one.success})
+            found += [f"{len(failed)} tasks are not met: {', '.join(failed)}"] if failed else []
+        if self.planner == NONE:
+            wrong = sorted({one.task.id for one in plain if one.fault != NOT_TAKEN and not one.success})
+            found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
+        late = sorted({one.task.id for one in self.runs if one.fault == NOT_BEGUN})
+        found += [f"{NOT_BEGUN}: {', '.join(late)}"] if late else []
+        lost = sorted({one.task.id for one in plain if one.lost})
+        found += [f"the transcript does not fit: {', '.join(lost)}"] if lost else []
+        found += [
+            f"{_SAID[end]}: {', '.join(named)}"
+            for end in (*HARD, End.NOT_MET)
+            if (named := _named([one for one in self.runs if one.end is end and (end in HARD or one not in plain)]))
+        ]
+        lossy = [one for one in self.runs if one.end is End.HONEST and one.profile == LOSS and one.baseline == FULL]
+        bare = _named([one for one in lossy if LOSS not in one.task.about.faults])
+        found += [f"not met after a loss, and the task does not say why: {', '.join(bare)}"] if bare else []
+        stuck = [f"{one.task.id} ({', '.join(one.movable)})" for one in lossy if one.movable]
+        found += [f"not met after a loss, though other devices may do it: {', '.join(stuck)}"] if stuck else []
+        silent = [f"{one.task.id}: {said}" for one in self.runs for said in one.unnoticed]
+        found += [f"the check does not notice: {said}" for said in silent]
+        return found
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        return totals_of(self.runs)
+
+    @property
+    def used(self) -> ModelUse:
+        """The calls of the model in all runs."""
+        return sum((one.used for one in self.runs), ModelUse())
+
+    def document(self) -> dict[str, Any]:
+        """Return the whole as JSON has it."""
+        return {
+            "id": self.id,
+            "planner": self.planner,
+            "kind": self.kind,
+            "faults": self.faults,
+            "seeds": list(self.seeds),
+            "took_s": round(self.took_s, 1),
+            "met": not self.misses,
+            "misses": self.misses,
+            "model": {**self.used.document(), "price_known": self.price_known},
+            "paper": PAPER,
+            "totals": self.totals,
+            "tsr_interval_95": _tsr_interval(self.runs),
+            "categories": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.category)},
+            "profiles": [
+                {"profile": profile, "baseline": baseline, **totals_of(part), "tsr_interval_95": _tsr_interval(part)}
+                for (profile, baseline), part in self._conditions()
+            ],
+            "costs": [cost.document() for cost in costs(self.runs)],
+            "declared": {one.task.id: dict(one.task.about.faults) for one in self.runs if one.task.about.faults},
+            "levels": {key: totals_of(part) for key, part in _by(self.runs, lambda one: one.task.about.level)},
+            "runs": [_row(one) for one in self.runs],
+        }
+
+    def _conditions(self) -> list[tuple[tuple[str, str], list[Ran]]]:
+        """Return the runs by profile and baseline, in the order in which they came."""
+        keys = dict.fromkeys((one.profile, one.baseline) for one in self.runs)
+        return [(key, [one for one in self.runs if (one.profile, one.baseline) == key]) for key in keys]
+
+    def conditions(self) -> list[list[str]]:
+        """Return the lines of the table of profiles and baselines, its head first."""
+        head = ["faults", "struck", *_ORDER, "doubled", "TSR", "SSR", *RUNGS, "s"]
+        return [head, *(_condition(key, part) for key, part in self._conditions())]
+
+    def costs(self) -> list[list[str]]:
+        """Return the lines of the table of costs beside the full run, its head first; empty where there is none."""
+        found = costs(self.runs)
+        return [list(COST_HEAD), *(cost.row() for cost in found)] if found else []
+
+    def table(self) -> list[list[str]]:
+        """Return the lines of the table of tasks, its head first."""
+        head = ["task", "faults", "level", "state", "points", "s", "N/depth", "work/path", "note"]
+        return [head, *(_line(one) for one in self.runs)]
+
+    def summary(self) -> list[str]:
+        """Return the sentences above the table."""
+        total = self.totals
+        met = f"{total['success']}/{total['runs']} tasks met (TSR {total['tsr']:.1%}), SSR {total['ssr']:.1%}"
+        counts = ("attempts", "retries", "moves", "hedges", "doubled", "approvals")
+        paper = f"SSR {PAPER['ssr']:.1%}, TSR {PAPER['tsr']:.1%}, width {PAPER['width']}, gain {PAPER['gain']:.0%}"
+        ratios = f"width (N/depth) {total['width']:.2f}, work/path {total['parallelism']:.2f}"
+        planner = f"{self.planner} {self.kind}".rstrip()
+        return [
+            f"Nebula: planner {planner}, faults {self.faults}, seed {_listed(self.seeds)}, {self.took_s:.0f} s",
+            f"{met}, TCR {total['tcr']:.1%}, said done and not: {total['false_done']}",
+            f"{ratios}, gain over one at a time {total['gain']:.0%}",
+            ", ".join(f"{NAMES_OF_COUNTS.get(name, name)} {total[name]}" for name in counts),
+            *([f"the model: {self.used.words(price_known=self.price_known)}"] if self.planner == MODEL else []),
+            f"the paper's NebulaBench: {paper}; its SSR and TSR compare with those of a live model alone",
+            *(f"GATE: {miss}" for miss in self.misses or ["met"]),
+        ]
+
+    def markdown(self) -> str:
+        """Return the report as a page."""
+        rows = self.table()
+        text = ["# Nebula suite", "", *(f"- {line}" for line in self.summary()), "", "## Categories", ""]
+        parts = [["category", "met", "SSR", "width", "gain"]]
+        for key, part in _by(self.runs, lambda one: one.task.about.category):
+            parts.append([f"{key} {CATEGORIES[key]}", *_brief(totals_of(part))])
+        for key, part in _by(self.runs, lambda one: one.task.about.level):
+            parts.append([LEVELS[key], *_brief(totals_of(part))])
+        text = [*text[:-2], "## Faults", "", *_marked(self.conditions()), "", *text[-2:]]
+        if found := self.costs():
+            text = [*text[:-2], "## Cost of each part", "", *_marked(found), "", *text[-2:]]
+        return "\n".join([*text, *_marked(parts), "", "## Tasks", "", *_marked(rows), ""])
+
+
+def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
+    """Return the figures of several runs together. Width and gain are means over the tasks that did something."""
+    began = [one.figures for one in runs if one.figures.tasks]
+    weight = sum(one.scored.weight for one in runs)
+    return {
+        "runs": len(runs),
+        "success": sum(one.success for one in runs),
+        "tsr": _share(sum(one.success for one in runs), len(runs)),
+        "tcr": _share(sum(one.completed for one in runs), len(runs)),
+        "ssr": _share(sum(one.scored.met_weight for one in runs), weight),
+        "struck": sum(bool(one.struck) for one in runs),
+        "false_done": sum(one.false_done for one in runs),
+        "ends": {end.value: sum(one.end is end for one in runs) for end in End},
+        "recoveries": {rung: sum(one.recoveries.get(rung, 0) for one in runs) for rung in RUNGS},
+        "width": _mean([one.width for one in began]),
+        "parallelism": _mean([one.parallelism for one in began if one.work_ms]),
+        "gain": _share(sum(one.work_ms - one.makespan_ms for one in began), sum(one.work_ms for one in began)),
+        "attempts": sum(one.attempts for one in began),
+        "retries": sum(one.retries for one in began),
+        "moves": sum(one.moves for one in began),
+        "hedges": sum(one.hedges for one in began),
+        "doubled": sum(one.doubled for one in runs),
+        "approvals": sum(one.approvals for one in runs),
+        "wall_s": round(sum(one.wall_ms for one in began) / 1000, 1),
+    }
+
+
+def interval(runs: Sequence[Ran], good: Callable[[Ran], bool]) -> list[float] | None:
+    """Return the 95 % interval of a share over seeds, None of one seed."""
+    by_seed = [_share(sum(good(one) for one in part), len(part)) for _, part in _by(runs, lambda one: str(one.seed))]
+    if len(by_seed) < 2:
+        return None
+    mean = _mean(by_seed)
+    spread = math.sqrt(sum((one - mean) ** 2 for one in by_seed) / (len(by_seed) - 1))
+    half = Z_95 * spread / math.sqrt(len(by_seed))
+    return [round(max(0.0, mean - half), 4), round(min(1.0, mean + half), 4)]
+
+
+def _tsr_interval(runs: Sequence[Ran]) -> list[float] | None:
+    return interval(runs, lambda one: one.success)
+
+
+def _named(runs: Sequence[Ran]) -> list[str]:
+    """Return the tasks of runs, with profile and baseline where there is more than the plain product."""
+    found = (" ".join(part for part in (one.task.id, _where(one)) if part) for one in runs)
+    return sorted(dict.fromkeys(found))
+
+
+def _where(one: Ran) -> str:
+    plain = one.profile == NO_FAULT and one.baseline == FULL
+    return "" if plain else f"({' '.join(part for part in (one.profile, one.baseline) if part)})"
+
+
+def _condition(key: tuple[str, str], runs: Sequence[Ran]) -> list[str]:
+    totals, ends = totals_of(runs), Counter(one.end for one in runs)
+    spread = _tsr_interval(runs)
+    between = f" ({spread[0]:.1%} to {spread[1]:.1%})" if spread else ""
+    return [
+        " ".join(part for part in key if part),
+        str(totals["struck"]),
+        *(f"{ends[end]}" + (f"/{len(runs)}" if end is End.MET else "") for end in _ORDER),
+        str(totals["doubled"]),
+        f"{totals['tsr']:.1%}{between}",
+        f"{totals['ssr']:.1%}",
+        *(str(totals["recoveries"][rung]) for rung in RUNGS),
+        f"{totals['wall_s']:.0f}",
+    ]
+
+
+def _by(runs: Sequence[Ran], key: Callable[[Ran], str]) -> list[tuple[str, list[Ran]]]:
+    return [(name, [one for one in runs if key(one) == name]) for name in sorted({key(one) for one in runs})]
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _row(one: Ran) -> dict[str, Any]:
+    return {
+        "task": one.task.id,
+        "category": one.task.about.category,
+        "level": one.task.about.level,
+        "seed": one.seed,
+        "state": one.state,
+        "profile": one.profile,
+        "baseline": one.baseline,
+        "end": one.end,
+        "struck": list(one.struck),
+        "decided": list(one.decided),
+        "recoveries": dict(one.recoveries),
+        "answer": one.seen.answer.sentence if one.seen is not None else "",
+        "success": one.success,
+        "points": [{"name": name, "met": met, "weight": weight} for name, met, weight in one.scored.points],
+        "fault": one.fault,
+        "lost": list(one.lost),
+        "needs": one.task.about.needs,
+        "asked": list(one.asked),
+        "approvals": one.approvals,
+        "constellation": one.constellation,
+        "doubled": one.doubled,
+        "unnoticed": list(one.unnoticed),
+        "figures": one.figures.document(),
+        "model": one.used.document(),
+    }
+
+
+def _line(one: Ran) -> list[str]:
+    figures, scored = one.figures, one.scored
+    return [
+        f"{'ok ' if one.success else '-- '}{one.task.id}",
+        " ".join(part for part in (one.profile, one.baseline) if part),
+        one.task.about.level,
+        one.state or "-",
+        f"{scored.met_weight}/{scored.weight}",
+        f"{figures.wall_ms / 1000:.1f}",
+        f"{figures.tasks}/{figures.depth}",
+        f"{figures.parallelism:.2f}",
+        "; ".join(part for part in (one.note, *one.struck, *one.decided) if part)[:NOTE_CHARS],
+    ]
+
+
+def _brief(all_of: dict[str, Any]) -> list[str]:
+    met = f"{all_of['success']}/{all_of['runs']}"
+    return [met, f"{all_of['ssr']:.1%}", f"{all_of['width']:.2f}", f"{all_of['gain']:.0%}"]
+
+
+def _marked(rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]
+    return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"

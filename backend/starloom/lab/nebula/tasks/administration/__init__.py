@@ -1,0 +1,1 @@
+"""Tasks of category H: administration and audits."""

@@ -1,0 +1,40 @@
+"""The answer names every account of one server only, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.devices import SERVERS
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    held = {server: _names(w.had(server, "etc/accounts").decode()) for server in SERVERS}
+    alone = held["srv-a"] ^ held["srv-b"]
+    rows = [row for table in w.answer.tables for row in table]
+    said = {value for row in rows for value in row.values() if value in held["srv-a"] | held["srv-b"]}
+    yield "all of them", alone <= said, 2
+    yield "no other", bool(said) and said <= alone, 1
+    where = all(any(name in row.values() and _on(held, name) in row.values() for row in rows) for name in alone)
+    yield "with their server", where, 1
+
+
+def _names(text: str) -> set[str]:
+    return {line.partition(":")[0] for line in text.splitlines()}
+
+
+def _on(held: dict[str, set[str]], name: str) -> str:
+    return next(server for server, names in held.items() if name in names)
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    draw = ground.draw("accounts")
+    names = [f"user{number:02d}" for number in range(1, 31)]
+    alone = draw.sample(names, 7)
+    for number, server in enumerate(("srv-a", "srv-b")):
+        mine = [name for name in names if name not in alone or alone.index(name) % 2 == number]
+        draw.shuffle(mine)
+        ground.write(server, "etc/accounts", "".join(f"{name}:{1000 + int(name[4:])}:/bin/sh\n" for name in mine))
+    return {}

@@ -1,0 +1,1 @@
+"""Tasks of category D: builds, tests and deployments."""

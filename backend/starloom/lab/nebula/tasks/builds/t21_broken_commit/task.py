@@ -1,0 +1,26 @@
+"""The answer is the commit at which the test fails for the first time."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.desk import BROKEN_AT, lay_shop
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    broken = w.truth["broken"]
+    yield "the commit", broken[:7] in w.answer.text, 3
+    yield "no other one", bool(w.answer.items) and not any(one[:7] in w.answer.text for one in w.truth["others"]), 1
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    lay_shop(ground, broken_at=BROKEN_AT)
+    folder = ground.files("desk") / "shop"
+    told = subprocess.run(["git", "log", "--format=%H", "--reverse"], cwd=folder, capture_output=True, check=True)
+    commits = told.stdout.decode().split()
+    broken = commits[BROKEN_AT - 1]
+    return {"broken": broken, "others": [one for one in commits if one != broken]}

@@ -1,0 +1,1 @@
+"""Tasks of category B: documents and reports."""

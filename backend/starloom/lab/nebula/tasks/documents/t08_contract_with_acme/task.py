@@ -1,0 +1,16 @@
+"""The answer has the three right paths, no other one, and the date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.lab.nebula.world.files.desk import ACME, ACME_UNTIL
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    names = [path.rpartition("/")[2] for path in ACME]
+    yield "the three texts", w.answer.says(*names), 2
+    others = [path.rpartition("/")[2] for path in w.before.files["desk"] if path not in ACME and "Documents/" in path]
+    yield "no other one", w.answer.says(names[0]) and not any(w.answer.says(name) for name in others), 1
+    yield "the date", w.answer.says(ACME_UNTIL), 2

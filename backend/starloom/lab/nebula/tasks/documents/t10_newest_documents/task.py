@@ -1,0 +1,23 @@
+"""The three newest documents lie on the phone, byte for byte, and no fourth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    newest = w.truth["newest"]
+    there = w.below("phone", "Documents/*")
+    for path in newest:
+        yield f"{path} is there", there.get(path) == w.had("desk", path), 1
+    yield "no other one", sorted(there) == sorted(newest), 1
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    folder = ground.files("desk") / "Documents"
+    newest = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)[-3:]
+    return {"newest": sorted(f"Documents/{path.name}" for path in newest)}

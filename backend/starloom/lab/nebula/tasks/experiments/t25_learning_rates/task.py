@@ -1,0 +1,16 @@
+"""best.json has the best of the four rates and its loss."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from starloom.lab.nebula.world.files.others import BEST_LR
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    best = json.loads(w.text("gpu", "best.json"))
+    yield "the best rate", best["lr"] == BEST_LR, 2
+    yield "its loss", 0 < best["loss"] < 0.05, 1
+    yield "the answer names it", w.answer.says(str(BEST_LR)), 1

@@ -1,0 +1,23 @@
+"""The result is on gpu alone, from a full training, and the answer names it first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.files.others import BEST_LR, STEPS, TRAIN
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    result = json.loads(w.text("gpu", "result.json"))
+    yield "a full training", result["steps"] == STEPS and result["lr"] == BEST_LR, 2
+    yield "the answer names it", w.answer.says("gpu"), 1
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    for device, pause_s in (("desk", 0.8), ("srv-a", 0.6), ("gpu", 0.1)):
+        ground.write(device, "train.py", TRAIN.replace("time.sleep(0.2)", f"time.sleep({pause_s})"))
+    return {}

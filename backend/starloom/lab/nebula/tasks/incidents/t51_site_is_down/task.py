@@ -1,0 +1,30 @@
+"""The service runs again, only the log was moved aside, and the answer names the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    yield "it runs again", w.state("srv-b", "svc")["services"]["shop"]["state"] == "running", 2
+    yield "restarted once", [call.device for call in w.calls(tool="svc.restart")] == ["srv-b"], 1
+    yield "the log is kept", w.file("srv-b", "logs/app.log.1") == w.had("srv-b", "logs/app.log"), 1
+    yield "and moved aside", not w.file("srv-b", "logs/app.log"), 1
+    yield "the cause is named", w.answer.says("log volume"), 1
+
+
+LOG_BYTES_MOST = 1000
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    detail = "the log volume is full: logs/app.log"
+    log = str(ground.files("srv-b") / "logs" / "app.log")
+    services = ground.state("srv-b", "svc")["services"]
+    blocked = {"path": log, "bytes": LOG_BYTES_MOST, "detail": detail}
+    services["shop"].update(state="failed", detail=detail, blocked=blocked)
+    ground.set_state("srv-b", "svc", {"services": services})
+    return {}

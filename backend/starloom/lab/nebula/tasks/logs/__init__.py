@@ -1,0 +1,1 @@
+"""Tasks of category A: logs and metrics."""

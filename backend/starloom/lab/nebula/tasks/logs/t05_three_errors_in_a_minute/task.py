@@ -1,0 +1,35 @@
+"""The snapshot has the metrics of both servers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Meanwhile, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    text = w.text("desk", "Reports/snapshot.json")
+    for server in ("srv-a", "srv-b"):
+        load = w.before.states[server]["metrics"]["now"]["load"]
+        yield f"the metrics of {server}", str(load) in text, 1
+
+
+WORDS = ("INFO job done", "ERROR db timeout", "ERROR db timeout", "INFO cache warmed", "ERROR queue is full")
+PLACE = "logs/watched.log"
+
+
+def change(ground: Ground) -> Meanwhile:
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    text = "".join(f"{at} {words}\n" for words in WORDS)
+    # Written now, not at the world's noon: a search of the last minute leaves out a file that is older.
+    os.utime(ground.write("srv-b", PLACE, text))
+    return Meanwhile("three ERROR lines came", {"srv-b": {PLACE: text.encode()}})
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    ground.write("srv-b", "logs/watched.log", "")
+    return {}

@@ -1,0 +1,1 @@
+"""Tasks of category G: mail, calendar and messages."""

@@ -1,0 +1,15 @@
+"""One message was sent, and it has every entry of tomorrow with its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    events = [one for one in w.before.states["desk"]["cal"]["events"] if one["day"] == w.words["tomorrow"]]
+    texts = [str(call.args["text"]) for call in w.calls("phone", "msg.send")]
+    yield "one message", len(texts) == 1, 1
+    for event in events:
+        yield f"{event['title']} is in it", event["title"] in texts[0] and event["start"] in texts[0], 1

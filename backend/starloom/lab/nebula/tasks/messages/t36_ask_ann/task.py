@@ -1,0 +1,16 @@
+"""One message went to Ann, a person was asked, and one event stands at the time that was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    sent = [call.args for call in w.calls("phone", "msg.send")]
+    yield "Ann was asked", len(sent) == 1 and "ann" in sent[0]["to"].lower(), 1
+    yield "with all three times", all(time in sent[0]["text"] for time in ("10:00", "13:00", "16:00")), 1
+    yield "a person said what she chose", any("Ann" in text for text in w.asked), 1
+    booked = [(call.args["day"], call.args["start"]) for call in w.calls("desk", "cal.add")]
+    yield "booked once, at her time", booked == [(w.words["tomorrow"], "13:00")], 2

@@ -1,0 +1,29 @@
+"""Each address of the list got exactly one mail with the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    people = sorted(set(w.had("desk", "Reports/list.txt").decode().split()))
+    told: list[str] = []
+    for call in w.calls("desk", "mail.send"):
+        told += call.args["to"] if isinstance(call.args["to"], list) else [call.args["to"]]
+    yield "everybody exactly once", sorted(told) == people, 3
+    report = w.had("desk", "Reports/report.md").decode().strip()
+    yield "the report", bool(told) and all(report in call.args["text"] for call in w.calls("desk", "mail.send")), 1
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    draw = ground.draw("list")
+    people = [f"p{number}@example.org" for number in range(1, 9)]
+    rows = [*people, people[1], people[4]]
+    draw.shuffle(rows)
+    ground.write("desk", "Reports/list.txt", "\n".join(rows) + "\n")
+    ground.write("desk", "Reports/report.md", f"# Report\n\nAll is well: {draw.randrange(1000)}.\n")
+    return {}

@@ -1,0 +1,1 @@
+"""Tasks of category I: pictures, media and copies."""

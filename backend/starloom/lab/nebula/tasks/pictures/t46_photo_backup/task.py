@@ -1,0 +1,18 @@
+"""Every picture is on srv-b with its hash, and the sheet names each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    pictures = w.below("phone", "DCIM/*", before=True)
+    kept = sorted(hashlib.sha256(data).hexdigest() for data in w.below("srv-b", "Backup/*").values())
+    yield "every picture", kept == sorted(hashlib.sha256(data).hexdigest() for data in pictures.values()), 3
+    sheet = w.text("desk", "Reports/sheet.html")
+    yield "each on the sheet", all(path.rpartition("/")[2] in sheet for path in pictures), 1
+    yield "with a preview of each", sheet.count("<img") == len(pictures), 1
+    yield "to its end", "</html>" in sheet, 1

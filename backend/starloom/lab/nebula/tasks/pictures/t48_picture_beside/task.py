@@ -1,0 +1,24 @@
+"""One picture was taken, and it lies on the desk as the camera made it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground, png
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    camera = w.before.states["phone"]["cam"]
+    shot = base64.b64decode(camera["pictures"][camera["offset"]])
+    yield "taken once", len(w.calls("phone", "cam.shot")) == 1, 1
+    yield "it is there", w.file("desk", f"Pictures/cam-{w.words['today']}.png") == shot, 2
+    yesterday = f"Pictures/cam-{w.words['yesterday']}.png"
+    yield "yesterday's is as it was", w.file("desk", yesterday) == w.had("desk", yesterday), 1
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    ground.write("desk", f"Pictures/cam-{ground.facts.day_after(-1)}.png", png(ground.draw("yesterday")))
+    return {}

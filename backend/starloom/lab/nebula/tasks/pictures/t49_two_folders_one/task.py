@@ -1,0 +1,59 @@
+"""Both folders hold the same files, each as it should be, and two conflicts are kept on both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    wanted = merged(w)
+    for device in ("desk", "srv-a"):
+        files = w.below(device, "Shared/*")
+        there = {path.rpartition("/")[2]: data for path, data in files.items() if ".last" not in path}
+        yield f"every file on {device}", sorted(there) == sorted(wanted), 1
+        yield f"as it should be on {device}", there == wanted, 2
+    yield "two conflicts", all(len(w.below(device, "Shared/*.conflict")) == 2 for device in ("desk", "srv-a")), 1
+
+
+def merged(w: Seen) -> dict[str, bytes]:
+    last = json.loads(w.had("desk", "Shared/.last.json"))
+    mine, theirs = (
+        {path.rpartition("/")[2]: data for path, data in w.below(device, "Shared/*.txt", before=True).items()}
+        for device in ("desk", "srv-a")
+    )
+    found: dict[str, bytes] = {}
+    for name in sorted({*mine, *theirs}):
+        a, b = mine.get(name), theirs.get(name)
+        if a is None or b is None or a == b:
+            found[name] = a if a is not None else b or b""
+        elif hashlib.sha256(a).hexdigest() == last.get(name):
+            found[name] = b
+        elif hashlib.sha256(b).hexdigest() == last.get(name):
+            found[name] = a
+        else:
+            found[name], found[f"{name}.conflict"] = a, b
+    return found
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    draw = ground.draw("shared")
+    last = {f"note-{number:02d}.txt": f"Note {number}: {draw.randrange(10**9)}\n" for number in range(1, 13)}
+    desk, other = dict(last), dict(last)
+    for number in (1, 2):
+        desk[f"note-{number:02d}.txt"] += "changed on desk\n"
+        other[f"note-{number + 2:02d}.txt"] += "changed on srv-a\n"
+        desk[f"note-{number + 4:02d}.txt"] += "changed on both, here on desk\n"
+        other[f"note-{number + 4:02d}.txt"] += "changed on both, here on srv-a\n"
+    desk["new-desk.txt"], other["new-srv-a.txt"] = "new on desk\n", "new on srv-a\n"
+    for device, files in (("desk", desk), ("srv-a", other)):
+        for name, text in files.items():
+            ground.write(device, f"Shared/{name}", text)
+    hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in last.items()}
+    ground.write("desk", "Shared/.last.json", json.dumps(hashes))
+    return {}

@@ -1,0 +1,1 @@
+"""Tasks of category C: data pipelines."""

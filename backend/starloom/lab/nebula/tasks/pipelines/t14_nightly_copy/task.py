@@ -1,0 +1,37 @@
+"""Seven copies are there, the newest seven; the new one is whole and has the rows of the original."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.files.servers import orders_db
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    there = w.below("srv-b", "nightly/*.db")
+    mine = f"nightly/orders-{w.words['today']}.db"
+    wanted = sorted([*w.below("srv-b", "nightly/*.db", before=True), mine])[-7:]
+    yield "the newest seven", sorted(there) == wanted, 2
+    yield "the same rows", _rows(there[mine]) == _rows(w.had("srv-a", "orders.db")), 2
+    kept = [path for path in wanted if path != mine]
+    yield "the older ones as they were", all(there.get(path) == w.had("srv-b", path) for path in kept), 1
+
+
+def _rows(data: bytes) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(data)
+        if database.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+            raise ValueError("the database is not whole")
+        return list(database.execute("SELECT * FROM orders ORDER BY id"))
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    for nights in range(1, 9):
+        data = orders_db(ground, 100 + nights, f"night {nights}")
+        ground.write("srv-b", f"nightly/orders-{ground.facts.day_after(-nights)}.db", data, age_s=nights * 86_400.0)
+    return {}

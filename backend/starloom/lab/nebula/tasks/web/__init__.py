@@ -1,0 +1,1 @@
+"""Tasks of category F: the web and information."""

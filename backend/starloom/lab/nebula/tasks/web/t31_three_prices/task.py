@@ -1,0 +1,30 @@
+"""The answer's table has the three right prices, cheapest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+NEAR: Final = 0.001
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    truth = w.truth["prices"]
+    rows = next((table for table in w.answer.tables if len(table) == len(truth)), [])
+    found = [[value for value in row.values() if isinstance(value, float)] for row in rows]
+    yield "three of them", len(rows) == len(truth), 1
+    near = [any(abs(one - wanted) < NEAR for one in mine) for mine, wanted in zip(found, sorted(truth), strict=True)]
+    yield "the right prices, cheapest first", all(near), 3
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    draw = ground.draw("prices")
+    cents = draw.sample(range(500, 9900), 3)
+    for number, price in enumerate(cents, 1):
+        page = f"<html><h1>Article {number}</h1><p>{price / 100:.2f} EUR</p></html>\n"
+        ground.write("srv-a", f"site/article-{number}.html", page)
+    ground.set_state("srv-a", "site", {"flaky": {"article-2.html": 2}})
+    return {"prices": [price / 100 for price in cents]}

@@ -1,0 +1,26 @@
+"""The answer has the rate of srv-b and names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    said = [value for _, value in w.answer.items]
+    yield "the rate", str(w.truth["rate"]) in w.answer.text, 2
+    yield "the source", bool(said) and w.answer.says("srv-b"), 1
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    rate = round(1 + ground.draw("rate").random(), 4)
+    ground.write("srv-a", "site/rate.json", json.dumps({"rate": 0.5}))
+    ground.write("srv-b", "site/rate.json", json.dumps({"rate": rate}))
+    services = ground.state("srv-a", "svc")["services"]
+    services["shop"]["state"] = "stopped"
+    ground.set_state("srv-a", "svc", {"services": services})
+    return {"rate": rate}

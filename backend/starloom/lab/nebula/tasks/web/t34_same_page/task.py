@@ -1,0 +1,26 @@
+"""The answer shows the one line that differs, as each of the two has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from starloom.lab.nebula.world.files.ground import Ground
+from starloom.lab.nebula.world.seen import Checkpoint, Seen
+
+
+def checks(w: Seen) -> Iterator[Checkpoint]:
+    mine, other = w.truth["lines"]
+    yield "the line of srv-a", mine in w.answer.text, 1
+    yield "the line of srv-b", other in w.answer.text, 1
+    yield "no line that is the same", bool(w.answer.items) and w.truth["same"] not in w.answer.text, 1
+
+
+def lay(ground: Ground) -> dict[str, Any]:
+    draw = ground.draw("notice")
+    lines = [f"<p>Notice {draw.randrange(10_000, 99_999)}</p>" for _ in range(20)]
+    at = draw.randrange(1, len(lines))
+    other = [*lines[:at], "<p>Closed on Monday</p>", *lines[at + 1 :]]
+    for server, page in (("srv-a", lines), ("srv-b", other)):
+        ground.write(server, "site/notice.html", "\n".join(page) + "\n")
+    return {"lines": [lines[at], other[at]], "same": lines[at - 1]}

@@ -1,0 +1,210 @@
+"""The owner's own model as the planner: a real wire to a fake server, its costs, its budgets, and none at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from starloom.cli.commands import build
+from starloom.lab.nebula.person.person import AS_USUAL, Person
+from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel, ModelUse, live_model, use_of
+from starloom.lab.nebula.reports.report import Report
+from starloom.lab.nebula.reports.report_page import page_of
+from starloom.lab.nebula.running import GOLD, MODEL
+from starloom.lab.nebula.scoring.honesty import End
+from starloom.lab.nebula.suite import Wanted, run_suite
+from starloom.lab.nebula.task import Answers, chosen
+from starloom.planner.model.endpoints.endpoint import Endpoint
+from starloom.planner.model.port import ModelFault
+from starloom.settings import load
+from starloom_protocol.records.entities import Question
+from starloom_protocol.records.models import ModelCall
+from starloom_protocol.records.specs import Choice
+from tests.lab.nebula.scoring.test_figures import RIGHT, WRONG, ran
+from tests.models.server import Json, Reading, Say
+from tests.models.threaded import a_model
+
+NEAR = Endpoint("http://127.0.0.1:9/v1", "small")
+FAR = Endpoint("https://api.openai.com/v1", "gpt-4o-mini")
+
+
+def use(tokens: int) -> ModelUse:
+    return ModelUse(calls=1, input_tokens=tokens)
+
+
+# -- settings, costs, budgets
+
+
+@pytest.mark.quick
+def test_without_a_model_the_run_is_refused_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path))
+    monkeypatch.delenv("STARLOOM_LLM_URL", raising=False)
+    ended = CliRunner().invoke(build(), ["bench", "nebula", "run", "18", "--planner", "model"])
+    assert ended.exit_code == 2
+    assert "--planner model: no model is set" in ended.output
+    assert "docs/models.md" in ended.output
+
+
+@pytest.mark.quick
+def test_a_model_that_is_set_wrongly_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path))
+    monkeypatch.setenv("STARLOOM_LLM_URL", "https://models.example.org/v1")
+    with pytest.raises(ModelFault, match="STARLOOM_LLM_MODEL is not set"):
+        live_model(load({}).settings, tokens_most=1, tokens_a_task=1)
+
+
+@pytest.mark.quick
+def test_a_baseline_has_no_plan_of_a_live_model_to_change() -> None:
+    words = ["bench", "nebula", "run", "18", "--planner", "model", "--baseline", "seq"]
+    ended = CliRunner().invoke(build(), words)
+    assert ended.exit_code == 2
+    assert "a live model has its own" in ended.output
+
+
+@pytest.mark.quick
+def test_the_costs_and_the_bounds_of_a_run_are_named_before_it() -> None:
+    whom, cost = LiveModel({}, (NEAR,), 50_000, 20_000).announced(10)
+    assert whom.startswith("This asks small at 127.0.0.1:9 about 10 tasks of a made-up world.")
+    assert "no money, since it is on this machine" in cost
+    assert "ends at 50,000 tokens, and each task at 20,000" in cost
+    assert " dollars" in LiveModel({}, (FAR, NEAR)).announced(10)[1]
+    unknown = LiveModel({}, (Endpoint("https://models.example.org/v1", "nobody-knows-it"),))
+    assert "at a price that is not known here" in unknown.announced(1)[1]
+    assert not unknown.price_known
+
+
+@pytest.mark.quick
+def test_a_hub_of_the_run_gets_what_is_left_of_the_budget() -> None:
+    told = LiveModel({"STARLOOM_LLM_MODEL": "small", "STARLOOM_LLM_TOKENS_PER_DAY": "5"}, (NEAR,), 50_000, 20_000)
+    assert told.variables(0)["STARLOOM_LLM_TOKENS_PER_DAY"] == "50000"
+    assert told.variables(0)["STARLOOM_LLM_TOKENS_PER_CONSTELLATION"] == "20000"
+    assert told.variables(45_000)["STARLOOM_LLM_TOKENS_PER_CONSTELLATION"] == "5000"
+    assert told.variables(60_000)["STARLOOM_LLM_TOKENS_PER_DAY"] == "0"
+    assert told.variables(0)["STARLOOM_LLM_MODEL"] == "small"
+
+
+@pytest.mark.quick
+def test_the_use_of_a_run_is_the_sum_of_its_calls() -> None:
+    call = ModelCall(asked_ms=1, job="plan-1", stage="planning", input_tokens=90, cached_tokens=20, micros=3, took_ms=7)
+    found = use_of([call, call])
+    assert (found.calls, found.tokens, found.micros, found.took_ms) == (2, 180, 6, 14)
+    assert "at a price that is not known here" in found.words(price_known=False)
+
+
+# -- the report
+
+
+def report(*runs: Any, price_known: bool = True) -> Report:
+    return Report("id", MODEL, "P0", [1], runs, 1.0, "", price_known)
+
+
+@pytest.mark.quick
+def test_the_report_of_a_live_model_has_its_use_and_stands_beside_the_paper() -> None:
+    made = report(ran(18, "succeeded", RIGHT, used=use(1000)), ran(1, "failed", WRONG, used=use(500)))
+    assert made.misses == [], "a live model has no gate on accuracy"
+    assert made.document()["model"]["input_tokens"] == 1500
+    assert any("1,500 tokens read" in line for line in made.summary())
+    page = page_of(made.document())
+    assert "The model: 2 calls, 1,500 tokens read" in page
+    assert "<th class=n>dollars</th>" in page
+    whole = page_of(report(*(ran(number, "succeeded", RIGHT) for number in range(1, 56))).document())
+    assert "<td class=n>yes</td>" in whole.partition("Tasks met (TSR)")[2].partition("</tr>")[0]
+    assert "The model:" not in page_of(Report("id", GOLD, "P0", [1], made.runs, 1.0).document())
+
+
+@pytest.mark.quick
+def test_a_task_that_was_not_begun_for_want_of_tokens_is_named() -> None:
+    left = ran(1, "", WRONG, fault=NOT_BEGUN)
+    assert left.end is End.NOT_RUN
+    assert report(ran(18, "succeeded", RIGHT), left).misses == [f"{NOT_BEGUN}: 01-todays-errors"]
+
+
+# -- the person
+
+
+class Client:
+    def __init__(self) -> None:
+        self.said: list[tuple[str, Any]] = []
+
+    def get(self, path: str) -> Any:
+        return {"items": []}
+
+    def post(self, path: str, body: Any = None) -> Any:
+        self.said.append((path, body))
+
+
+class Asked:
+    """A view of one open question."""
+
+    constellation = "c1"
+    head = None
+
+    def __init__(self, question: Question) -> None:
+        self.open_questions = {question.id: question}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("question", "usual", "value"),
+    [
+        (Question(id="q", kind="planner", opened_ms=1, text="Which?", usual="b", choices=[]), True, "b"),
+        (Question(id="q", kind="planner", opened_ms=1, text="Which?"), True, AS_USUAL),
+        (
+            Question(id="q", kind="person", task="t", opened_ms=1, text="W?", choices=[Choice(label="A", value="a")]),
+            True,
+            "a",
+        ),
+        (
+            Question(id="q", kind="person", task="t", opened_ms=1, text="W?", choices=[Choice(label="A", value="a")]),
+            False,
+            None,
+        ),
+    ],
+)
+def test_a_question_that_nobody_foresaw_gets_the_usual_answer_of_a_live_model_alone(
+    question: Question, usual: bool, value: str | None
+) -> None:
+    client = Client()
+    person = Person(client, Answers(), usual=usual, thinks_s=0.0)
+    view: Any = Asked(question)
+    person.look(view)
+    assert person.unforeseen == [question.text]
+    assert client.said == ([] if value is None else [("/approvals/c1:q/answer", {"value": value})])
+
+
+# -- a real hub, real devices, a real wire
+
+
+def of_gold(number: str, answer: Any) -> Reading:
+    """Return a model that plans what the gold plan has, and answers."""
+    plan = {"kind": "plan", "plan": yaml.safe_load(chosen([number])[0].gold)}
+
+    def says(asked: Json) -> Say:
+        return Say(tool=answer if "DATA results" in json.dumps(asked["messages"]) else plan)
+
+    return says
+
+
+@pytest.mark.chaos
+def test_the_owners_model_plans_and_answers_within_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"kind": "answer", "text": "The table has the ten [1].", "cites": [{"task": "ask", "pointer": "/rows"}]}
+    monkeypatch.setenv("STARLOOM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("STARLOOM_LLM_MODEL", "fake-1")
+    said: list[str] = []
+    with a_model(of_gold("18", answer)) as fake:
+        monkeypatch.setenv("STARLOOM_LLM_URL", fake.url)
+        model = live_model(load({}).settings, tokens_most=150, tokens_a_task=100_000)
+        tasks = chosen(["18", "43"])
+        made = run_suite(Wanted(tasks, MODEL, ["P0"], [1], tmp_path, model=model), said.append)
+    assert said[0].startswith("This asks fake-1 at 127.0.0.1")
+    first, second = made.runs
+    assert (first.state, first.success, first.used.calls) == ("succeeded", True, 2), said
+    assert first.used.tokens == made.used.tokens > 150
+    assert (second.fault, second.used.calls) == (NOT_BEGUN, 0)
+    assert len(fake.asked) == 2
+    assert made.misses == [f"{NOT_BEGUN}: 43-accounts"]

@@ -1,0 +1,104 @@
+"""The page of a report: whole by itself, escaped, with each run that was not met and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from starloom.lab.nebula.reports.report_page import page_of
+from starloom.lab.nebula.running import GOLD, Ran
+from starloom.lab.nebula.scoring.honesty import End
+from tests.lab.nebula.scoring.test_figures import NAMED, ended, ran, report
+
+pytestmark = pytest.mark.quick
+VOID = {"meta"}
+
+
+class Reader(HTMLParser):
+    """Reads a page; `open` are the elements that are not closed, `text` is what a person reads."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data + " "
+
+
+def read(*runs: Ran, **more: Any) -> Reader:
+    return Reader(page_of({**report(GOLD, *runs).document(), **more}))
+
+
+def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
+    page = page_of(report(GOLD, ended(1, End.MET, profile="P0"), ended(35, End.HONEST)).document())
+    reader = Reader(page)
+    assert reader.open == []
+    assert not reader.tags & {"script", "link", "img", "iframe"}
+    assert not reader.attributes & {"src", "href", "onclick"}
+    assert not re.search(r"url\(|@import", page)
+    assert "width=device-width" in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_each_run_that_was_not_met_says_why() -> None:
+    honest = ended(35, End.HONEST, "P2", struck=("the hub is killed",), decided=("send: cancel",), fault="why not")
+    reader = read(ended(1, End.MET), honest)
+    for said in ("35-tomorrow-to-phone", "honest", "Faults: the hub is killed", "The person: send: cancel"):
+        assert said in reader.text
+    assert "Cancelled: send on phone." in reader.text
+    assert "Missed: wrong" in reader.text
+    assert "The task says: no tool of the phone lists what was sent" in reader.text
+    assert "01-todays-errors" not in reader.text.partition("Runs that were not met")[2].partition("Tasks")[0]
+    none = read(ended(1, End.MET)).text.partition("Runs that were not met")[2].partition("Tasks")[0]
+    assert none.split() == ["None."]
+
+
+def test_text_of_answers_is_no_markup() -> None:
+    evil = replace(NAMED, answer=replace(NAMED.answer, sentence="It failed. <script>alert(1)</script> send"))
+    reader = read(ended(35, End.HONEST, seen=evil))
+    assert "script" not in reader.tags
+    assert "<script>alert(1)</script>" in reader.text
+
+
+def test_the_papers_figures_stand_beside_those_without_faults_and_say_what_compares() -> None:
+    reader = read(ended(1, End.MET, profile="P0"), ended(18, End.HONEST))
+    assert "83.3%  70.9%" not in reader.text
+    assert "Tasks met (TSR) 70.9% 100.0% no" in reader.text
+    assert "Width 1.72 0.00 no" in reader.text
+    assert "These figures rest on 1 of 55 tasks, which is too few to compare." in reader.text
+    assert "The planner gold knows the answers" in reader.text
+    assert "This run has no P0." in read(ended(1, End.MET)).text
+    whole = [ended(number, End.MET, profile="P0") for number in range(1, 56)]
+    assert "Width 1.72 0.00 yes" in read(*whole).text
+    live = read(*whole, planner="model").text
+    assert "Tasks met (TSR) 70.9% 100.0% yes" in live
+    assert "too few to compare" not in live
+
+
+def test_the_gate_and_its_misses_stand_first() -> None:
+    assert "The gate is met." in read(ended(1, End.MET)).text
+    reader = read(ended(1, End.HUNG))
+    assert "were not over within their deadline: 01-todays-errors (P1)" in reader.text
+
+
+def test_a_task_that_was_not_run_is_no_failed_run() -> None:
+    reader = read(ran(5, "", ("never", False, 1), profile="P1"))
+    assert "Missed" not in reader.text
+    assert "05-three-errors-in-a-minute" in reader.text
