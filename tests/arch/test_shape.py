@@ -31,6 +31,7 @@ BOUNDED = (
     "starloom_agent",
     *("starloom.core", "starloom.edge", "starloom.cli", "starloom.host", "starloom.client", "starloom.terminal"),
     *("starloom.access", "starloom.jobs", "starloom.planner"),
+    "starloom.lab",
 )
 BOUNDED_ROOMS = [one for name, one in ROOMS.items() if f"{name}.".startswith(tuple(f"{each}." for each in BOUNDED))]
 

@@ -16,7 +16,6 @@ from tests.arch.usage import Uses, calls, count, in_script, looked_up, names, us
 FROM_OUTSIDE = {
     "Approval": "a plan says it",
     "CatchUp": "a person chooses it for a schedule",
-    "CommitFailure": "tests of the store give it to the twin",
     "FaultKind": "who asks the lab for a fault says it",
     "FaultTarget": "who asks the lab for a fault says it",
     "Gate": "a plan says it",

@@ -1,4 +1,4 @@
-"""Ports of this machine: the process that has one, and the next free one."""
+"""Ports of this machine: the process that has one, the next free one, and any free one. Reserves nothing."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def free_near(host: str, port: int) -> int | None:
 
 
 LOWEST, HIGHEST = 20_000, 32_000
+"""Below the ports that systems give to outgoing connections: a client that dials while its server is dead could
+otherwise be given the port of that server and connect to itself."""
 TRIES_MOST = 200
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from starloom.lab.nebula.scoring.score import score
 from starloom.lab.nebula.suite import SMOKE
-from starloom.lab.nebula.task import Task, TaskInvalid, all_tasks, chosen, filled
+from starloom.lab.nebula.task import CATEGORIES, FOLDERS, Task, TaskInvalid, all_tasks, chosen, filled, folders_below
 from starloom.lab.nebula.world.devices import DECLARED, DEVICES, NAMES
 from starloom.lab.nebula.world.files.ground import Facts, Ground
 from starloom.lab.nebula.world.nebula_world import lay_base
@@ -116,3 +116,18 @@ def test_the_base_world_is_as_its_page_says(laid: Path) -> None:
     assert len(set(files["phone"].values()) & set(files["desk"].values())) == 7
     assert files["srv-a"]["sales/2026-07.csv"].startswith(b"date,region")
     assert files["srv-b"]["sales/2026-07.csv"].startswith(b"Datum;Region")
+
+
+def test_every_category_has_a_folder() -> None:
+    assert FOLDERS.keys() == CATEGORIES.keys()
+
+
+@pytest.mark.parametrize("stray", ["t56_beside_the_categories", "weather", "logs/a_task_without_a_number"])
+def test_a_folder_that_no_category_holds_is_refused(tmp_path: Path, stray: str) -> None:
+    for folder in FOLDERS.values():
+        (tmp_path / folder / "__pycache__").mkdir(parents=True)
+    (tmp_path / "logs" / "t01_todays_errors").mkdir()
+    assert folders_below(tmp_path) == [("A", "t01_todays_errors")]
+    (tmp_path / stray).mkdir()
+    with pytest.raises(TaskInvalid, match=f"tasks/{stray}: a task is a folder CATEGORY/tNN_name"):
+        folders_below(tmp_path)

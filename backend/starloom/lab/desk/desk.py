@@ -1,4 +1,8 @@
-"""The lab as the hub sees it: reports of faults, and runs of scenarios. Joins the two; breaks nothing."""
+"""The lab as the hub sees it: reports of faults, and runs of scenarios. Joins the two; breaks nothing.
+
+A report has the story from the fault on, and how often each task was begun, by the log of the constellations that the
+fault names. A device writes a beginning into its ledger before it begins, and reports it, also after a crash.
+"""
 
 from __future__ import annotations
 

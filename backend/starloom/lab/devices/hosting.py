@@ -1,7 +1,8 @@
 """The host of simulated devices: waits for the hub's orders, breaks devices, heals them in time, reports each fault.
 
 A client of the REST API like any other. A fault ends in time even while the hub is away; the reports follow when it is
-back.
+back. A long poll waits in a thread that ends with its process: the loop would join its own threads, and so keep the
+process until the hub answers.
 """
 
 from __future__ import annotations

@@ -33,6 +33,19 @@ CATEGORIES: Final = {
     "I": "Pictures, media, sync",
     "J": "Incidents",
 }
+FOLDERS: Final = {
+    "A": "logs",
+    "B": "documents",
+    "C": "pipelines",
+    "D": "builds",
+    "E": "experiments",
+    "F": "web",
+    "G": "messages",
+    "H": "administration",
+    "I": "pictures",
+    "J": "incidents",
+}
+"""The folder of each category below `tasks`."""
 DEADLINE_S: Final = 120
 TRANSCRIPTS: Final = "transcripts"
 
@@ -57,7 +70,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `may_change` names by device the paths that may differ at the end, `may_call` how often tools that do something may
     be called; everything else counts as damage. `happens`: its change of the world is a part of the request and is made
-    under every profile. `earlier`: its gold plan has run before, and `between.py` has changed the world since.
+    under every profile. `earlier`: its gold plan has run before, and `between` has changed the world since.
     `loses_after_s`: so long after it began, the device that the truth names as `lost` goes off, under every profile.
     `faults` says by profile why a fault may keep it from being met.
     """
@@ -133,9 +146,8 @@ def all_tasks() -> tuple[Task, ...]:
     Raises:
         TaskInvalid: naming the first folder that is none.
     """
-    root = resources.files(_tasks)
-    folders = sorted(entry.name for entry in root.iterdir() if FOLDER.fullmatch(entry.name))
-    found = tuple(_task(name) for name in folders)
+    folders = folders_below(resources.files(_tasks))
+    found = tuple(sorted((_task(*one) for one in folders), key=lambda task: task.number))
     numbers = [task.number for task in found]
     twice = sorted({number for number in numbers if numbers.count(number) > 1})
     if twice:
@@ -162,11 +174,32 @@ def chosen(names: list[str]) -> tuple[Task, ...]:
     return tuple(task for task in known if task.number in picked)
 
 
-def _task(folder: str) -> Task:
-    place = resources.files(_tasks) / folder
-    match = FOLDER.fullmatch(folder)
-    if match is None:
-        raise TaskInvalid(f"{folder}: a task's folder is called tNN_name")
+def folders_below(root: Traversable) -> list[tuple[str, str]]:
+    """Return the category and the folder of each task.
+
+    Raises:
+        TaskInvalid: naming the first entry that is neither a category nor a task of one.
+    """
+    found = []
+    for letter, name in FOLDERS.items():
+        found += [(letter, entry.name) for entry in _entries(root / name)]
+    stray = sorted(
+        [entry.name for entry in _entries(root) if entry.name not in FOLDERS.values()]
+        + [f"{FOLDERS[letter]}/{folder}" for letter, folder in found if not FOLDER.fullmatch(folder)]
+    )
+    if stray:
+        raise TaskInvalid(f"tasks/{stray[0]}: a task is a folder CATEGORY/tNN_name, of {', '.join(FOLDERS.values())}")
+    return found
+
+
+def _entries(folder: Traversable) -> list[Traversable]:
+    return [entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("__")]
+
+
+def _task(category: str, name: str) -> Task:
+    folder = f"{FOLDERS[category]}/{name}"
+    place = resources.files(_tasks) / FOLDERS[category] / name
+    number, _, words = name.removeprefix("t").partition("_")
     try:
         about = msgspec.convert(yaml.safe_load((place / "task.yaml").read_text()), About)
     except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
@@ -174,25 +207,31 @@ def _task(folder: str) -> Task:
     unknown = sorted(set(about.faults) - set(PROFILES))
     if unknown:
         raise TaskInvalid(f"{folder}/task.yaml: faults: {unknown[0]} is none of {', '.join(PROFILES)}")
-    if about.category not in CATEGORIES:
-        raise TaskInvalid(f"{folder}/task.yaml: category {about.category} is none of {', '.join(CATEGORIES)}")
+    if about.category != category:
+        raise TaskInvalid(f"{folder}/task.yaml: category {about.category}, but the folder is that of {category}")
     gold = place / "gold.yaml"
     has_gold = gold.is_file()
     if not has_gold and not about.needs:
         raise TaskInvalid(f"{folder}: without gold.yaml, `needs` says what is missing")
-    package = f"{_tasks.__name__}.{folder}"
-    fixture = importlib.import_module(f"{package}.fixture").lay if (place / "fixture.py").is_file() else None
-    checks = importlib.import_module(f"{package}.check").checks
-    change = importlib.import_module(f"{package}.change").change if (place / "change.py").is_file() else None
-    between = importlib.import_module(f"{package}.between").between if (place / "between.py").is_file() else None
+    written = vars(importlib.import_module(f"{_tasks.__name__}.{folder.replace('/', '.')}.task"))
     if about.earlier and not has_gold:
         raise TaskInvalid(f"{folder}: `earlier` is a run of gold.yaml, and there is none")
-    name = match[2].replace("_", "-")
     said = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}
     text = gold.read_text() if has_gold else ""
     before = place / "running.yaml"
     running = before.read_text() if before.is_file() else ""
-    return Task(int(match[1]), name, about, text, checks, fixture, change, between, said, running)
+    return Task(
+        number=int(number),
+        name=words.replace("_", "-"),
+        about=about,
+        gold=text,
+        checks=written["checks"],
+        fixture=written.get("lay"),
+        change=written.get("change"),
+        between=written.get("between"),
+        transcripts=said,
+        running=running,
+    )
 
 
 def _transcripts(place: Traversable) -> list[Traversable]:

@@ -307,7 +307,10 @@ _ACT_S = 10.0
 
 
 class ThreadedProxy:
-    """One link. `do` carries out a fault on the proxy's own loop."""
+    """One link on a loop and a thread of its own, beside code that waits for processes.
+
+    `do` carries out a fault on that loop.
+    """
 
     def __init__(self, port: int, *, seed: int = 0, raw: bool = False) -> None:
         self._loop = asyncio.new_event_loop()

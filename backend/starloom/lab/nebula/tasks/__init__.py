@@ -1,1 +1,1 @@
-"""The tasks: a folder `tNN_name` for each, as docs/nebula.md tells."""
+"""The tasks of the suite, by category: each is a folder of data with its check (docs/nebula.md)."""

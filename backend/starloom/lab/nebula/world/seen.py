@@ -1,6 +1,7 @@
 """The end of a task as its check sees it: the world before and after, the calls of own tools, the answer, the log.
 
-Pure data with questions; nothing here decides whether something is right.
+Data with questions; nothing here decides whether something is right. A change of the world while a task runs (P5) is
+written here as well, because the end that is seen must not hold the task to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sites of the two servers: small HTTP servers on 127.0.0.1 that serve what lies in a server's `site/`.
+"""The sites of the two servers, with their certificate: HTTP servers on 127.0.0.1 that serve a server's `site/`.
 
 A site is down while its service `shop` does not run or its server is not up. `world/site.json` may make it worse:
 `flaky` answers a page with 503 a number of times, `bad_versions` are versions at which no page answers. `/api` wants

@@ -1,4 +1,4 @@
 """The files and states that every task begins with, the same for the same seed and day.
 
-`ground` is how they are written, `pictures` makes small PNGs; `desk`, `servers` and `others` lay one device each out.
+`ground` is how they are written and makes small pictures; `desk`, `servers` and `others` lay one device each out.
 """

@@ -27,5 +27,6 @@ def _waiting(w: Seen, device: str) -> list[str]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """srv-b does not come back after an update."""
     lay_packages(ground, "srv-b", breaks=True)
     return {}

@@ -30,6 +30,7 @@ def _on(held: dict[str, set[str]], name: str) -> str:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Accounts on both servers: most on both, some on one only."""
     draw = ground.draw("accounts")
     names = [f"user{number:02d}" for number in range(1, 31)]
     alone = draw.sample(names, 7)

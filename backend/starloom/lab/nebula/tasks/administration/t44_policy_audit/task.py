@@ -26,6 +26,7 @@ DOWN = {"srv-a": ("db", "cache"), "srv-b": ("shop", "cache")}
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Four services that should run and do not, two that run and should not."""
     ground.write("desk", "policy.txt", "".join(f"{name}: {state}\n" for name, state in POLICY.items()))
     for server, names in DOWN.items():
         services = ground.state(server, "svc")["services"]

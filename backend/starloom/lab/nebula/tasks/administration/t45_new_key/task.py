@@ -22,6 +22,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """The key that both sites want."""
     key = f"{ground.draw('key').getrandbits(128):032x}"
     for server in SERVERS:
         ground.write(server, "etc/key.txt", key + "\n")

@@ -22,6 +22,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Copies of shop on srv-a and gpu; that of gpu has another price.py."""
     for device in ("srv-a", "gpu"):
         for name in ("price.py", "cart.py", "test_price.py", "test_cart.py"):
             broken = device == "gpu" and name == "price.py"

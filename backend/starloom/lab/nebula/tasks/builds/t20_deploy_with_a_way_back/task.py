@@ -22,5 +22,6 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """At the new version no page of srv-b answers."""
     ground.set_state("srv-b", "site", {"bad_versions": [ground.read("desk", "shop/version").strip()]})
     return {}

@@ -18,6 +18,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """A repository in which commit 8 breaks test_price."""
     lay_shop(ground, broken_at=BROKEN_AT)
     folder = ground.files("desk") / "shop"
     told = subprocess.run(["git", "log", "--format=%H", "--reverse"], cwd=folder, capture_output=True, check=True)

@@ -21,6 +21,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """The tests pass in every second world."""
     passes = ground.facts.seed % 2 == 1
     if not passes:
         lay_shop(ground, broken_at=BROKEN_AT)

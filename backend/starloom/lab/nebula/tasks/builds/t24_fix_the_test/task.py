@@ -38,5 +38,6 @@ def _name_of(kind: bytes, content: bytes) -> bytes:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """A repository whose newest version fails test_price."""
     lay_shop(ground, broken_at=COMMITS)
     return {}

@@ -29,6 +29,7 @@ NAMES = ("Ann", "Ben", "Cyd", "Dan", "Eva", "Fay", "Gus", "Hal", "Ida", "Jon", "
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Contacts on desk and phone: some on both, two of those with other numbers."""
     draw = ground.draw("contacts")
     surnames = [f"{name} {draw.choice('ABCDEFGH')}{number}son" for number, name in enumerate(NAMES)]
     numbers = {name: f"+49-{draw.randrange(100, 999)}-{draw.randrange(1000, 9999)}" for name in surnames}

@@ -18,6 +18,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """The training of desk and srv-a is slower than that of gpu."""
     for device, pause_s in (("desk", 0.8), ("srv-a", 0.6), ("gpu", 0.1)):
         ground.write(device, "train.py", TRAIN.replace("time.sleep(0.2)", f"time.sleep({pause_s})"))
     return {}

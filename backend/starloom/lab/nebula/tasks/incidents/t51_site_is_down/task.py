@@ -21,6 +21,7 @@ LOG_BYTES_MOST = 1000
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """The shop of srv-b does not come up while its log is large."""
     detail = "the log volume is full: logs/app.log"
     log = str(ground.files("srv-b") / "logs" / "app.log")
     services = ground.state("srv-b", "svc")["services"]

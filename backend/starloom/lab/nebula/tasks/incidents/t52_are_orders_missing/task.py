@@ -29,6 +29,7 @@ def _numbers(value: object) -> list[int]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Every order of the log is in the database."""
     draw = ground.draw("today")
     times = sorted(f"{draw.randrange(6, 12):02d}:{draw.randrange(60):02d}" for _ in range(draw.randrange(150, 250)))
     orders = [(90_000 + number, at) for number, at in enumerate(times)]

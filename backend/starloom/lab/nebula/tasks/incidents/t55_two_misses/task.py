@@ -23,4 +23,5 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """The device that a fault takes away."""
     return {"lost": ground.draw("lost").choice(["srv-a", "srv-b"])}

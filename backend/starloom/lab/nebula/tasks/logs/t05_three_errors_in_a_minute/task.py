@@ -23,6 +23,7 @@ PLACE = "logs/watched.log"
 
 
 def change(ground: Ground) -> Meanwhile:
+    """While the task watches, three ERROR lines come, among others."""
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     text = "".join(f"{at} {words}\n" for words in WORDS)
     # Written now, not at the world's noon: a search of the last minute leaves out a file that is older.
@@ -31,5 +32,6 @@ def change(ground: Ground) -> Meanwhile:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """A quiet log; its errors come by a change of the world while the task runs."""
     ground.write("srv-b", "logs/watched.log", "")
     return {}

@@ -38,6 +38,7 @@ START: Final = "16:00"
 
 
 def change(ground: Ground) -> Meanwhile:
+    """While the task runs, the organizer of Design moves it to Monday afternoon, if it is still on Friday."""
     words = ground.facts.words()
     with locked(ground.root / "desk" / WORLD):
         state = ground.state("desk", "cal")
@@ -51,6 +52,7 @@ def change(ground: Ground) -> Meanwhile:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Four meetings on Friday, two on Monday at the same times, people who take part in several."""
     words = ground.facts.words()
     people = [f"{name}@example.org" for name in ("ann", "ben", "cyd", "dan")]
     rows = [

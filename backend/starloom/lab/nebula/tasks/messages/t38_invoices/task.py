@@ -28,6 +28,7 @@ NAMES = ("ann", "ben", "cyd", "dan", "eva")
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """An invoice for each of the people who write."""
     draw = ground.draw("invoices")
     for name in NAMES:
         ground.write("desk", f"Invoices/{name}.pdf", f"%PDF-1.4\n% invoice of {name} {draw.randrange(10**9)}\n%%EOF\n")

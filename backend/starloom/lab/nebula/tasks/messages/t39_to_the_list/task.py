@@ -20,6 +20,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """A report and a list on which two people stand twice."""
     draw = ground.draw("list")
     people = [f"p{number}@example.org" for number in range(1, 9)]
     rows = [*people, people[1], people[4]]

@@ -31,6 +31,7 @@ AHEAD_S: Final = 15
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """A note with a time that comes soon."""
     at = datetime.fromtimestamp(int(ground.facts.run_s) + AHEAD_S, UTC)
     ground.write("desk", "Documents/note.txt", f"{at:%Y-%m-%d %H:%M:%S}Z\n")
     return {"at_ms": int(at.timestamp() * 1000)}

@@ -20,5 +20,6 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Yesterday's picture."""
     ground.write("desk", f"Pictures/cam-{ground.facts.day_after(-1)}.png", png(ground.draw("yesterday")))
     return {}

@@ -42,6 +42,7 @@ def merged(w: Seen) -> dict[str, bytes]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Two folders that were the same: some files changed on one side, two on both, one is new on each."""
     draw = ground.draw("shared")
     last = {f"note-{number:02d}.txt": f"Note {number}: {draw.randrange(10**9)}\n" for number in range(1, 13)}
     desk, other = dict(last), dict(last)

@@ -32,6 +32,7 @@ COUNT = 30
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Pictures that are too large for a mail."""
     shutil.rmtree(ground.files("phone") / "DCIM")
     for number in range(1, COUNT + 1):
         data = png(ground.draw(f"large {number}"), WIDTH, HEIGHT)

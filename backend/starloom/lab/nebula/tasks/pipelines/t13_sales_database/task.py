@@ -41,6 +41,7 @@ def good_rows(w: Seen, server: str) -> list[tuple[str, float]]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Four rows that cannot be read, two on each server: an amount that is a word, and a field that is missing."""
     bad: list[str] = []
     for number, server in enumerate(SERVERS):
         mark = ";" if server == "srv-b" else ","

@@ -31,6 +31,7 @@ def _rows(data: bytes) -> list[tuple[object, ...]]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Eight copies of earlier nights, so that the ninth run has to let two go."""
     for nights in range(1, 9):
         data = orders_db(ground, 100 + nights, f"night {nights}")
         ground.write("srv-b", f"nightly/orders-{ground.facts.day_after(-nights)}.db", data, age_s=nights * 86_400.0)

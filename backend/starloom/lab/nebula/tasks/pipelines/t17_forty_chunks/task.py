@@ -23,6 +23,7 @@ CHUNKS = 40
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Forty files of numbers."""
     draw = ground.draw("chunks")
     for number in range(CHUNKS):
         text = "".join(f"{draw.randrange(1_000_000)}\n" for _ in range(50))

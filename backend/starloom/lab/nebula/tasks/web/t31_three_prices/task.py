@@ -21,6 +21,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Three pages with a price each; the second answers 503 twice."""
     draw = ground.draw("prices")
     cents = draw.sample(range(500, 9900), 3)
     for number, price in enumerate(cents, 1):

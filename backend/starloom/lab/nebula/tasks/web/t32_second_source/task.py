@@ -17,6 +17,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """The first source is down."""
     rate = round(1 + ground.draw("rate").random(), 4)
     ground.write("srv-a", "site/rate.json", json.dumps({"rate": 0.5}))
     ground.write("srv-b", "site/rate.json", json.dumps({"rate": rate}))

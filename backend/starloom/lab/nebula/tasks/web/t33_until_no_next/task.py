@@ -19,6 +19,7 @@ PAGES, ENTRIES = 7, 131
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Seven pages that lead from one to the next, with 131 entries together."""
     draw = ground.draw("list")
     ends = [0, *sorted(draw.sample(range(1, ENTRIES), PAGES - 1)), ENTRIES]
     for number in range(1, PAGES + 1):

@@ -17,6 +17,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
 
 
 def lay(ground: Ground) -> dict[str, Any]:
+    """Two pages that differ in one line."""
     draw = ground.draw("notice")
     lines = [f"<p>Notice {draw.randrange(10_000, 99_999)}</p>" for _ in range(20)]
     at = draw.randrange(1, len(lines))
