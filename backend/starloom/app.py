@@ -55,16 +55,15 @@ from starloom.edge.live.artifact_references import Retained
 from starloom.edge.live.entity_json import iso
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.sketches import Sketches
-from starloom.edge.live.stop_rules import StopRules
-from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, fill_views
+from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, StopRules, fill_views
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
 from starloom.ending import end_tasks
-from starloom.engine.giving import Given
+from starloom.engine.effects.secrets import Given
+from starloom.engine.inputs.remote import RemoteInbox
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Inbox, Overloaded
-from starloom.engine.remote import RemoteInbox
 from starloom.engine.settings import EngineSettings, Keeping
 from starloom.engine.succession import Patience, Succession
 from starloom.jobs.broker import CelerySender, broker_url_of, make_celery
@@ -76,12 +75,12 @@ from starloom.planner.recipes.catalogue import built_in_folder, load_catalogue
 from starloom.planner.service import Planning
 from starloom.program import of_hub
 from starloom.settings import Settings, SettingsInvalid, default_home, load
-from starloom.store.embedded import EmbeddedRedis
 from starloom.store.faults import full, has_no_room
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.opening import open_store
 from starloom.store.port import Damaged, DiskFull, Unavailable
-from starloom.store.redis import RedisStore
+from starloom.store.redis.embedded import EmbeddedRedis
+from starloom.store.redis.store import RedisStore
 from starloom_protocol.records.entities import Device
 from starloom_protocol.vocabulary import CODES
 

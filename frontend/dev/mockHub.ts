@@ -42,7 +42,7 @@ const WAITED_FOR = {
   version: 1,
 };
 
-/** The list that an entity belongs to, by the kind of its key (edge/live/changes.py). */
+/** The list that an entity belongs to, by the kind of its key (edge/live/fanout.py). */
 const TOPICS: Record<string, string> = {
   attempt: "tasks",
   group: "tasks",

@@ -28,7 +28,7 @@ ROOMS = ("backend/starloom", "device_agents/starloom_agent", "protocol/starloom_
 FOR_A_MODEL = ("backend/starloom/planner/model/", "backend/starloom/planner/context/brief_words.py")
 """Texts that a model reads: its prompt may quote values as JSON has them."""
 WORDS_LEAST = 3
-SCRIPTS = "backend/starloom/store/scripts.py"
+SCRIPTS = "backend/starloom/store/redis/scripts.py"
 """Lua for Redis."""
 _TYPE = re.compile(r"[\w.\[\], |]+\| None\]*")
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from celery import Celery
 
 from starloom.jobs.broker import broker_url_of
-from starloom.store.embedded import EmbeddedRedis
+from starloom.store.redis.embedded import EmbeddedRedis
 from tests.bench import machine
 from tests.bench.hub_client import BenchFailed
 from tests.bench.peer import RUN_S, START_S, Peer

@@ -15,9 +15,9 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from starloom.engine.settings import Keeping
-from starloom.store import history, pruning
-from starloom.store.database import Database, open_database
 from starloom.store.file_names import DATABASE_FILE
+from starloom.store.sql import history, pruning
+from starloom.store.sql.database import Database, open_database
 from tests.builders import plan, task
 from tests.engine.test_loop import TurningClock, Wires, build, kill, settle
 from tests.store.memory import MemoryHistory, MemoryRedis

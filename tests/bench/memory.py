@@ -15,7 +15,7 @@ from pathlib import Path
 
 from redis.asyncio import Redis
 
-from starloom.store.embedded import EmbeddedRedis
+from starloom.store.redis.embedded import EmbeddedRedis
 from tests.bench.graphs import fan
 from tests.bench.stack import Stack
 from tests.bench.workloads import run

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
-from starloom.core.placement.pace import waits
+from starloom.core.placement.pace import finish
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
 from starloom.planner.fleet import FleetView
@@ -94,7 +94,7 @@ class Fleet:
             waiting = any(demand.rested and demand.lines for demand in driver.shard.demands.values())
             if waiting and tick_ms < running[0][0]:
                 driver.now_ms = tick_ms
-                for timer in waits.passed(driver.shard, tick_ms):
+                for timer in finish.passed(driver.shard, tick_ms):
                     driver.fire(timer)
                 continue
             driver.now_ms, number, dispatch = heappop(running)

@@ -22,7 +22,7 @@ import httpx
 import psutil
 
 from starloom.host.ports import free_port
-from starloom.store.embedded import EmbeddedRedis
+from starloom.store.redis.embedded import EmbeddedRedis
 
 TASKS = 10
 

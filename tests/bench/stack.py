@@ -19,7 +19,7 @@ from starloom.client.discovery import HubAddress, read_local
 from starloom.client.rest import Client
 from starloom.host.agents import LocalAgent, join, until_online
 from starloom.host.ports import free_port
-from starloom.store.projector import GATHER_S
+from starloom.store.sql.projector import GATHER_S
 from starloom_protocol.vocabulary import Profile
 from tests.bench import machine
 from tests.bench.hub_client import BenchFailed, HubClient

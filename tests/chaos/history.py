@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from starloom.store import keys
+from starloom.store.redis import keys
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.vocabulary import Outcome
 from starloom_protocol.wire.frames import Receipt, ResultFrame

@@ -31,7 +31,7 @@ from starloom.client.discovery import HubAddress, read_local
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.host.ports import free_port
-from starloom.store.embedded import EmbeddedRedis
+from starloom.store.redis.embedded import EmbeddedRedis
 from starloom_protocol.stream.feed import Event, decode_event
 from starloom_protocol.stream.sketches import SKETCH, Sketch
 from tests.chaos.stack import Accepted, Stack

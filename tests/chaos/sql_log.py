@@ -10,8 +10,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from starloom.store.database import open_database
-from starloom.store.history import unpack
+from starloom.store.sql.database import open_database
+from starloom.store.sql.history import unpack
 from starloom_protocol.stream.feed import Event, decode_event
 
 _COMMITS = "SELECT pos, incarnation, term FROM commits ORDER BY pos"

@@ -9,7 +9,7 @@ import pytest
 from redis.exceptions import BusyLoadingError
 from redis.exceptions import ConnectionError as Away
 
-from starloom.store import keys
+from starloom.store.redis import keys
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import echoes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.store import keys
+from starloom.store.redis import keys
 from starloom_protocol.records.entities import Job
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack

@@ -33,8 +33,7 @@ from starloom.edge.agents.vital_lines import VitalLines
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.hub import Hub, Planner
 from starloom.edge.live.fanout import Fanout
-from starloom.edge.live.stop_rules import StopRules
-from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, fill_views
+from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView, StopRules, fill_views
 from starloom.edge.web.sockets import HOLD, Ended, Taker
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings

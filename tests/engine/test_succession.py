@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
+from starloom.engine.inputs.remote import RemoteInbox, take_remote
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
-from starloom.engine.remote import RemoteInbox, take_remote
 from starloom.engine.settings import EngineSettings
 from starloom.engine.succession import Patience, Succession
 from starloom.store.port import Unavailable

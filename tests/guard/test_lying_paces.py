@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.core.placement.pace import waits
+from starloom.core.placement.pace import finish
 from starloom.core.placement.pace.index import index_of
 from starloom.core.placement.pace.table import COUNT_MOST, LONGEST_MS
 from tests.builders import Driver, plan, task
@@ -38,7 +38,7 @@ def test_a_device_that_answered_at_once_holds_no_more_than_its_slots() -> None:
     driver.submit(plan(*(task(f"t{number}") for number in range(12))))
     assert [item.device for item in driver.take()] == ["d-liar"]
     driver.now_ms += 1_000
-    for timer in waits.passed(driver.shard, driver.now_ms):
+    for timer in finish.passed(driver.shard, driver.now_ms):
         driver.fire(timer)
     assert sorted(item.device for item in driver.take()) == ["d-three", "d-two"]
 
@@ -53,7 +53,7 @@ def test_tasks_that_wait_for_a_stalling_device_go_on_elsewhere() -> None:
     others: list[str] = []
     while not others:
         driver.now_ms += 1_000
-        for timer in waits.passed(driver.shard, driver.now_ms):
+        for timer in finish.passed(driver.shard, driver.now_ms):
             driver.fire(timer)
         others = [item.device for item in driver.take()]
     assert others == ["d-two"]

@@ -73,7 +73,7 @@ THREATS = (
         "T1",
         "state altered in SQL or Redis",
         "a chain of hashes, commits by term and position",
-        ("tests/store/test_audit.py::test_what_was_changed_is_found_and_named",),
+        ("tests/store/sql/test_audit.py::test_what_was_changed_is_found_and_named",),
         part="the log is chained; values in Redis are not sealed one by one: who may write there is trusted",
     ),
     Threat(
@@ -98,8 +98,8 @@ THREATS = (
         "somebody denies having run or approved",
         "the chained log and the device's ledger",
         (
-            "tests/store/test_audit.py::test_what_was_changed_is_found_and_named",
-            "tests/store/test_audit.py::test_a_chain_made_anew_does_not_meet_an_anchor",
+            "tests/store/sql/test_audit.py::test_what_was_changed_is_found_and_named",
+            "tests/store/sql/test_audit.py::test_a_chain_made_anew_does_not_meet_an_anchor",
         ),
     ),
     Threat(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from starloom.store.history import PastCommit
+from starloom.store.sql.history import PastCommit
 from tests.store.memory import MemoryHistory
 
 FOLDER = Path(__file__).parent

@@ -20,10 +20,10 @@ from starloom.client.problems import Problem
 from starloom.host.agents import computer_name
 from starloom.host.backup import MANIFEST, back_up, restore, verify
 from starloom.settings import Settings
-from starloom.store.database import open_database
-from starloom.store.history import LIVES_APART, read_meta
+from starloom.store.sql.database import open_database
+from starloom.store.sql.history import LIVES_APART, read_meta
 from tests.installation import Installation
-from tests.store.test_dump import filled, whole
+from tests.store.sql.test_dump import filled, whole
 from tests.waiting import SLOWER
 
 BOUND_S = 120 * SLOWER

@@ -17,8 +17,8 @@ from starloom.client.problems import Problem
 from starloom.host.ports import free_port
 from starloom.store.file_names import DATABASE_FILE
 from tests.installation import Installation
-from tests.store.test_dump import filled
-from tests.store.torn import tear
+from tests.store.sql.test_dump import filled
+from tests.store.sql.torn import tear
 from tests.waiting import SLOWER, until
 
 BOUND_S = 120 * SLOWER

@@ -18,14 +18,14 @@ BUGS = [
     ),
     Bug(
         "a verdict that is unclear lets a result pass",
-        "backend/starloom/core/run/checks/judgement.py",
+        "backend/starloom/core/run/judgement.py",
         "    if verdict.holds == YES:\n        done",
         "    if verdict.holds != NO:\n        done",
         CORE,
     ),
     Bug(
         "a whole that its judge refused has succeeded",
-        "backend/starloom/core/run/checks/judgement.py",
+        "backend/starloom/core/run/judgement.py",
         "(verdict is not None and verdict.holds == YES):\n        return state",
         "verdict is not None:\n        return state",
         CORE,
@@ -202,7 +202,7 @@ BUGS = [
     ),
     Bug(
         "a commit of unknown fate counts as applied",
-        "backend/starloom/engine/committing.py",
+        "backend/starloom/engine/commits/committing.py",
         "            return term == commit.term and pos >= commit.pos\n",
         "            return True\n",
         SIM,
@@ -230,7 +230,7 @@ BUGS = [
     ),
     Bug(
         "a finished constellation leaves before it is durable",
-        "backend/starloom/engine/finished.py",
+        "backend/starloom/engine/retention/retiring.py",
         "            if pos > safe_pos or not may_retire(shard, constellation):\n",
         "            if not may_retire(shard, constellation):\n",
         SIM,
@@ -378,7 +378,7 @@ BUGS = [
     ),
     Bug(
         "a commit in doubt counts under another's term",
-        "backend/starloom/engine/committing.py",
+        "backend/starloom/engine/commits/committing.py",
         "            return term == commit.term and pos >= commit.pos\n",
         "            return pos >= commit.pos\n",
         PAIR,
@@ -413,7 +413,7 @@ BUGS = [
     ),
     Bug(
         "what another hub asks is answered before it is safe",
-        "backend/starloom/engine/remote.py",
+        "backend/starloom/engine/inputs/remote.py",
         "        reply = await inbox.ask(item)\n",
         "        inbox.post(item)\n"
         '        reply = Reply(value={"id": getattr(item, "constellation", ""), "version": 2})\n',
@@ -421,7 +421,7 @@ BUGS = [
     ),
     Bug(
         "Redis takes a commit of a term that is over",
-        "backend/starloom/store/scripts.py",
+        "backend/starloom/store/redis/scripts.py",
         "if found[1] ~= ARGV[1] then why = 'term'\nelseif found[2] ~= ARGV[2] then why = 'incarnation'\n"
         "elseif found[4] ~= ARGV[4] then why = 'link'\n",
         "if found[2] ~= ARGV[2] then why = 'incarnation'\n",
@@ -429,7 +429,7 @@ BUGS = [
     ),
     Bug(
         "a retired stream leaves although it has moved",
-        "backend/starloom/store/scripts.py",
+        "backend/starloom/store/redis/scripts.py",
         "  if redis.call('HGET', KEYS[5], ARGV[at]) == ARGV[at + 1] then\n",
         "  if true then\n",
         STORE,

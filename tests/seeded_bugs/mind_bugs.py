@@ -163,7 +163,7 @@ MIND_BUGS = [
     ),
     Bug(
         "a verdict on an older attempt decides on a newer one",
-        f"{_CORE}run/checks/judgement.py",
+        f"{_CORE}run/judgement.py",
         '    return task if judged == f"{task}/{record.round}/{record.attempt}" else None\n',
         "    return task\n",
         CORE,

@@ -25,8 +25,8 @@ from starloom.clock import HubClock
 from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
-from starloom.store.embedded import EmbeddedRedis
 from starloom.store.opening import open_store
+from starloom.store.redis.embedded import EmbeddedRedis
 from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,

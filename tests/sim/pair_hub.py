@@ -20,9 +20,9 @@ from starloom.core.state.inputs import AnyInput
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.web.hub_seals import Peers
+from starloom.engine.inputs.remote import RemoteInbox
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded, Reply
-from starloom.engine.remote import RemoteInbox
 from starloom.engine.settings import EngineSettings
 from starloom.engine.succession import Succession
 from starloom.store.port import Unavailable

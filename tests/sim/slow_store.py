@@ -7,8 +7,8 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from starloom.store.history import PastCommit
 from starloom.store.port import Commit, Ownership, Unavailable
+from starloom.store.sql.history import PastCommit
 from tests.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 
 

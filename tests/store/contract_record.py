@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from starloom.store.chain import BEGINNING, Walk, digest_of, link_of
-from starloom.store.history import past_of
 from starloom.store.port import Commit, Ownership, Wanted
+from starloom.store.sql.history import past_of
 from starloom_protocol.stream.feed import decode_event
 from starloom_protocol.vocabulary import ConstellationState
 from tests.store.harness import Store, World

@@ -13,11 +13,11 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from redis.asyncio import Redis
 from sqlalchemy import Connection
 
-from starloom.store import scripts
-from starloom.store.database import Database, open_database
-from starloom.store.embedded import EmbeddedRedis
 from starloom.store.port import Unavailable
-from starloom.store.redis import RedisStore
+from starloom.store.redis import scripts
+from starloom.store.redis.embedded import EmbeddedRedis
+from starloom.store.redis.store import RedisStore
+from starloom.store.sql.database import Database, open_database
 from tests.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from tests.waiting import REDIS_WAITS, SLOWER
 

@@ -14,11 +14,7 @@ from typing import Final
 
 import msgspec
 
-from starloom.store.anchors import Pruning
-from starloom.store.audit import fits
-from starloom.store.chain import Kept
-from starloom.store.history import PastCommit, Superseded, past_of
-from starloom.store.inbox import INBOX_MOST
+from starloom.store.chain import Kept, Pruning
 from starloom.store.port import (
     ActivityPage,
     Commit,
@@ -35,7 +31,10 @@ from starloom.store.port import (
     Unavailable,
     Wanted,
 )
-from starloom.store.projector import Projector, Sleep
+from starloom.store.redis.inbox import INBOX_MOST
+from starloom.store.sql.audit import fits
+from starloom.store.sql.history import PastCommit, Superseded, past_of
+from starloom.store.sql.projector import Projector, Sleep
 from starloom_protocol.stream.feed import decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 from tests.store.memory_servers import (

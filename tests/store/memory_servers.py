@@ -16,12 +16,20 @@ from typing import Any
 
 import msgspec
 
-from starloom.store.anchors import Anchor, Leftover, Pruning, digest_of_pruning
-from starloom.store.audit import kept_of
-from starloom.store.chain import BEGINNING, Kept, digest_of, link_of
-from starloom.store.history import Meta, PastCommit, Projected, Superseded, rows_of
+from starloom.store.chain import (
+    BEGINNING,
+    Anchor,
+    Kept,
+    Leftover,
+    Pruning,
+    decode_numbered,
+    digest_of,
+    digest_of_pruning,
+    link_of,
+)
 from starloom.store.port import Commit, EndedConstellation, PrunedPiece, StreamRow, Unavailable
-from starloom.store.spans import decode_numbered
+from starloom.store.sql.audit import kept_of
+from starloom.store.sql.history import Meta, PastCommit, Projected, Superseded, rows_of
 from starloom_protocol.stream.feed import decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import msgspec
 
-from starloom.store import keys
 from starloom.store.port import Commit, Damaged, Ownership, Refused, Unavailable, Wanted
-from starloom.store.redis import RedisStore
+from starloom.store.redis import keys
+from starloom.store.redis.store import RedisStore
 from starloom_protocol.vocabulary import ConstellationState
 from tests.store.harness import MemoryWorld, RedisWorld, Store
 from tests.store.memory import CommitFailure

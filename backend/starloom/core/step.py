@@ -26,7 +26,7 @@ from starloom.core.people import (
     stop_all,
 )
 from starloom.core.placement import device_conditions, health, returning, waiting
-from starloom.core.placement.pace import waits
+from starloom.core.placement.pace import finish as waits
 from starloom.core.placement.pace.finish import Round
 from starloom.core.placement.selection import next_lease, requeue
 from starloom.core.plan import drafts, edits, progress_rules, review, verify_tasks
@@ -36,8 +36,7 @@ from starloom.core.plan.relisting import expand_again
 from starloom.core.plan.reuse import kept_results
 from starloom.core.plan.rules import fire_due
 from starloom.core.rights import budgets, secrets
-from starloom.core.run import absence, attempts, hedge_opening, late_facts, timeouts, unknown_attempts
-from starloom.core.run.checks import judgement
+from starloom.core.run import absence, attempts, hedge_opening, judgement, late_facts, timeouts, unknown_attempts
 from starloom.core.run.rungs import other_calls
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state import inputs as i

@@ -21,8 +21,8 @@ from starloom.edge.agents.aip import AipEndpoint, AipParts, AipTimings
 from starloom.edge.agents.handshake import Handshake
 from starloom.edge.agents.progress_lines import ProgressLines
 from starloom.edge.hub import Hub
-from starloom.edge.live.changes import Changes
 from starloom.edge.live.endpoint import LiveEndpoint, LiveParts
+from starloom.edge.live.fanout import Changes
 from starloom.edge.live.pruned import PrunedAnswers
 from starloom.edge.peers.relay import Relay
 from starloom.edge.routes.fleet.agent_wheels import Wheels
@@ -59,11 +59,10 @@ from starloom.edge.routes.work.transcript import TranscriptRoute
 from starloom.edge.routes.work.why import WhyRoute
 from starloom.edge.web import problems
 from starloom.edge.web.admission import Admission, guarded_route
-from starloom.edge.web.cut_requests import CutShort
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.replies import Repeats
 from starloom.edge.web.response_types import Application
-from starloom.edge.web.shield import Shield
+from starloom.edge.web.shield import CutShort, Shield
 from starloom_protocol.vocabulary import Topic
 
 

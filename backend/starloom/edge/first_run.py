@@ -21,7 +21,7 @@ from starloom.core.state import inputs
 from starloom.edge.listeners.own_sockets import OwnPlaces
 from starloom.edge.web.problems import accepted
 from starloom.engine.ports import Inbox
-from starloom.store.dump import RESTORED_FILE
+from starloom.store.sql.dump import RESTORED_FILE
 from starloom_protocol.vocabulary import Role
 
 LOCAL_FILE = Path("run") / "local.json"

@@ -26,12 +26,11 @@ from starloom.edge.listeners.connections import Places
 from starloom.edge.listeners.local_network import Lan, NoLan
 from starloom.edge.live.endpoint import next_frame
 from starloom.edge.live.fanout import Fanout
-from starloom.edge.live.stop_rules import StopRules
-from starloom.edge.live.views import FleetView, Headlines, QuestionsView
-from starloom.edge.peers.ownership import Ownership
-from starloom.edge.web.computing import Computing
+from starloom.edge.live.views import FleetView, Headlines, QuestionsView, StopRules
+from starloom.edge.peers.neighbours import Ownership
+from starloom.edge.web.admission import Computing
 from starloom.edge.web.hub_seals import Peers
-from starloom.engine.giving import Given
+from starloom.engine.effects.secrets import Given
 from starloom.engine.ports import Inbox
 from starloom.planner.context.assembly import PromptPart
 from starloom.planner.context.brief import Brief

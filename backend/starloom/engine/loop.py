@@ -31,23 +31,20 @@ from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.ending import end_tasks
-from starloom.engine.acks import REPORTS, Acknowledgements
-from starloom.engine.committing import TAKEN_OVER, Committing, is_waited_for
-from starloom.engine.counts import Counts, Measured
-from starloom.engine.giving import Given, Giving, NoSecrets, SecretSource
-from starloom.engine.inbox import EngineInbox, Entry
-from starloom.engine.jobs import sweep_jobs
-from starloom.engine.lagging import Lag
-from starloom.engine.leases import Leases
-from starloom.engine.owning import Owning, gone_with_their_hub
+from starloom.engine.commits.committing import TAKEN_OVER, Committing, Counts, Measured, is_waited_for
+from starloom.engine.commits.recording import Recording
+from starloom.engine.effects.acks import REPORTS, Acknowledgements
+from starloom.engine.effects.pump import Pump, sweep_jobs
+from starloom.engine.effects.secrets import Given, Giving, NoSecrets, SecretSource
+from starloom.engine.inputs.inbox import EngineInbox, Entry, Lag
+from starloom.engine.inputs.leases import Leases
+from starloom.engine.inputs.remote import take_remote
+from starloom.engine.inputs.timers import Timers
+from starloom.engine.ownership import Owning, gone_with_their_hub
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Obstacle, Reply, ValueStore
-from starloom.engine.pump import Pump
-from starloom.engine.recording import Recording
-from starloom.engine.remote import take_remote
-from starloom.engine.retention import Offered, Retention
-from starloom.engine.retiring import Retiring, decode_entities
+from starloom.engine.retention.pruning import Offered, Retention
+from starloom.engine.retention.retiring import Retiring, decode_entities
 from starloom.engine.settings import EngineSettings
-from starloom.engine.timers import Timers
 from starloom.store.port import Commit, Damaged, InboxPort, Ownership, OwnerStore, Refused, Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code

@@ -18,7 +18,7 @@ from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import look, step
-from starloom.engine.recording import (
+from starloom.engine.commits.recording import (
     Brought,
     Foreign,
     Looked,
@@ -29,7 +29,7 @@ from starloom.engine.recording import (
     decode_kept,
     with_settings,
 )
-from starloom.engine.retiring import decode_entities
+from starloom.engine.retention.retiring import decode_entities
 from starloom.store.chain import Kept
 from starloom.store.port import ReadPort
 from starloom_protocol.records.entities import decode_entity

@@ -26,11 +26,11 @@ from sqlalchemy import Connection
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, usage
 from starloom.settings import Settings
-from starloom.store.database import Database, open_database
-from starloom.store.dump import RESTORED_FILE, Dump, read_dump, write_dump
 from starloom.store.file_names import DATABASE_FILE
-from starloom.store.history import begin_new_lives
 from starloom.store.port import Damaged, Unavailable
+from starloom.store.sql.database import Database, open_database
+from starloom.store.sql.dump import RESTORED_FILE, Dump, read_dump, write_dump
+from starloom.store.sql.history import begin_new_lives
 
 T = TypeVar("T")
 FORMAT: Final = 1

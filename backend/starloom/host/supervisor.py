@@ -31,10 +31,10 @@ from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import Keeper
 from starloom.jobs.broker import broker_url_of
 from starloom.settings import Settings, SettingsInvalid, load
-from starloom.store.embedded import EmbeddedRedis
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
+from starloom.store.redis.embedded import EmbeddedRedis
 from starloom.terminal.typed import in_this_folder, say
 from starloom_protocol.vocabulary import CODES, Profile
 

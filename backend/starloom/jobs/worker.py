@@ -43,7 +43,7 @@ from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.running import ClaimedJobs
 from starloom.jobs.sketching import OpenSketches
 from starloom.planner.model.endpoints.page_settings import folder_of
-from starloom.store.sketches import open_sketches
+from starloom.store.redis.sketches import open_sketches
 from starloom_protocol.text.wording import quoted
 
 SILENCE_S = 30.0

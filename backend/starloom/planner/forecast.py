@@ -16,10 +16,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement.pace import waits
+from starloom.core.placement.pace import finish
 from starloom.core.placement.pace.index import SAMPLES_LEAST
-from starloom.core.placement.pace.logarithms import OCTAVE, power_of
-from starloom.core.placement.pace.table import key_of
+from starloom.core.placement.pace.table import OCTAVE, key_of, power_of
 from starloom.core.state.apply import load
 from starloom.core.state.effects import SendDispatch
 from starloom.core.state.inputs import AnyInput, RequestReceived, ResultReported, TimerFired
@@ -190,7 +189,7 @@ class _Stage:
             judged_ms = self._judged_ms()
             if judged_ms and judged_ms < running[0][0]:
                 self._now_ms = judged_ms
-                item = TimerFired(id=name, by="engine", constellation=FLEET, entity="", kind=waits.TIMER)
+                item = TimerFired(id=name, by="engine", constellation=FLEET, entity="", kind=finish.TIMER)
                 continue
             self._now_ms, _order, dispatch, _took_ms = heappop(running)
             frame = ResultFrame(at=dispatch.at, bytes=self._given(dispatch), outcome=Outcome.OK, report=1, value="null")

@@ -9,14 +9,111 @@ how the chain continues across pruned commits.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from starloom.store.anchors import Anchor, Pruning, digest_of_pruning
-from starloom.store.spans import Span, spans_of
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+class Anchor(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of pruned positions: `before` is the link that its first commit followed, `link` its last link."""
+
+    before: bytes
+    first: int
+    last: int
+    link: bytes
+
+
+class Leftover(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """The digest of the remaining part of a commit inside an anchor, empty once nothing remains."""
+
+    pos: int
+    digest: bytes
+
+
+class Pruning(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction of pruning: its time, its reason, what it removed. `after_pos` is the last commit at that time.
+
+    `constellations` are those whose history ended with it; their commits may go with later prunings.
+    """
+
+    after_pos: int
+    anchors: Sequence[Anchor]
+    at_ms: int
+    commits: int
+    constellations: Sequence[str]
+    leftovers: Sequence[Leftover]
+    no: int
+    seal: bytes = b""
+    why: str
+
+
+def digest_of_pruning(pruning: Pruning) -> bytes:
+    """Return the digest of a pruning's content without its seal."""
+    said = [
+        pruning.no,
+        pruning.after_pos,
+        pruning.at_ms,
+        pruning.commits,
+        pruning.why,
+        [[anchor.first, anchor.last, anchor.before, anchor.link] for anchor in pruning.anchors],
+        [[left.pos, left.digest] for left in pruning.leftovers],
+        sorted(pruning.constellations),
+    ]
+    return sha256(b"pruning" + _encode(said)).digest()
+
+
+class Numbered(msgspec.Struct):
+    """The identity of an event: its stream and its number in it."""
+
+    seq: int
+    stream: str
+
+
+decode_numbered: Final = msgspec.json.Decoder(Numbered).decode
+"""Reads `Numbered` from an event's bytes."""
+
+
+class Told(Protocol):
+    """The fields of an event that are in the index."""
+
+    @property
+    def by(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def stream(self) -> str: ...
+
+
+class Span(NamedTuple):
+    """The events of one stream in one commit: the number of the last, and each different `kind by`, one a line."""
+
+    stream: str
+    last_seq: int
+    told: str
+
+
+def spans_of(events: Iterable[Told]) -> list[Span]:
+    """Return the spans of a commit in the order of first appearance; numbers must rise within a stream."""
+    last: dict[str, int] = {}
+    told: dict[str, dict[tuple[str, str], None]] = {}
+    for event in events:
+        stream = event.stream
+        last[stream] = event.seq
+        pairs = told.get(stream)
+        if pairs is None:
+            pairs = told[stream] = {}
+        pairs[event.kind, event.by] = None
+    return [Span(stream, seq, "\n".join(map(" ".join, told[stream]))) for stream, seq in last.items()]
+
 
 BEGINNING: Final = bytes(32)
 """The predecessor of the first link."""

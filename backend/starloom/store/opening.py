@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from starloom.store.database import open_database
 from starloom.store.file_names import OPENING_FILE
-from starloom.store.pages import CHECK_AT_START_S
-from starloom.store.redis import OWNER_TTL_MS, RedisStore
+from starloom.store.redis.store import OWNER_TTL_MS, RedisStore
+from starloom.store.sql.database import CHECK_AT_START_S, open_database
 
 _log = logging.getLogger("starloom.store")
 

@@ -11,8 +11,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from starloom.store.anchors import Pruning
-from starloom.store.chain import Kept
+from starloom.store.chain import Kept, Pruning
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import Code
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.core.placement.pace import waits
+from starloom.core.placement.pace import finish
 from starloom.core.placement.pace.index import PaceIndex, index_of
-from starloom.core.placement.pace.logarithms import OCTAVE, log_of, power_of, spread_of
-from starloom.core.placement.pace.table import COUNT_MOST, LONGEST_MS, key_of, oldest, size_of, with_sample
+from starloom.core.placement.pace.table import (
+    COUNT_MOST,
+    LONGEST_MS,
+    OCTAVE,
+    key_of,
+    log_of,
+    oldest,
+    power_of,
+    size_of,
+    spread_of,
+    with_sample,
+)
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.effects import SendDispatch
-from starloom.engine.recording import settings_of, with_settings
+from starloom.engine.commits.recording import settings_of, with_settings
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from starloom_protocol.wire.frames import ResultFrame
@@ -152,7 +162,7 @@ def test_a_wait_for_a_device_that_is_late_ends() -> None:
     taken: list[SendDispatch] = []
     while not taken:
         driver.now_ms += 1_000
-        for timer in waits.passed(driver.shard, driver.now_ms):
+        for timer in finish.passed(driver.shard, driver.now_ms):
             driver.fire(timer)
         taken = driver.take()
         assert driver.now_ms - begin_ms < 40_000

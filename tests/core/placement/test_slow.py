@@ -7,7 +7,7 @@ from starloom.core.placement.pace.index import index_of
 from starloom.core.placement.pace.slow import p90_ms, sentence, slow_tools
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
-from starloom.engine.recording import settings_of, with_settings
+from starloom.engine.commits.recording import settings_of, with_settings
 from tests.builders import Driver, plan, task
 from tests.guard.test_lying_paces import taught
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starloom.core.clock.timers import due_moments
-from starloom.core.run.checks import judgement
+from starloom.core.run import judgement
 from starloom.core.state import inputs as i
 from starloom.core.state.effects import Answer, StartJob
 from starloom_protocol.records.edits import AddTask, RemoveTask, SetPolicy, Supersede, UpdateTask

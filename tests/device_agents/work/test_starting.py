@@ -18,7 +18,7 @@ from starloom_agent.home.identity import load_or_make
 from starloom_agent.work.ledger import Ledger, LedgerCorrupt
 from tests.chaos.small_disk import full, on_small_disk, seen
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, lease
-from tests.store.torn import tear
+from tests.store.sql.torn import tear
 from tests.waiting import SLOWER, until
 
 BOUND_S = 60 * SLOWER

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from starloom.edge.agents.progress_lines import ATTEMPTS_MOST, LINE_CHARS_MOST, TEXT_CHARS_MOST, ProgressLines, Report
-from starloom.edge.live.stop_rules import StopRules
+from starloom.edge.live.views import StopRules
 from starloom_protocol.records.entities import Head, TaskSpec, encode_entity
 from starloom_protocol.records.specs import StopWhen
 from starloom_protocol.stream.feed import Event

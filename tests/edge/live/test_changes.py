@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from starloom.access.refusals import Refusals, Refused
-from starloom.edge.live.changes import Changes
-from starloom.edge.live.fanout import Fanout
+from starloom.edge.live.fanout import Changes, Fanout
 from starloom_protocol.stream import feed
 from starloom_protocol.vocabulary import Topic
 from tests.edge.live.test_endpoint import page

@@ -8,7 +8,7 @@ import json
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from starloom.edge.web.cut_requests import CutShort
+from starloom.edge.web.shield import CutShort
 
 
 class Slow:

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Connection
 
 from starloom.host.examination.doctor import Finding, examine
-from starloom.store.database import newest_revision, open_database
 from starloom.store.file_names import DATABASE_FILE
-from tests.store.old_history import migrate_to
+from starloom.store.sql.database import newest_revision, open_database
+from tests.store.sql.old_history import migrate_to
 
 
 def history_in(home: Path) -> Finding:

@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from starloom.store.anchors import Anchor, Leftover, Pruning
-from starloom.store.chain import Break, Chained, Kept, Walk, digest_with
-from starloom.store.spans import spans_of
+from starloom.store.chain import Anchor, Break, Chained, Kept, Leftover, Pruning, Walk, digest_with, spans_of
 from starloom_protocol.stream.feed import decode_event
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from starloom.core.answer.story import sentence, so_far
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.plan import review
-from starloom.core.run.checks import judgement
+from starloom.core.run import judgement
 from starloom.core.state.effects import SendOver
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starloom.core.answer import goal_story
 from starloom.core.people.controls import DEADLINE
 from starloom.core.placement import left_out
-from starloom.core.run.checks import judgement
+from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.names import called, goals_without_answer, is_of_goal
 from starloom.core.state.tasks.supersession import successor

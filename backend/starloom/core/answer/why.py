@@ -14,8 +14,7 @@ from typing import Final
 from starloom.core.answer import goal_story
 from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices
-from starloom.core.placement.battery import spared_words
-from starloom.core.placement.disk_room import full_disk_words, has_full_disk
+from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared_words
 from starloom.core.placement.off_devices import is_off
 from starloom.core.placement.pace.index import PaceIndex, index_of
 from starloom.core.placement.pace.slow import slow_at, slow_words

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from starloom.core.fleet import draining, owner_questions
 from starloom.core.fleet.profiles import held_to
 from starloom.core.placement import device_conditions, returning, waiting
-from starloom.core.placement.disk_room import without_session_facts
+from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.placement.pace import learning
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard

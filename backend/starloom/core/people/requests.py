@@ -12,7 +12,7 @@ from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
-from starloom.core.run.checks import judgement
+from starloom.core.run import judgement
 from starloom.core.run.rungs import last_resort
 from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived

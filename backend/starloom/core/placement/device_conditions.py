@@ -7,12 +7,33 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.disk_room import full_disk_words, has_full_disk
 from starloom.core.state.inputs import ConditionReceived
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import DeviceFact, DeviceLink
+from starloom_protocol.wire.frames import DISK_FULL
+
+_OF_A_SESSION = frozenset({DeviceFact.DISK, DeviceFact.DISK_FOLDER, DeviceFact.OWNER_PRESENT})
+
+
+def has_full_disk(device: Device) -> bool:
+    """Tell whether a device's last report about its disk says that it is full."""
+    return device.condition.get(DeviceFact.DISK) == DISK_FULL
+
+
+def full_disk_words(device: Device) -> str:
+    """Return the words that follow the name of such a device: `has a full disk (FOLDER)`."""
+    folder = device.condition.get(DeviceFact.DISK_FOLDER)
+    return "has a full disk" + (f" ({folder})" if folder else "")
+
+
+def without_session_facts(device: Device) -> Device:
+    """Return a device at a new session, without the reports on disk and owner of an earlier process of its agent."""
+    if not _OF_A_SESSION & device.condition.keys():
+        return device
+    rest = {fact: value for fact, value in device.condition.items() if fact not in _OF_A_SESSION}
+    return replace(device, condition=rest)
 
 
 def on_condition(work: Work, item: ConditionReceived) -> None:
@@ -60,3 +81,21 @@ def stood_asleep(record: TaskRecord, attempt: Attempt, device: Device | None, no
         return record
     slept_ms = max(0, now_ms - max(device.link_since_ms, attempt.leased_ms))
     return replace(record, stood_ms=record.stood_ms + slept_ms)
+
+
+LOW_PERCENT = 20
+
+
+def spared(device: Device) -> bool:
+    """Tell whether a device is used only if no other is free."""
+    return bool(spared_words(device))
+
+
+def spared_words(device: Device) -> str:
+    """Return why a device is taken last; empty if it is not."""
+    facts = device.condition
+    if facts.get(DeviceFact.OWNER_PRESENT) == "true":
+        return "its owner is at it"
+    battery = facts.get(DeviceFact.BATTERY, "").rstrip("% ")
+    low = battery.isdecimal() and int(battery) < LOW_PERCENT and facts.get(DeviceFact.CHARGING) != "true"
+    return f"its battery has {battery} % left" if low else ""

@@ -14,8 +14,7 @@ from zlib import crc32
 
 import msgspec
 
-from starloom.core.placement.battery import spared, spared_words
-from starloom.core.placement.disk_room import full_disk_words, has_full_disk
+from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared, spared_words
 from starloom.core.placement.health import is_fault
 from starloom.core.placement.pace.finish import (
     DOUBT_LEAST,

@@ -7,6 +7,7 @@ device's own connection (I4). Any other report is a late event once, then only c
 from __future__ import annotations
 
 import hashlib
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -14,9 +15,7 @@ from starloom.core.placement import health, off_devices
 from starloom.core.placement.pace import learning
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
-from starloom.core.run import hedging, recovery, verification
-from starloom.core.run.checks import judgement
-from starloom.core.run.checks.conditions import missed_check, too_big
+from starloom.core.run import hedging, judgement, recovery, verification
 from starloom.core.run.fences import arm_fence, fence_after_ms, lease_ref
 from starloom.core.state.effects import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.inputs import (
@@ -26,24 +25,64 @@ from starloom.core.state.inputs import (
     StartedReported,
 )
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.gates import successes, wants_of
+from starloom.core.state.tasks.gates import deciding, fact, successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, close_question, moved, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.values import canonical
+from starloom_protocol.text.wording import place_words, value_words
+from starloom_protocol.values import MISSING, canonical, holds, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     AttemptEnd,
     Attention,
     Code,
     EffectSeen,
+    Op,
     Outcome,
     Reason,
     TaskState,
 )
 from starloom_protocol.wire.frames import LeaseRef, ResultFrame
+
+_ASKED: Final = {
+    Op.EQ: "be",
+    Op.NE: "not be",
+    Op.LT: "be less than",
+    Op.LE: "be at most",
+    Op.GT: "be more than",
+    Op.GE: "be at least",
+    Op.IN: "be one of",
+    Op.NOT_IN: "be none of",
+    Op.CONTAINS: "contain",
+    Op.EMPTY: "be empty",
+    Op.NOT_EMPTY: "not be empty",
+    Op.EXISTS: "be there",
+}
+
+
+def too_big(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> str | None:
+    """Return the first fact needed for a decision that was too big to be brought, if there is one."""
+    if not frame.facts_too_big:
+        return None
+    needed = deciding(constellation, spec)
+    sizes = sorted(frame.facts_too_big.items())
+    return next((f"{pointer} has {size} bytes" for pointer, size in sizes if pointer in needed), None)
+
+
+def missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:
+    """Return, in words, the first check that the newest attempt's output fails."""
+    for check in spec.checks:
+        found = fact(constellation, spec.id, check.output)
+        wanted = parse(check.value) if check.value is not None else None
+        if not holds(check.op, found, wanted):
+            where = place_words(check.output) or "The result"
+            shown = "nothing" if found is MISSING else value_words(found)
+            asked = _ASKED[check.op] + (f" {value_words(wanted)}" if check.value is not None else "")
+            return f"{where} must {asked} but is {shown}" + (f" ({check.output})" if check.output else "")
+    return None
+
 
 # Agents forget attempts sixty days after their end: that a ledger lacks a lease older than this proves nothing.
 LEDGER_KEEPS_MS = 30 * 86_400_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.battery import spared
+from starloom.core.placement.device_conditions import spared
 from starloom.core.placement.pace.index import index_of
 from starloom.core.placement.pace.learning import inputs_of
 from starloom.core.placement.pace.slow import p90_ms

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.placement.pace import waits
+from starloom.core.placement.pace import finish
 from starloom.core.run import hedge_opening, recovery
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.fences import lease_ref, timer
@@ -54,7 +54,7 @@ def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
     for name in shard.live:
         if name not in slow and Attention.TAKES_LONG in shard.constellations[name].head.attention:
             yield ArmTimer(constellation=name, due_ms=now_ms, entity="", kind=WHOLE)
-    yield from waits.passed(shard, now_ms)
+    yield from finish.passed(shard, now_ms)
 
 
 def _is_late(

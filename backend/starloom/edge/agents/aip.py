@@ -28,7 +28,7 @@ from starloom.edge.live.fanout import Fanout
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.shield import refuse_socket
 from starloom.edge.web.sockets import HOLD, Gone, Proving, Socket
-from starloom.engine.giving import Given
+from starloom.engine.effects.secrets import Given
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.settings import VERSION
 from starloom.store.port import Unavailable

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom.edge.live.stop_rules import StopRules
+from starloom.edge.live.views import StopRules
 from starloom_protocol.values import canonical
 from starloom_protocol.wire.frames import LeaseRef, LogChunk
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from starloom.access.view import AccessView
 from starloom.core.state.tool_sets import ToolSets
 from starloom.edge.live.fanout import Fanout
-from starloom.edge.live.stop_rules import StopRules
 from starloom.store.port import ReadPort
 from starloom_protocol.plan import Signature, signature_of
 from starloom_protocol.records.approvals import DeviceAsks, Standing
@@ -25,6 +24,7 @@ from starloom_protocol.records.entities import (
     Offer,
     Question,
     RecipeVersion,
+    TaskSpec,
     ToolOffer,
     decode_entity,
 )
@@ -34,6 +34,51 @@ from starloom_protocol.records.schedules import Schedule, ScheduledPlan
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, Repeatability, most_careful
+from starloom_protocol.wire.frames import LeaseRef
+
+_SIGN: Final = b'"stop_when"'
+
+
+class StopRules:
+    """The name that each task with a rule on progress reports: constellation -> task -> name."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, dict[str, str]] = {}
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._names.clear()
+
+    def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
+        """Take the tasks of one constellation as committed."""
+        for key, raw in entities.items():
+            if key.startswith("spec/"):
+                self._put(stream, key, raw)
+
+    def apply(self, event: Event) -> None:
+        if event.stream in (FLEET, ACCESS):
+            return
+        for key, raw in event.puts.items():
+            if key.startswith("spec/"):
+                self._put(event.stream, key, None if raw is None else bytes(raw))
+            elif key == "head" and raw is not None and event.stream in self._names:
+                head = decode_entity(key, bytes(raw))
+                if isinstance(head, Head) and head.state in FINAL_CONSTELLATION_STATES:
+                    del self._names[event.stream]
+
+    def name_of(self, at: LeaseRef) -> str | None:
+        """Return the name that a task's rule reads, None for a task without one."""
+        return self._names.get(at.constellation, {}).get(at.task)
+
+    def _put(self, stream: str, key: str, raw: bytes | None) -> None:
+        task = key.partition("/")[2]
+        if raw is None or _SIGN not in raw:
+            self._names.get(stream, {}).pop(task, None)
+            return
+        spec = decode_entity(key, raw)
+        if isinstance(spec, TaskSpec) and spec.stop_when is not None:
+            self._names.setdefault(stream, {})[task] = spec.stop_when.name
+
 
 HEADLINES_MAX = 5_000
 HEADLINES_BYTES_MAX = 8 * 1024 * 1024

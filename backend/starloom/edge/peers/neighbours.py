@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
@@ -146,3 +147,31 @@ class Neighbours:
         task, self._hearing = self._hearing, None
         if task is not None:
             await end_tasks([task])
+
+
+class Ownership(Protocol):
+    """The owner of the shard, as this hub knows it."""
+
+    @property
+    def owns(self) -> bool:
+        """Whether this hub owns the shard."""
+        ...
+
+    @property
+    def owner_url(self) -> str | None:
+        """The address of the owner, if that is another hub and it is known."""
+        ...
+
+    @property
+    def stale(self) -> bool:
+        """Whether this hub's view of the log is too old to judge by."""
+        ...
+
+    @property
+    def pos(self) -> int:
+        """The last commit that this hub has published."""
+        ...
+
+    async def caught_up(self, pos: int) -> None:
+        """Wait until a commit was published here."""
+        ...

@@ -18,7 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from starloom.access.guard import V1
-from starloom.edge.peers.ownership import Ownership
+from starloom.edge.peers.neighbours import Ownership
 from starloom.edge.web.hub_seals import POSITION_HEADER, RELAY_HEADER, Peers, essence, target_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.shield import refuse_socket

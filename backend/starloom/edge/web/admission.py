@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import json
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -25,9 +28,46 @@ from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
 from starloom.edge.web.response_types import described, response_type
-from starloom.edge.web.strict_json import StrictRequest
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
+
+
+class StrictRequest(Request):
+    """A request whose body is read once and strictly."""
+
+    async def json(self) -> Any:
+        """Return the body.
+
+        Raises:
+            Problem: `bad_request` for a repeated key, and for constants or nesting that JSON does not allow.
+            json.JSONDecodeError: it is not JSON; the caller reports the place.
+        """
+        if not hasattr(self, "_strict_body"):
+            try:
+                self._strict_body = json.loads(await self.body(), object_pairs_hook=_pairs, parse_constant=_constant)
+            except json.JSONDecodeError:
+                raise
+            except (RecursionError, ValueError) as error:
+                raise _refused(str(error) or "it nests too deep") from error
+        return self._strict_body
+
+
+def _refused(why: str) -> Problem:
+    return Problem(Code.BAD_REQUEST, f"the body is not JSON that can be taken: {why}", status=422)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        raise _refused(f"the key `{twice[:100]}` stands twice in one map")
+    return found
+
+
+def _constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")
+
 
 CSRF_HEADER = "x-starloom-csrf"
 ACTING_HEADER = "x-starloom-acting"
@@ -280,3 +320,48 @@ def guarded_route(
             return guarded
 
     return GuardedRoute
+
+
+LARGE_BYTES: Final = 64 * 1024
+LARGE_TASKS: Final = 300
+AT_ONCE: Final = 2
+OF_ONE_MOST: Final = 16
+"""Documents of one caller that are worked on or wait."""
+IN_ALL_MOST: Final = 64
+_HINT: Final = "Wait for the answers to those, or send smaller documents."
+_T = TypeVar("_T")
+
+
+class Computing:
+    """The turns of one hub. More than may wait are refused at once."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="documents")
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._counts: dict[str, int] = {}
+
+    async def run(self, request: Request, large: bool, work: Callable[[], _T]) -> _T:
+        """Return what `work` returns: here if its input is small, otherwise in a thread, when it is its turn.
+
+        Raises:
+            Problem: `rate_limited` or `overloaded`, if too much of this caller or of all waits.
+        """
+        if not large:
+            return work()
+        caller = caller_of(request).token
+        count = self._counts.get(caller, 0)
+        if count >= OF_ONE_MOST:
+            raise Problem(
+                Code.RATE_LIMITED, f"{count} large documents of yours wait for their turn", hint=_HINT, retry_after_s=1
+            )
+        if sum(self._counts.values()) >= IN_ALL_MOST:
+            reason = f"{IN_ALL_MOST} large documents wait for their turn"
+            raise Problem(Code.OVERLOADED, reason, hint=_HINT, retry_after_s=2)
+        self._counts[caller] = count + 1
+        try:
+            async with self._turns.setdefault(caller, asyncio.Lock()):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        finally:
+            self._counts[caller] -= 1
+            if not self._counts[caller]:
+                del self._counts[caller], self._turns[caller]

@@ -5,9 +5,10 @@ Raw ASGI, before routing and before anything is read. It decides only whether a 
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -142,3 +143,40 @@ async def refuse_socket(scope: Scope, send: Send, problem: Problem) -> None:
         await send({"type": "websocket.http.response.body", "body": response.body})
     else:
         await send({"type": "websocket.close", "code": 1008, "reason": problem.reason[:120]})
+
+
+RETRY_AFTER_S = 2.0
+
+
+class CutShort:
+    """Wraps the application; `ending` says whether the hub is stopping."""
+
+    def __init__(self, app: ASGIApp, ending: Callable[[], bool]) -> None:
+        self.app = app
+        self._ending = ending
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, watched)
+        except asyncio.CancelledError:
+            if not self._ending():
+                raise
+            # If an answer has begun, the end of the connection shows that it is incomplete.
+            if not begun:
+                problem = Problem(
+                    Code.OVERLOADED,
+                    "the hub stopped before this was done; it may have happened",
+                    hint="Ask again with the same Idempotency-Key.",
+                    retry_after_s=RETRY_AFTER_S,
+                )
+                await problem.response(scope.get("state", {}).get("request_id", ""))(scope, receive, send)

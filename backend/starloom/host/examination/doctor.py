@@ -25,11 +25,11 @@ from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.port import ModelFault
 from starloom.program import UPGRADE
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
-from starloom.store.database import Database, newest_revision, open_database, schema_of
-from starloom.store.embedded import find_server
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Corrupt, HistorySize, Unavailable
-from starloom.store.pruning import read_history_size
+from starloom.store.redis.embedded import find_server
+from starloom.store.sql.database import Database, newest_revision, open_database, schema_of
+from starloom.store.sql.pruning import read_history_size
 from starloom.terminal.style import size
 from starloom_protocol.vocabulary import CODES
 

@@ -9,7 +9,7 @@ import asyncio
 import uuid
 from dataclasses import replace
 
-from starloom.core.run.checks.judgement import BECAUSE_CHARS_MOST
+from starloom.core.run.judgement import BECAUSE_CHARS_MOST
 from starloom.core.state.inputs import VerdictGiven
 from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.kinds.answering import EndedPlan, read_ended, result_seen

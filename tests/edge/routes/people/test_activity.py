@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from starloom.store.history import PastCommit
+from starloom.store.sql.history import PastCommit
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, category_of
 from starloom_protocol.stream.feed import decode_event, encode_event
 from tests.edge.routes.work.test_forks import done, get

@@ -8,13 +8,16 @@ A busy device that is late is expected to need as long again as it is late, so e
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from math import isqrt
 from typing import Final
 
 from starloom.core.placement.pace.index import PaceIndex, index_of
+from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Demand, Fleet, Shard
+from starloom_protocol.stream.feed import FLEET
 
 PASSED_MOST: Final = 16
 WAIT_MOST_MS: Final = 600_000
@@ -151,3 +154,12 @@ def same(first_ms: int, second_ms: int, doubt: int) -> bool:
     """Tell whether two expected finishes differ by no more than chance; `doubt` is that of the less known one."""
     low, high = min(first_ms, second_ms), max(first_ms, second_ms)
     return high - low <= NOISE_MS + high * doubt // 1000
+
+
+TIMER: Final = "pace_wait"
+
+
+def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
+    """Yield one timer if a device for which tasks wait should have been free by now."""
+    if any(demand.lines and demand.rested and demand.rests_until_ms <= now_ms for demand in shard.demands.values()):
+        yield ArmTimer(constellation=FLEET, due_ms=now_ms, entity="", kind=TIMER)

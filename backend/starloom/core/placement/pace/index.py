@@ -11,8 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from starloom.core.placement.pace.logarithms import OCTAVE, log_of, power_of, spread_of
-from starloom.core.placement.pace.table import TRANSFER, key_of
+from starloom.core.placement.pace.table import OCTAVE, TRANSFER, key_of, log_of, power_of, spread_of
 from starloom.core.state.model import Fleet
 from starloom_protocol.records.fleet import Pace
 

@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isqrt
 from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement.pace.logarithms import log_of
 from starloom_protocol.records.fleet import Pace
+
+OCTAVE: Final = 1024
+_BITS: Final = 10
+
+
+def log_of(value: int) -> int:
+    """Return the logarithm of a number; of anything below 1, that of 1."""
+    value = max(value, 1)
+    exponent = value.bit_length() - 1
+    return exponent * OCTAVE + ((value << _BITS) >> exponent) - OCTAVE
+
+
+def power_of(log: int) -> int:
+    """Return the number with a logarithm, at least 1."""
+    log = max(log, 0)
+    return ((OCTAVE + (log & (OCTAVE - 1))) << (log >> _BITS)) >> _BITS
+
+
+def spread_of(count: int, logs: int, squares: int) -> int:
+    """Return the standard deviation of `count` logarithms, from their sum and that of their squares; 0 below two."""
+    if count < 2:
+        return 0
+    return isqrt(max(0, (squares * count - logs * logs) // (count * (count - 1))))
+
 
 TRANSFER: Final = ""
 """The tool of a device's row for transfers; no tool is called so."""

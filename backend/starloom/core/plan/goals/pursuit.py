@@ -34,7 +34,7 @@ from starloom.core.plan.goals.conversation import (
     with_turn,
 )
 from starloom.core.plan.groups import end_group
-from starloom.core.run.checks import judgement
+from starloom.core.run import judgement
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.names import goal_answer

@@ -28,7 +28,7 @@ from starloom.core.plan.goals.conversation import (
     with_turn,
 )
 from starloom.core.rights import envelope
-from starloom.core.run.checks import judgement
+from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import goal_answer

@@ -22,8 +22,7 @@ from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
-from starloom.store.anchors import Pruning
-from starloom.store.chain import Kept, Walk
+from starloom.store.chain import Kept, Pruning, Walk
 from starloom.store.port import Wanted
 from starloom_protocol.api.history import ActivityRow, ChainCheck, PrunedParts, Replayed
 from starloom_protocol.api.service import Items

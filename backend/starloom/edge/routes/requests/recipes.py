@@ -21,8 +21,7 @@ from starloom.core.state import inputs
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Reason
-from starloom.edge.web.admission import caller_of
-from starloom.edge.web.computing import LARGE_BYTES
+from starloom.edge.web.admission import LARGE_BYTES, caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply

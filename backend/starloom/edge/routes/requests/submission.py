@@ -20,8 +20,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Asked, Create
 from starloom.edge.routes.requests.model import model_is_set
-from starloom.edge.web.admission import caller_of
-from starloom.edge.web.computing import LARGE_BYTES, LARGE_TASKS
+from starloom.edge.web.admission import LARGE_BYTES, LARGE_TASKS, caller_of
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import body_hash, idempotency_key, json_reply
 from starloom.edge.web.response_types import JsonReply

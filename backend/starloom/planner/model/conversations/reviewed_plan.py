@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom.core.run.checks import judgement
+from starloom.core.run import judgement
 from starloom.planner.context.cards import card_of, head_of, one_line, scrubbed, telling_in
 from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.entities import (

@@ -1,0 +1,175 @@
+"""Commits through outages: repeats a commit, and takes the shard again if no other hub has it.
+
+Decides the meaning of a refusal: a replaced Redis is taken again, a later term of another hub ends this engine. The
+state in memory belongs to the loop and is reached through `Holding`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from starloom.core.state.effects import DURABLE
+from starloom.core.state.work import Work
+from starloom.engine.inputs.inbox import EngineInbox, obstacle_of
+from starloom.engine.ownership import Owning
+from starloom.engine.ports import Clock
+from starloom.store.port import Commit, CommitPort, Ownership, Refused, Unavailable
+from starloom_protocol.records.entities import Fault
+from starloom_protocol.vocabulary import Code
+
+
+@dataclass(slots=True)
+class Counts:
+    """The counters of the engine's work, for `/metrics`."""
+
+    commits: int = 0
+    inputs: int = 0
+    events: int = 0
+    slow_steps: int = 0
+    failed_steps: int = 0
+    retaken: int = 0
+    ignored: dict[str, int] = field(default_factory=dict)
+
+
+class Measured(Protocol):
+    """A monotonic clock for measuring spans, in seconds."""
+
+    def __call__(self) -> float: ...
+
+
+log = logging.getLogger("starloom.engine")
+RETRY_MS = 200
+TAKEN_OVER = Fault(
+    code=Code.STORE_UNAVAILABLE,
+    reason="this hub lost the shard before this was safe; it may or may not have been done",
+    hint="Ask again with the same Idempotency-Key.",
+)
+
+
+class Holding(Protocol):
+    """The state that the loop holds in memory."""
+
+    def held(self) -> list[str]:
+        """Return the names of the constellations in memory; a rebuilt Redis must have them."""
+        ...
+
+    def retaken(self, own: Ownership) -> None:
+        """Continue with the held state under a new term."""
+        ...
+
+    def lose(self, reason: str = ...) -> None:
+        """Give up the held state: another hub has the shard, or the log differs from it."""
+        ...
+
+
+class Committing:
+    """The engine's commits to the store; one call at a time, under the loop's turn."""
+
+    def __init__(
+        self,
+        store: CommitPort,
+        clock: Clock,
+        owner: str,
+        owning: Owning,
+        inbox: EngineInbox,
+        counts: Counts,
+        holding: Holding,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._owner = owner
+        self._owning = owning
+        self._inbox = inbox
+        self._counts = counts
+        self._holding = holding
+
+    async def commit(self, commit: Commit) -> bool:
+        """Commit, through outages; False if the shard was lost, and this batch with it."""
+        while True:
+            try:
+                await self._store.commit(commit)
+            except Unavailable as error:
+                self._inbox.refusing = obstacle_of(error, "the store does not answer")
+                log.warning("event=commit_unavailable pos=%d reason=%s", commit.pos, error)
+                if await self._was_applied(commit):
+                    self._inbox.refusing = None
+                    return True
+            except Refused as refused:
+                log.warning("event=commit_refused pos=%d reason=%s", commit.pos, refused)
+                retaken = await self._retake(commit)
+                if retaken is None:
+                    return False
+                commit = retaken
+            else:
+                self._inbox.refusing = None
+                return True
+
+    async def _was_applied(self, commit: Commit) -> bool:
+        while True:
+            await self._clock.wait(RETRY_MS)
+            try:
+                pos, term, _run = await self._store.position()
+            except Unavailable:
+                continue
+            # Under another term the position says nothing about this commit; the next try is refused.
+            return term == commit.term and pos >= commit.pos
+
+    async def _retake(self, commit: Commit) -> Commit | None:
+        """Take the shard again after a refusal; return the commit under the new term, or None if it was lost.
+
+        A replaced Redis is rebuilt from the history. The history has every acknowledged commit of this owner, so the
+        refused one follows the last.
+        """
+        own = await self.regain(commit.pos - 1)
+        if own is None:
+            return None
+        return replace(commit, incarnation=own.incarnation, term=own.term)
+
+    async def look(self, pos_here: int, *, renewed: bool) -> None:
+        """Check between commits, as a commit would, whether another hub has the shard or Redis was replaced."""
+        own = self._owning.own
+        if renewed and own is not None:
+            try:
+                _pos, _term, run = await self._store.position()
+            except Unavailable:
+                return
+            if run == own.run_id:
+                return
+        await self.regain(pos_here)
+
+    async def regain(self, pos_here: int) -> Ownership | None:
+        """Take the shard again; lose it and return None if another hub has it or the log does not end at `pos_here`."""
+        self._counts.retaken += 1
+        assert self._owning.own is not None  # noqa: S101 - only an owner commits
+        while True:
+            try:
+                own = await self._store.take(
+                    self._owner, self._clock.now_ms(), self._holding.held(), over=self._owning.own.term
+                )
+                pos, _term, _run = await self._store.position()
+                break
+            except (Unavailable, Refused) as error:
+                if isinstance(error, Refused) and error.why == "held":
+                    self._holding.lose()
+                    return None
+                # `Damaged` is not caught: Redis and history do not match, and only a person can say which counts.
+                log.warning("event=retake_failed reason=%s", error)
+                await self._clock.wait(RETRY_MS)
+        if pos != pos_here:
+            # Viewers have seen events that the log does not have; the follower that starts next resets them.
+            self._holding.lose(f"the log ends at commit {pos}, what is held at {pos_here}")
+            return None
+        self._owning.own = own
+        self._holding.retaken(own)
+        return own
+
+
+def is_waited_for(work: Work) -> bool:
+    """Tell whether an effect or an answer of this batch waits until the history has it."""
+    return any(effect.after == DURABLE for effect in work.effects) or any(
+        answer.after == DURABLE and not answer.faults for answer in work.answers
+    )

@@ -1,0 +1,230 @@
+"""The pump turns effects into actions: assembles dispatches from the shard, sends frames, wakes workers.
+
+An effect is checked against state once more before it leaves: an order about a closed lease is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from starloom.core.plan.goals.conversation import UNCLAIMABLE
+from starloom.core.plan.review import LOOKING
+from starloom.core.state.effects import (
+    AnyEffect,
+    ArmTimer,
+    CloseDevice,
+    CloseToken,
+    InputPlan,
+    InputSource,
+    SendAnswer,
+    SendCancel,
+    SendDispatch,
+    SendDrain,
+    SendFetch,
+    SendHint,
+    SendOver,
+    SendQuery,
+    SendResume,
+    StartJob,
+)
+from starloom.core.state.model import Constellation, Shard
+from starloom.engine.effects.secrets import Giving, placed
+from starloom.engine.inputs.leases import Leases
+from starloom.engine.inputs.timers import Timers
+from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, ValueStore
+from starloom_protocol.records.entities import Job
+from starloom_protocol.values import MISSING, canonical, parse, point
+from starloom_protocol.wire.frames import (
+    Cancel,
+    Dispatch,
+    DispatchInput,
+    DrainFrame,
+    FetchFacts,
+    HintFrame,
+    InputPart,
+    OverFrame,
+    OwnerAnswer,
+    PlanEntry,
+    Query,
+    ResumePlan,
+)
+
+DISPATCH_VALUES_BYTES_MAX = 256 * 1024
+
+
+class Pump:
+    """Carries out effects whose events are as safe (committed or durable) as each effect requires."""
+
+    def __init__(
+        self,
+        *,
+        sender: DeviceSender,
+        live: LiveSink,
+        jobs: JobSender,
+        leases: Leases,
+        timers: Timers,
+        values: ValueStore,
+        giving: Giving,
+    ) -> None:
+        self._sender = sender
+        self._live = live
+        self._jobs = jobs
+        self._leases = leases
+        self._timers = timers
+        self._values = values
+        self._giving = giving
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.shard: Shard | None = None
+
+    def act(self, effect: AnyEffect) -> None:
+        """Carry out one effect."""
+        match effect:
+            case SendDispatch():
+                self._dispatch(effect)
+            case SendCancel():
+                self._sender.send(effect.device, [Cancel(at=effect.at, reason=effect.reason)])
+            case SendFetch():
+                self._sender.send(effect.device, [FetchFacts(at=effect.at, wants=effect.wants)])
+            case SendResume():
+                entry = PlanEntry(action=effect.action, at=effect.at)
+                self._sender.send(effect.device, [ResumePlan(entries=[entry])])
+            case SendAnswer():
+                self._answer(effect)
+            case SendHint():
+                hint = HintFrame(at=effect.at, by=effect.by, number=effect.number, text=effect.text)
+                self._sender.send(effect.device, [hint])
+            case SendOver():
+                self._sender.send(effect.device, [OverFrame(constellation=effect.constellation)])
+            case SendDrain():
+                self._sender.send(effect.device, [DrainFrame(draining=effect.draining, reason=effect.reason)])
+            case SendQuery():
+                self._sender.send(effect.device, [Query(attempts=effect.attempts)])
+            case ArmTimer():
+                self._timers.arm(effect)
+            case StartJob():
+                self._jobs.wake(effect.kind, effect.constellation, effect.job)
+            case CloseDevice():
+                self._sender.close(effect.device, effect.session, effect.code, effect.reason)
+            case CloseToken():
+                self._live.close_token(effect.token)
+
+    def _answer(self, order: SendAnswer) -> None:
+        answer = OwnerAnswer(action=order.action, allow=order.allow, ask=order.ask, by=order.by, reason=order.reason)
+        self._sender.send(order.device, [answer])
+
+    # -- dispatches
+
+    def _dispatch(self, order: SendDispatch) -> None:
+        constellation = self.shard.constellations.get(order.at.constellation) if self.shard else None
+        attempt = constellation.attempts.get(f"{order.at.task}/{order.at.attempt}") if constellation else None
+        if constellation is None or attempt is None or attempt.end is not None:
+            return
+        inputs = [self._input(constellation, item) for item in order.inputs]
+        size = sum(len(part.value or "") for item in inputs for part in item.parts) if inputs else 0
+        big = size + len(order.args) > DISPATCH_VALUES_BYTES_MAX
+        if big or order.secrets:
+            task = asyncio.get_running_loop().create_task(self._dispatch_later(order, inputs, big=big))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            return
+        self._send(order, inputs)
+
+    async def _dispatch_later(self, order: SendDispatch, inputs: list[DispatchInput], *, big: bool) -> None:
+        """Store inputs too big for a frame as artifacts first, and add the values of secrets last."""
+        if big:
+            inputs = await self._moved(inputs)
+        secrets = await self._giving.values(order, lambda: self.shard) if order.secrets else {}
+        if secrets is not None:
+            self._send(order, inputs, secrets)
+
+    async def _moved(self, inputs: list[DispatchInput]) -> list[DispatchInput]:
+        moved = []
+        for item in inputs:
+            parts = []
+            for part in item.parts:
+                if part.value is not None and len(part.value) > 1024:
+                    digest = await asyncio.to_thread(self._values.put_bytes, part.value.encode())
+                    parts.append(InputPart(artifact=digest, output=part.output))
+                else:
+                    parts.append(part)
+            moved.append(DispatchInput(name=item.name, many=item.many, flatten=item.flatten, parts=parts))
+        return moved
+
+    def _send(self, order: SendDispatch, inputs: list[DispatchInput], values: dict[str, str] | None = None) -> None:
+        args = order.args
+        secrets: dict[str, str] = {}
+        if values or '"each"' in args:
+            item = parse(order.item) if order.item is not None else None
+            named, secrets = placed(parse(args), values or {})
+            args = canonical(_fill(named, item))
+        frame = Dispatch(
+            args=args,
+            at=order.at,
+            attempt_of_max=order.attempt_of_max,
+            fence_after_s=order.fence_after_ms / 1000,
+            files_out=order.files_out,
+            inputs=inputs,
+            repeatability=order.repeatability,
+            secrets=secrets,
+            start_to_close_s=order.start_to_close_s,
+            tool=order.tool,
+            wants=order.wants,
+        )
+        if self._sender.send(order.device, [frame]):
+            self._leases.begin(order.at)
+
+    def _input(self, constellation: Constellation, item: InputPlan) -> DispatchInput:
+        parts = [self._part(constellation, source, shrink=item.many) for source in item.sources]
+        return DispatchInput(name=item.name, many=item.many, flatten=item.flatten, parts=parts)
+
+    @staticmethod
+    def _part(constellation: Constellation, source: InputSource, *, shrink: bool) -> InputPart:
+        if source.text is not None:
+            return InputPart(value=source.text, output=source.output)
+        attempt = constellation.attempts[f"{source.task}/{source.attempt}"]
+        known = attempt.facts.get(source.output)
+        if known is not None:
+            return InputPart(value=known)
+        if attempt.artifact is not None:
+            return InputPart(artifact=attempt.artifact, output=source.output)
+        text = attempt.value if attempt.value is not None else "null"
+        if shrink and source.output:
+            found = point(parse(text), source.output)
+            return InputPart(value="null" if found is MISSING else canonical(found))
+        return InputPart(value=text, output=source.output)
+
+
+def _fill(value: Any, item: Any) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {"each"}:
+            found = point(item, value["each"])
+            return None if found is MISSING else found
+        return {key: _fill(part, item) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_fill(part, item) for part in value]
+    return value
+
+
+JOB_SWEEP_MS = 5_000
+
+
+def unworked(shard: Shard, now_ms: int) -> list[tuple[str, Job]]:
+    """Return (constellation, job) of each job that is open, not new, and without a valid claim."""
+    return [
+        (name, job)
+        for name in shard.live
+        for job in shard.constellations[name].jobs.values()
+        if job.state not in (LOOKING, *UNCLAIMABLE)
+        and job.expires_ms <= now_ms
+        and job.opened_ms + JOB_SWEEP_MS <= now_ms
+    ]
+
+
+async def sweep_jobs(clock: Clock, shard: Callable[[], Shard], sender: JobSender) -> None:
+    """Wake a worker again for every job without one, since a message may be lost; run until cancelled."""
+    while True:
+        await clock.wait(JOB_SWEEP_MS)
+        for name, job in unworked(shard(), clock.now_ms()):
+            sender.wake(job.kind, name, job.id)

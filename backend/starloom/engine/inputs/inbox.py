@@ -1,0 +1,151 @@
+"""The engine's inbox: a bounded queue of inputs, each with or without a future for its answer.
+
+Requests are refused when the queue is long, the store does not answer or the history lags. Reports are never refused:
+their agents hold the only other copy and limit their own number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from starloom.core.state.inputs import AnyInput, ControlRequested, EditProposed, RequestReceived
+from starloom.engine.inputs.leases import Leases
+from starloom.engine.ownership import Owning
+from starloom.engine.ports import Clock, Obstacle, Overloaded, Reply
+from starloom.store.port import CommitPort, Corrupt, Unavailable
+from starloom_protocol.vocabulary import Code
+from starloom_protocol.wire.frames import LeaseRef, Renew
+
+QUEUE_MOST = 10_000
+BATCH_MOST = 256
+_NEW_WORK = (RequestReceived, EditProposed)
+_ALWAYS = (ControlRequested,)
+
+Entry = tuple[AnyInput, "asyncio.Future[Reply] | None"]
+
+
+class EngineInbox:
+    """Implements `ports.Inbox`; the loop takes batches from it."""
+
+    def __init__(self, leases: Leases, owning: Owning) -> None:
+        self._leases = leases
+        self._owning = owning
+        self._queue: deque[Entry] = deque()
+        self._filled = asyncio.Event()
+        self.refusing: Obstacle | None = None
+        self.behind: Obstacle | None = None
+        self.closed = False
+
+    @property
+    def waits_for(self) -> Obstacle | None:
+        """The reason why new work is refused: the live store (`refusing`) or the history (`behind`), each temporary."""
+        return self.refusing or self.behind
+
+    async def ask(self, item: AnyInput) -> Reply:
+        """Queue an input and wait for its answer (see `ports.Inbox`)."""
+        if self.closed:
+            raise Overloaded(self.refusing.reason if self.refusing else "the hub is stopping", 1)
+        if isinstance(item, _NEW_WORK) and (why := self.waits_for) is not None:
+            raise Overloaded(why.reason, 2, why.code)
+        if len(self._queue) >= QUEUE_MOST and not isinstance(item, _ALWAYS):
+            raise Overloaded(f"{len(self._queue)} inputs are waiting", 1)
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._put(item, future)
+        return await future
+
+    def post(self, item: AnyInput) -> None:
+        """Queue an input without an answer."""
+        self._put(item, None)
+
+    def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
+        """Renew leases at once, from memory."""
+        renew, heard = self._leases.alive(device, running, sent_ms)
+        for item in heard:
+            self.post(item)
+        return renew
+
+    def when_proved(self, device: str, then: Callable[[], object]) -> None:
+        """Call `then` once the shard is proved to be ours after this call (see `ports.Inbox`)."""
+        self._owning.when_proved(device, then)
+
+    def close(self) -> list[Entry]:
+        """Accept no more inputs and return those still queued; they will not be stepped here."""
+        self.closed = True
+        left = list(self._queue)
+        self._queue.clear()
+        return left
+
+    def _put(self, item: AnyInput, future: asyncio.Future[Reply] | None) -> None:
+        self._queue.append((item, future))
+        self._filled.set()
+
+    def put_back(self, items: Sequence[AnyInput]) -> None:
+        """Put reports of a failed batch back in front: acknowledgements rely on their order."""
+        self._queue.extendleft((item, None) for item in reversed(items))
+        self._filled.set()
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    async def batch(self) -> list[Entry]:
+        """Wait for at least one input and take all queued ones, up to a bound."""
+        if self._queue:
+            # Effects of the last commit are sent, and arrived inputs are read, before more is stepped.
+            await asyncio.sleep(0)
+        while not self._queue:
+            self._filled.clear()
+            await self._filled.wait()
+        queue = self._queue
+        return [queue.popleft() for _ in range(min(len(queue), BATCH_MOST))]
+
+    def wake(self) -> None:
+        """Wake a waiting `batch`."""
+        self._filled.set()
+
+
+LAG_MOST_MS = 2_000
+LOOK_MS = 250
+
+
+class Lag:
+    """Sets the inbox's obstacle while the history is too far behind."""
+
+    def __init__(self, store: CommitPort, clock: Clock, inbox: EngineInbox) -> None:
+        self._store = store
+        self._clock = clock
+        self._inbox = inbox
+
+    def failed(self, error: Unavailable) -> None:
+        """Note that the history could not be written; `moved` clears it."""
+        self._inbox.behind = obstacle_of(error, "the history does not answer")
+
+    def moved(self) -> None:
+        """Note that the history was written: it answers, however far behind it is."""
+        self._inbox.behind = self._too_much()
+
+    async def watch(self) -> None:
+        """Check regularly for a history that has not moved for too long, until cancelled."""
+        while True:
+            await self._clock.wait(LOOK_MS)
+            self._inbox.behind = self._too_much() or self._inbox.behind
+
+    def _too_much(self) -> Obstacle | None:
+        if damage := self._store.damage:
+            # Work accepted now would be lost when a backup replaces the history.
+            return Obstacle(damage, Corrupt.code)
+        lag_ms = self._store.lag_ms(self._clock.now_ms())
+        if lag_ms <= LAG_MOST_MS:
+            return None
+        known = self._inbox.behind
+        return (
+            known
+            if known is not None and known.code is not Code.OVERLOADED
+            else Obstacle(f"the history is {lag_ms} ms behind")
+        )
+
+
+def obstacle_of(error: Unavailable, otherwise: str) -> Obstacle:
+    """Return why no new work is accepted after a failure of the store; `otherwise` is the reason of an unnamed one."""
+    return Obstacle(otherwise) if type(error) is Unavailable else Obstacle(str(error), error.code)
