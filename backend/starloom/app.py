@@ -27,20 +27,14 @@ if __name__ == "__main__":
 import uvloop
 from uvicorn import Config
 
-from starloom.access.origins import Reach, reach_of
-from starloom.access.rate_limits import Limits
-from starloom.access.refusals import Refusals
-from starloom.access.tickets import Tickets
-from starloom.access.vault import Vault, load_or_make
-from starloom.access.view import AccessView
-from starloom.blobs.artifacts import FileBlobs
-from starloom.blobs.collection import Collector
-from starloom.blobs.collection import Keeping as BlobKeeping
-from starloom.blobs.logs import AttemptLogs
-from starloom.clock import HubClock, follow_dates
 from starloom.core.clock.retention import HistoryLimits
-from starloom.descriptors import raise_descriptors
 from starloom.edge import first_run
+from starloom.edge.access.origins import Reach, reach_of
+from starloom.edge.access.rate_limits import Limits
+from starloom.edge.access.refusals import Refusals
+from starloom.edge.access.tickets import Tickets
+from starloom.edge.access.vault import Vault, load_or_make
+from starloom.edge.access.view import AccessView
 from starloom.edge.agents import hub_keys
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.links import Links
@@ -59,7 +53,6 @@ from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
-from starloom.ending import end_tasks
 from starloom.engine.effects.secrets import Given
 from starloom.engine.inputs.remote import RemoteInbox
 from starloom.engine.loop import Engine
@@ -69,12 +62,19 @@ from starloom.engine.succession import Patience, Succession
 from starloom.jobs.broker import CelerySender, broker_url_of, make_celery
 from starloom.lab.desk.desk import Desk
 from starloom.lab.desk.scenario_runs import ScenarioRuns
-from starloom.pages import keep_gathered
 from starloom.planner.fleet import FleetView as PlannerFleet
 from starloom.planner.recipes.catalogue import built_in_folder, load_catalogue
 from starloom.planner.service import Planning
-from starloom.program import of_hub
-from starloom.settings import Settings, SettingsInvalid, default_home, load
+from starloom.process.clock import HubClock, follow_dates
+from starloom.process.descriptors import raise_descriptors
+from starloom.process.ending import end_tasks
+from starloom.process.huge_pages import keep_gathered
+from starloom.process.program import of_hub
+from starloom.process.settings import Settings, SettingsInvalid, default_home, load
+from starloom.store.blobs.artifacts import FileBlobs
+from starloom.store.blobs.collection import Collector
+from starloom.store.blobs.collection import Keeping as BlobKeeping
+from starloom.store.blobs.logs import AttemptLogs
 from starloom.store.faults import full, has_no_room
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.opening import open_store

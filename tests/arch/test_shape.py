@@ -27,10 +27,10 @@ BOUNDED = (
     "starloom.cli",
     "starloom.host",
     "starloom.client",
-    "starloom.terminal",
+    "starloom.client.terminal",
     "starloom_agent",
-    *("starloom.core", "starloom.edge", "starloom.cli", "starloom.host", "starloom.client", "starloom.terminal"),
-    *("starloom.access", "starloom.jobs", "starloom.planner"),
+    *("starloom.core", "starloom.edge", "starloom.cli", "starloom.host", "starloom.client", "starloom.client.terminal"),
+    *("starloom.edge.access", "starloom.jobs", "starloom.planner"),
     "starloom.lab",
 )
 BOUNDED_ROOMS = [one for name, one in ROOMS.items() if f"{name}.".startswith(tuple(f"{each}." for each in BOUNDED))]

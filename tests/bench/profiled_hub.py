@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from starloom.access import rate_limits
 from starloom.app import main
+from starloom.edge.access import rate_limits
 
 OUT = "BENCH_PROFILE"
 JOINS = 10_000

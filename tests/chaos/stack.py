@@ -28,7 +28,7 @@ from starloom.client.view import View
 from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.jobs import broker
 from starloom.lab.proxy.fault_proxy import FaultProxy, ThreadedProxy
-from starloom.settings import Settings
+from starloom.process.settings import Settings
 from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
-from starloom.terminal.typed import typed
+from starloom.client.terminal.typed import typed
 from starloom_protocol.records.run_report import RunReport
 from tests.cli.text.test_report_text import FULL
 from tests.client.whole import whole

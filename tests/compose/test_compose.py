@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from starloom.settings import Settings, load
+from starloom.process.settings import Settings, load
 from tests.compose.file import ROOT, filled, raw, variables
 
 SERVICE_KEYS = {

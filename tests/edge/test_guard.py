@@ -10,8 +10,8 @@ import pytest
 from fastapi.routing import APIRoute
 from starlette.routing import WebSocketRoute
 
-from starloom.access.callers import Caller, Means
-from starloom.access.guard import FRAMES, ROUTES, Door, Row
+from starloom.edge.access.callers import Caller, Means
+from starloom.edge.access.guard import FRAMES, ROUTES, Door, Row
 from starloom.edge.agents.aip import Connection
 from starloom.edge.web.admission import Admission
 from starloom.edge.web.own_command import TypedHere

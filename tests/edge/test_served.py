@@ -23,7 +23,7 @@ from starloom.edge.listeners.own_sockets import OwnSockets
 from starloom.edge.listeners.serving import Listener, server_config
 from starloom.engine.succession import Succession
 from starloom.host.ports import free_port
-from starloom.settings import Settings
+from starloom.process.settings import Settings
 from starloom_protocol.wire import frames as f
 from tests.edge.world import World, a_world, an_offer
 

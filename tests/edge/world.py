@@ -16,16 +16,14 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from starloom.access.origins import reach_of
-from starloom.access.rate_limits import Limits
-from starloom.access.refusals import Refusals
-from starloom.access.tickets import Tickets
-from starloom.access.vault import Sealer, Vault
-from starloom.access.view import AccessView
-from starloom.blobs.artifacts import FileBlobs
-from starloom.blobs.logs import AttemptLogs
 from starloom.core.people.approvals import changing_calls
 from starloom.edge import first_run
+from starloom.edge.access.origins import reach_of
+from starloom.edge.access.rate_limits import Limits
+from starloom.edge.access.refusals import Refusals
+from starloom.edge.access.tickets import Tickets
+from starloom.edge.access.vault import Sealer, Vault
+from starloom.edge.access.view import AccessView
 from starloom.edge.agents import hub_keys
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.links import Links
@@ -45,7 +43,9 @@ from starloom.planner.model.prompt import planning_parts
 from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.refusals import refused
-from starloom.settings import Settings
+from starloom.process.settings import Settings
+from starloom.store.blobs.artifacts import FileBlobs
+from starloom.store.blobs.logs import AttemptLogs
 from starloom_protocol.api.previews import PlanPreview, WhatIf
 from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
 from starloom_protocol.plan import PlanCheck

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from starloom.access.guard import ROUTES
+from starloom.edge.access.guard import ROUTES
 from tests.edge.test_guard import routes_of
 from tests.edge.world import a_world
 from tests.guard import api, fuzzing, served

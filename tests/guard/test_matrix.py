@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from starloom.access.callers import Scope
-from starloom.access.guard import ROUTES, Door
+from starloom.edge.access.callers import Scope
+from starloom.edge.access.guard import ROUTES, Door
 from starloom_protocol.vocabulary import Role
 from starloom_protocol.wire.codec import AGENT_FRAMES, HUB_FRAMES, tag_of
 from starloom_protocol.wire.session import TABLE, ProtocolFault, Side, State

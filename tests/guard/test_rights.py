@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from starloom.access.callers import Scope
 from starloom.core.state import inputs as i
+from starloom.edge.access.callers import Scope
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import ROLE_RANK, Effect, Repeatability, Role

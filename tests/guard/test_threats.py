@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.access.guard import ROUTES
+from starloom.edge.access.guard import ROUTES
 from starloom.edge.agents import aip
 from starloom_protocol.plan import check_plan, read_recipe
 from starloom_protocol.records.entities import Offer

@@ -89,7 +89,7 @@ THREATS = (
         "addressed by SHA-256",
         (
             "tests/device_agents/wire/test_artifacts.py::test_other_bytes_are_not_believed",
-            "tests/blobs/test_artifacts.py::test_wrong_bytes_are_discarded_and_can_be_sent_again",
+            "tests/store/blobs/test_artifacts.py::test_wrong_bytes_are_discarded_and_can_be_sent_again",
         ),
     ),
     Threat("T4", "an update is rolled back or frozen", "TUF", beyond="agents do not update themselves yet"),
@@ -137,8 +137,8 @@ THREATS = (
         "artifacts fill the disk",
         "quotas",
         (
-            "tests/blobs/test_artifacts.py::test_a_full_store_refuses_at_the_first_chunk",
-            "tests/blobs/test_artifacts.py::test_a_full_disk_is_said_plainly_and_leaves_the_upload_where_it_was",
+            "tests/store/blobs/test_artifacts.py::test_a_full_store_refuses_at_the_first_chunk",
+            "tests/store/blobs/test_artifacts.py::test_a_full_disk_is_said_plainly_and_leaves_the_upload_where_it_was",
         ),
     ),
     Threat(

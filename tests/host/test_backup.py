@@ -19,7 +19,7 @@ import pytest
 from starloom.client.problems import Problem
 from starloom.host.agents import computer_name
 from starloom.host.backup import MANIFEST, back_up, restore, verify
-from starloom.settings import Settings
+from starloom.process.settings import Settings
 from starloom.store.sql.database import open_database
 from starloom.store.sql.history import LIVES_APART, read_meta
 from tests.installation import Installation

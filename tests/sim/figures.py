@@ -21,10 +21,10 @@ from typing import Any
 
 import msgspec
 
-from starloom.clock import HubClock
 from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
+from starloom.process.clock import HubClock
 from starloom.store.opening import open_store
 from starloom.store.redis.embedded import EmbeddedRedis
 from starloom_protocol.records.edits import (

@@ -20,7 +20,7 @@ from starloom.client.discovery import find
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import get_constellations
-from starloom.terminal.typed import say
+from starloom.client.terminal.typed import say
 
 if TYPE_CHECKING:
     from starloom.client.rest import Client

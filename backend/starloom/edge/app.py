@@ -12,11 +12,11 @@ from fastapi.routing import APIRoute
 from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
-from starloom.access.rate_limits import Denials, Denied
-from starloom.access.refusals import Refused
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
+from starloom.edge.access.rate_limits import Denials, Denied
+from starloom.edge.access.refusals import Refused
 from starloom.edge.agents.aip import AipEndpoint, AipParts, AipTimings
 from starloom.edge.agents.handshake import Handshake
 from starloom.edge.agents.progress_lines import ProgressLines

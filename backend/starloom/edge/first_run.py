@@ -14,10 +14,10 @@ from pathlib import Path
 
 import psutil
 
-from starloom.access import issue
-from starloom.access.credentials import new_id
-from starloom.access.view import BEARER, AccessView
 from starloom.core.state import inputs
+from starloom.edge.access import issue
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.view import BEARER, AccessView
 from starloom.edge.listeners.own_sockets import OwnPlaces
 from starloom.edge.web.problems import accepted
 from starloom.engine.ports import Inbox

@@ -9,15 +9,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from starloom.access.origins import Reach
-from starloom.access.rate_limits import Limits
-from starloom.access.refusals import Refusals
-from starloom.access.tickets import Tickets
-from starloom.access.vault import Vault
-from starloom.access.view import AccessView
-from starloom.blobs.artifacts import Blobs
-from starloom.blobs.logs import AttemptLogs
 from starloom.core.placement.queue_position import Position
+from starloom.edge.access.origins import Reach
+from starloom.edge.access.rate_limits import Limits
+from starloom.edge.access.refusals import Refusals
+from starloom.edge.access.tickets import Tickets
+from starloom.edge.access.vault import Vault
+from starloom.edge.access.view import AccessView
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.hub_keys import HubKey
 from starloom.edge.agents.links import Links
@@ -36,8 +34,10 @@ from starloom.planner.context.assembly import PromptPart
 from starloom.planner.context.brief import Brief
 from starloom.planner.forecast import Change
 from starloom.planner.requests.matching import Matched
-from starloom.program import NAME
-from starloom.settings import Settings
+from starloom.process.program import NAME
+from starloom.process.settings import Settings
+from starloom.store.blobs.artifacts import Blobs
+from starloom.store.blobs.logs import AttemptLogs
 from starloom.store.port import ReadPort
 from starloom_protocol.api.lab import FaultMeeting, RunRow, ScenarioRow
 from starloom_protocol.api.previews import PlanPreview, WhatIf

@@ -30,7 +30,6 @@ from starloom.core.state.invariants import Violated, check
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom.ending import end_tasks
 from starloom.engine.commits.committing import TAKEN_OVER, Committing, Counts, Measured, is_waited_for
 from starloom.engine.commits.recording import Recording
 from starloom.engine.effects.acks import REPORTS, Acknowledgements
@@ -45,6 +44,7 @@ from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Obst
 from starloom.engine.retention.pruning import Offered, Retention
 from starloom.engine.retention.retiring import Retiring, decode_entities
 from starloom.engine.settings import EngineSettings
+from starloom.process.ending import end_tasks
 from starloom.store.port import Commit, Damaged, InboxPort, Ownership, OwnerStore, Refused, Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from starloom.core.placement.queue_position import Position
 from starloom.core.state.inputs import AnyInput
-from starloom.ending import end_tasks
 from starloom.engine.following import Follower
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Clock, Inbox, LiveSink, Overloaded, Reply
+from starloom.process.ending import end_tasks
 from starloom.store.port import Damaged, LogPort, Refused, Unavailable
 from starloom_protocol.wire.frames import LeaseRef, Renew
 

@@ -25,7 +25,7 @@ from sqlalchemy import Connection
 
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, usage
-from starloom.settings import Settings
+from starloom.process.settings import Settings
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Damaged, Unavailable
 from starloom.store.sql.database import Database, open_database

@@ -23,6 +23,7 @@ from starloom.client.exits import Exit
 from starloom.client.problems import Problem, here, unreachable, usage
 from starloom.client.rest import Client
 from starloom.client.routes import get_lan, post_sign_in_links
+from starloom.client.terminal.typed import in_this_folder, say
 from starloom.host import ports
 from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.host.processes import Child, Program, log_tail
@@ -30,12 +31,11 @@ from starloom.host.readiness import READY_S, Patience
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import Keeper
 from starloom.jobs.broker import broker_url_of
-from starloom.settings import Settings, SettingsInvalid, load
+from starloom.process.settings import Settings, SettingsInvalid, load
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
 from starloom.store.redis.embedded import EmbeddedRedis
-from starloom.terminal.typed import in_this_folder, say
 from starloom_protocol.vocabulary import CODES, Profile
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from starloom.blobs.artifacts import FileBlobs
-from starloom.blobs.fault import BlobRefused
+from starloom.store.blobs.artifacts import FileBlobs
+from starloom.store.blobs.fault import BlobRefused
 
 OWNER: Final = "model"
 """The owner for whom the texts of a model count, so that they cannot fill the store alone."""

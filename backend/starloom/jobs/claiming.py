@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from starloom.core.state.inputs import AnyInput, JobClaimed
-from starloom.ending import end_tasks
+from starloom.process.ending import end_tasks
 from starloom.store.port import InboxPort, StreamRow, Unavailable
 from starloom_protocol.records.entities import Fault
 

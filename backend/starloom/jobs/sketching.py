@@ -15,9 +15,9 @@ from typing import Final
 
 import msgspec
 
-from starloom.ending import end_tasks
 from starloom.planner.model.port import Hear, Piece
 from starloom.planner.model.sketching import SketchPad
+from starloom.process.ending import end_tasks
 from starloom.store.port import SketchPort, Unavailable
 from starloom_protocol.stream.feed import Beside
 from starloom_protocol.stream.sketches import SKETCH

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from starloom.terminal.typed import typed
+from starloom.client.terminal.typed import typed
 from starloom_protocol.api.schedules import NoticeRow
 from tests.cli.test_commands import StubHub, starloom
 

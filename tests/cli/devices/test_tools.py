@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from starloom.terminal.typed import typed
+from starloom.client.terminal.typed import typed
 from tests.cli.test_commands import StubHub, starloom
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom.terminal.typed import typed
+from starloom.client.terminal.typed import typed
 from tests.cli.test_commands import StubHub, hub, starloom
 
 __all__ = ["hub"]

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from starloom.access.authority import Authority, Leaf
+from starloom.edge.access.authority import Authority, Leaf
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.wire import dialling
 from starloom_agent.wire.connection import Address, Connection, ConnectionEnded

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from starloom.edge.agents import aip, links
-from starloom.settings import VERSION
+from starloom.process.settings import VERSION
 from starloom_protocol.records.entities import Offer
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.session import ProtocolFault

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from starloom.access.refusals import KEPT_MAX, Refusals, Refused
+from starloom.edge.access.refusals import KEPT_MAX, Refusals, Refused
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World
 

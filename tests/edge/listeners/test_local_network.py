@@ -16,7 +16,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from starloom.access.authority import LEAF_DAYS
+from starloom.edge.access.authority import LEAF_DAYS
 from starloom.edge.app import Files, build
 from starloom.edge.listeners.local_network import LanListener, LanPlace
 from starloom.edge.web.problems import Problem

@@ -12,7 +12,7 @@ import pytest
 
 from starloom.edge.listeners import own_sockets
 from starloom.edge.listeners.own_sockets import OwnSockets
-from starloom.sockets import SOCKET_PATH_BYTES_MAX, make_private, socket_path
+from starloom.process.sockets import SOCKET_PATH_BYTES_MAX, make_private, socket_path
 from starloom_agent.wire.dialling import pin_of
 from tests.edge.world import World, a_world
 
@@ -80,7 +80,7 @@ async def test_another_user_is_cut_off_before_it_is_heard(
 async def test_a_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with a_world(tmp_path) as world:
         own = OwnSockets(tmp_path, world.hub.now_ms, 1)
-        monkeypatch.setattr("starloom.sockets.os.getuid", lambda: 4_000_000)
+        monkeypatch.setattr("starloom.process.sockets.os.getuid", lambda: 4_000_000)
         with pytest.raises(OSError, match="belongs to another user"):
             await own.open(world.app)
         await own.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from starloom.access.refusals import Refusals, Refused
+from starloom.edge.access.refusals import Refusals, Refused
 from starloom.edge.live.fanout import Changes, Fanout
 from starloom_protocol.stream import feed
 from starloom_protocol.vocabulary import Topic

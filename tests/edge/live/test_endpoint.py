@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.access.callers import Caller, Means
+from starloom.edge.access.callers import Caller, Means
 from starloom.edge.live import endpoint
 from starloom.edge.live.endpoint import LiveClient, LiveParts, Snapshots
 from starloom.edge.live.fanout import Fanout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom.access.guard import ROUTES
+from starloom.edge.access.guard import ROUTES
 from tests.edge.test_guard import concrete
 from tests.edge.world import URL, World, a_world
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from starloom.access.callers import Scope
-from starloom.access.guard import ROUTES, Door, Row
+from starloom.edge.access.callers import Scope
+from starloom.edge.access.guard import ROUTES, Door, Row
 from starloom_protocol.vocabulary import Role
 from tests.edge.test_guard import concrete
 from tests.guard.drivers.tally import AttackTally, Stopwatch, differences, state_of, unlogged

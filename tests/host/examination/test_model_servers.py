@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from starloom.host.examination import doctor, model_servers
-from starloom.settings import load
+from starloom.process.settings import load
 
 
 @contextmanager

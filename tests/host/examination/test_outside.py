@@ -13,7 +13,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from starloom.host.examination.outside import look_from_outside
 from starloom.host.ports import free_port
-from starloom.settings import Settings
+from starloom.process.settings import Settings
 
 
 class Front:

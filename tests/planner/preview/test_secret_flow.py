@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from starloom.cli.text.preview_text import plan_text
 from starloom.client.exits import Exit, exit_of_plan
+from starloom.client.terminal.typed import typed
 from starloom.planner.fleet import FleetView
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
-from starloom.terminal.typed import typed
 from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.entities import Secret

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from redis.asyncio import Redis
 
-from starloom.sockets import SOCKET_PATH_BYTES_MAX
+from starloom.process.sockets import SOCKET_PATH_BYTES_MAX
 from starloom.store.port import Unavailable
 from starloom.store.redis.embedded import EmbeddedRedis
 from tests.waiting import PATIENCE_S, REDIS_WAITS

@@ -38,9 +38,9 @@ from starloom.client.routes import (
     post_enrollment_approve,
     post_enrollment_deny,
 )
-from starloom.terminal.escaping import escaped
-from starloom.terminal.style import clock
-from starloom.terminal.typed import say
+from starloom.client.terminal.escaping import escaped
+from starloom.client.terminal.style import clock
+from starloom.client.terminal.typed import say
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, Role, TaskState
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from starloom.client.routes import (
     post_constellations_preview,
     post_what_if,
 )
-from starloom.terminal.typed import say
-from starloom.terminal.values import duration_s, parameters
+from starloom.client.terminal.typed import say
+from starloom.client.terminal.values import duration_s, parameters
 from starloom_protocol.vocabulary import Priority, Sharing
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def list_constellations(
         return
     from rich.table import Table
 
-    from starloom.terminal.style import clock, state_text
+    from starloom.client.terminal.style import clock, state_text
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("id", "state", "version", "begun", "name"):
@@ -370,6 +370,6 @@ def _event_json(event: Event) -> str:
 
 
 def _print(renderable: RenderableType) -> None:
-    from starloom.terminal.style import console
+    from starloom.client.terminal.style import console
 
     console().print(renderable)

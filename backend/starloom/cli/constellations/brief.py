@@ -14,7 +14,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit, exit_of_plan
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import get_brief, post_brief, post_constellations
-from starloom.terminal.typed import say
+from starloom.client.terminal.typed import say
 
 
 def register(app: typer.Typer) -> None:
@@ -94,7 +94,7 @@ def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) 
         finish(exit_of_plan(found))
         return
     from starloom.cli.text.preview_text import plan_text
-    from starloom.terminal.style import console
+    from starloom.client.terminal.style import console
 
     console().print(plan_text(found))
     if save is not None:

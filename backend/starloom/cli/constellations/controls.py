@@ -28,7 +28,7 @@ from starloom.client.routes import (
     post_constellation_resume,
     post_constellation_task_action,
 )
-from starloom.terminal.values import json_or_text
+from starloom.client.terminal.values import json_or_text
 from starloom_protocol.vocabulary import Code, Priority, TaskState
 
 if TYPE_CHECKING:

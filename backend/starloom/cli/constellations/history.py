@@ -22,7 +22,7 @@ from starloom.client.routes import (
     post_constellation_fork,
     post_constellation_undo,
 )
-from starloom.terminal.values import json_or_text
+from starloom.client.terminal.values import json_or_text
 from starloom_protocol.text.wording import quoted
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from starloom.client.routes import (
     get_constellation_transcript,
     get_constellation_why,
 )
-from starloom.terminal.escaping import escaped, escaped_text
-from starloom.terminal.typed import say
+from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.typed import say
 from starloom_protocol.text.wording import quoted
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import typer
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.exits import Exit
 from starloom.client.routes import get_stop_all, post_stop_all
-from starloom.terminal.values import duration_s
+from starloom.client.terminal.values import duration_s
 
 if TYPE_CHECKING:
     from starloom_protocol.api.constellations import Stop, StopRow

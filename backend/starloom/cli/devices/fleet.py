@@ -10,9 +10,9 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.vital_text import vital_lines
 from starloom.client.problems import usage
 from starloom.client.routes import get_device, get_devices, get_vitals, patch_device, post_device_action
-from starloom.program import UPGRADE, on_device
-from starloom.terminal.typed import say
-from starloom.terminal.values import duration_s
+from starloom.client.terminal.typed import say
+from starloom.client.terminal.values import duration_s
+from starloom.process.program import UPGRADE, on_device
 from starloom_protocol.vocabulary import DeviceFact
 from starloom_protocol.wire.frames import DISK_FULL
 
@@ -67,7 +67,7 @@ def _link(item: DeviceState) -> str:
 def _print_devices(items: list[DeviceRow]) -> None:
     from rich.table import Table
 
-    from starloom.terminal.style import console
+    from starloom.client.terminal.style import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("name", "link", "load", "os", "profile", "tools", "id"):

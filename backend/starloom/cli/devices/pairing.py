@@ -15,8 +15,8 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
 from starloom.client.routes import get_enrollment, post_enrollment_approve, post_enrollment_deny, post_enrollments
-from starloom.terminal.typed import say
-from starloom.terminal.values import duration_s
+from starloom.client.terminal.typed import say
+from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import Profile
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _print_lines(made: NewEnrollment) -> None:
 
 
 def _print_phone(made: NewEnrollment) -> None:
-    from starloom.terminal.qr import print_qr
+    from starloom.client.terminal.qr import print_qr
 
     phone = made["phone"]
     if not phone["url"]:
@@ -230,7 +230,7 @@ def _print_phone(made: NewEnrollment) -> None:
 
 
 def _until(made: NewEnrollment) -> str:
-    from starloom.terminal.style import clock
+    from starloom.client.terminal.style import clock
 
     return clock(made["expires_at"])
 
@@ -279,8 +279,8 @@ def _home(run: Invocation) -> Path:
 
 def tunnel_list(run: Invocation) -> None:
     """List the kept tunnels: their servers, whether they are up, and the last fault with its remedy."""
+    from starloom.client.terminal.style import clock
     from starloom.host.servers import tunnels
-    from starloom.terminal.style import clock
 
     home = _home(run)
     found, now = tunnels.records(home), tunnels.conditions(home)

@@ -10,7 +10,7 @@ import typer
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
 from starloom.client.routes import get_capabilities, get_device
-from starloom.terminal.typed import say
+from starloom.client.terminal.typed import say
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical
 
@@ -44,7 +44,7 @@ def list_tools(run: Invocation) -> None:
         return
     from rich.table import Table
 
-    from starloom.terminal.style import console
+    from starloom.client.terminal.style import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("tool", "effects", "grant", "devices", "does"):

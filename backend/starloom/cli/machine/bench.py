@@ -183,7 +183,7 @@ def _own_model(tokens: int, tokens_per_task: int) -> LiveModel:
     """Return the model of the settings, as `starloom doctor model` reads them."""
     from starloom.lab.nebula.planners.live_model import live_model, way_out
     from starloom.planner.model.port import ModelFault
-    from starloom.settings import SettingsInvalid, load
+    from starloom.process.settings import SettingsInvalid, load
 
     try:
         return live_model(load({}).settings, tokens_most=tokens, tokens_a_task=tokens_per_task)

@@ -11,12 +11,12 @@ import typer
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
-from starloom.terminal.style import size
-from starloom.terminal.typed import say
+from starloom.client.terminal.style import size
+from starloom.client.terminal.typed import say
 
 if TYPE_CHECKING:
     from starloom.host.backup import Manifest
-    from starloom.settings import Settings
+    from starloom.process.settings import Settings
 
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Where the hub keeps its data (STARLOOM_HOME).")]
 
@@ -150,7 +150,7 @@ def restore(run: Invocation, file: FileArgument, home: HomeOption = None) -> Non
 
 
 def _settings(home: Path | None) -> Settings:
-    from starloom.settings import SettingsInvalid, load
+    from starloom.process.settings import SettingsInvalid, load
 
     try:
         return load({"home": home} if home is not None else {}).settings
@@ -171,7 +171,7 @@ def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
 def config_show(run: Invocation, home: HomeOption = None) -> None:
     """Print every setting of the hub that is found from here, with its value and its source."""
     from starloom.host.supervisor import home_of_the_hub
-    from starloom.settings import SettingsInvalid, load
+    from starloom.process.settings import SettingsInvalid, load
 
     home = home or home_of_the_hub(run.hub)
     try:

@@ -14,7 +14,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.discovery import find
 from starloom.client.problems import usage
 from starloom.host import ports
-from starloom.program import script
+from starloom.process.program import script
 from starloom_protocol.stream.feed import Event
 
 PORT = 8475

@@ -10,9 +10,9 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.routes import get_audit
-from starloom.terminal.escaping import escaped
-from starloom.terminal.typed import say
-from starloom.terminal.values import duration_s
+from starloom.client.terminal.escaping import escaped
+from starloom.client.terminal.typed import say
+from starloom.client.terminal.values import duration_s
 from starloom_protocol.stream.events import Category
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def activity(
     if run.as_json:
         run.emit({"items": list(rows)})
         return
-    from starloom.terminal.style import clock
+    from starloom.client.terminal.style import clock
 
     shown = 0
     for row in rows:

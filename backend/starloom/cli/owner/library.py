@@ -23,8 +23,8 @@ from starloom.client.routes import (
     post_recipes,
     post_recipes_check,
 )
-from starloom.terminal.typed import say
-from starloom.terminal.values import parameters
+from starloom.client.terminal.typed import say
+from starloom.client.terminal.values import parameters
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.plan.language.param_types import placeholder
 from starloom_protocol.values import canonical
@@ -122,7 +122,7 @@ def prove_recipe(
         run.emit(found)
     else:
         from starloom.cli.text.preview_text import preview_text
-        from starloom.terminal.style import console
+        from starloom.client.terminal.style import console
 
         print(f"{head.name} reads well; this is what it would do here:")
         console().print(preview_text(found))

@@ -8,9 +8,9 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.routes import get_people, patch_person, post_sign_in_links
-from starloom.terminal.style import clock
-from starloom.terminal.typed import say
-from starloom.terminal.values import duration_s
+from starloom.client.terminal.style import clock
+from starloom.client.terminal.typed import say
+from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import Role
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME")]
@@ -57,7 +57,7 @@ def person_invite(
         return
     url = made["lan_url"] or made["url"]
     if qr:
-        from starloom.terminal.qr import print_qr
+        from starloom.client.terminal.qr import print_qr
 
         print_qr(url)
     print(url)

@@ -22,8 +22,8 @@ from starloom.client.routes import (
     post_schedule_preview,
     post_schedules,
 )
-from starloom.terminal.typed import say
-from starloom.terminal.values import duration_s
+from starloom.client.terminal.typed import say
+from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def add(
 
 def _print_plan(plan: PlanPreview) -> None:
     from starloom.cli.text.preview_text import plan_text  # tables cost a tenth of a second to import
-    from starloom.terminal.style import console
+    from starloom.client.terminal.style import console
 
     console().print(plan_text(plan))
     sys.stdout.flush()

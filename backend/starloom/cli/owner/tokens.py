@@ -16,8 +16,8 @@ from starloom.client.routes import (
     post_sign_in_links,
     post_tokens,
 )
-from starloom.terminal.typed import say
-from starloom.terminal.values import duration_s
+from starloom.client.terminal.typed import say
+from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def token_list(run: Invocation) -> None:
     if run.as_json:
         run.emit(found)
         return
-    from starloom.terminal.style import clock
+    from starloom.client.terminal.style import clock
 
     for item in found["items"]:
         until = clock(item["expires_at"])
@@ -108,7 +108,7 @@ def open_page(
         return
     url = made["url"]
     if qr:
-        from starloom.terminal.qr import print_qr
+        from starloom.client.terminal.qr import print_qr
 
         url = made["lan_url"] or url
         print_qr(str(url))

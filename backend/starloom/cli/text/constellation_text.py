@@ -12,11 +12,11 @@ from rich.text import Text
 
 from starloom.cli.text.goal_text import goal_lines, turn_line
 from starloom.cli.text.matrix import family_members, family_table, urgency
+from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.style import clock, seconds, shown_text, size, state_text
+from starloom.client.terminal.tables import is_table, value_table
+from starloom.client.terminal.typed import typed
 from starloom.client.view import View
-from starloom.terminal.escaping import escaped, escaped_text
-from starloom.terminal.style import clock, seconds, shown_text, size, state_text
-from starloom.terminal.tables import is_table, value_table
-from starloom.terminal.typed import typed
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, Job, TaskRecord, decode_entity
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event

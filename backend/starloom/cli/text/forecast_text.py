@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from starloom.terminal.style import seconds
+from starloom.client.terminal.style import seconds
 
 if TYPE_CHECKING:
     from starloom_protocol.api.previews import Estimate, WhatIf

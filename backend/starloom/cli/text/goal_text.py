@@ -7,8 +7,8 @@ from typing import Final
 
 from rich.text import Text
 
+from starloom.client.terminal.escaping import escaped
 from starloom.client.view import View
-from starloom.terminal.escaping import escaped
 from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event

@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from starloom.client.terminal.style import COLOURS, GLYPHS
 from starloom.client.view import View
-from starloom.terminal.style import COLOURS, GLYPHS
 from starloom_protocol.records.entities import Item, TaskRecord
 from starloom_protocol.text.presentation import Tone
 from starloom_protocol.values import parse

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from starloom.cli.text.candidates import candidate_lines
 from starloom.cli.text.forecast_text import about
-from starloom.terminal.typed import typed
+from starloom.client.terminal.typed import typed
 
 if TYPE_CHECKING:
     from starloom_protocol.api.previews import PlanPreview, RequestPreview, SecretNeed, Understood

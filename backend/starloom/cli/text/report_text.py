@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from starloom.cli.text.constellation_text import task_name
-from starloom.terminal.style import seconds, size
+from starloom.client.terminal.style import seconds, size
 from starloom_protocol.records.run_report import WAITS, PathStep, Phase, RunReport, Wait
 from starloom_protocol.vocabulary import ConstellationState
 

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.live import Live
 
 from starloom.cli.text.constellation_text import page
+from starloom.client.terminal import style
+from starloom.client.terminal.typed import typed
 from starloom.client.view import View
-from starloom.terminal import style
-from starloom.terminal.typed import typed
 
 
 class Screen:

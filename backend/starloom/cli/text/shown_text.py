@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from starloom.terminal.escaping import escaped
+from starloom.client.terminal.escaping import escaped
 from starloom_protocol.text.wording import value_words
 from starloom_protocol.values import canonical
 

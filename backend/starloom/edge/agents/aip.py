@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from starloom.access.rate_limits import Limits
-from starloom.access.refusals import Refusals
-from starloom.access.refusals import Refused as Turned
 from starloom.core.state import inputs
+from starloom.edge.access.rate_limits import Limits
+from starloom.edge.access.refusals import Refusals
+from starloom.edge.access.refusals import Refused as Turned
 from starloom.edge.agents.attempt_logs import LogWriter
 from starloom.edge.agents.handshake import Alarm, Handshake, Proved, Refused
 from starloom.edge.agents.links import Link, Links
@@ -30,7 +30,7 @@ from starloom.edge.web.shield import refuse_socket
 from starloom.edge.web.sockets import HOLD, Gone, Proving, Socket
 from starloom.engine.effects.secrets import Given
 from starloom.engine.ports import Inbox, Overloaded
-from starloom.settings import VERSION
+from starloom.process.settings import VERSION
 from starloom.store.port import Unavailable
 from starloom_protocol.stream.feed import Beside
 from starloom_protocol.vocabulary import CODES, Code

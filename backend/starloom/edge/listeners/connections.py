@@ -18,8 +18,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from starloom.descriptors import REQUEST_DESCRIPTORS, requests_most
 from starloom.edge.web.problems import Problem
+from starloom.process.descriptors import REQUEST_DESCRIPTORS, requests_most
 from starloom_protocol.vocabulary import Code
 
 HEAD_BYTES_MAX: Final = 64 * 1024

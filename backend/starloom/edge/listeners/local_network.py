@@ -18,8 +18,8 @@ from typing import Protocol
 
 from starlette.types import ASGIApp
 
-from starloom.access.authority import Authority, Leaf, NotPrivate
-from starloom.access.origins import Reach
+from starloom.edge.access.authority import Authority, Leaf, NotPrivate
+from starloom.edge.access.origins import Reach
 from starloom.edge.listeners.connections import Places
 from starloom.edge.listeners.serving import SecondListener, server_config
 from starloom.edge.web.problems import Problem

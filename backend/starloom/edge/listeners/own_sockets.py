@@ -16,10 +16,10 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
-from starloom.access.authority import Authority, Leaf
+from starloom.edge.access.authority import Authority, Leaf
 from starloom.edge.listeners.connections import BoundedHttp, Places
 from starloom.edge.listeners.serving import SecondListener, server_config
-from starloom.sockets import make_private, socket_path
+from starloom.process.sockets import make_private, socket_path
 from starloom_protocol.wire.peer import peer_uid
 
 FOLDER = Path("keys") / "tunnel"

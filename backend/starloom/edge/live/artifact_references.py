@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from starloom.blobs.collection import Told
+from starloom.store.blobs.collection import Told
 from starloom.store.port import ReadPort
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES

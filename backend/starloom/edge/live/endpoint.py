@@ -19,14 +19,14 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from starloom.access.callers import Caller
-from starloom.access.callers import Scope as TokenScope
-from starloom.access.tickets import Tickets
-from starloom.access.view import AccessView
+from starloom.edge.access.callers import Caller
+from starloom.edge.access.callers import Scope as TokenScope
+from starloom.edge.access.tickets import Tickets
+from starloom.edge.access.view import AccessView
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.pruned import words_of
 from starloom.edge.web.sockets import Gone, Proving, Socket
-from starloom.ending import end_tasks
+from starloom.process.ending import end_tasks
 from starloom.store.port import ReadPort, Unavailable
 from starloom_protocol.stream import feed
 from starloom_protocol.vocabulary import CODES, Code

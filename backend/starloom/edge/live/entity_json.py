@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.settings import VERSION
+from starloom.process.settings import VERSION
 from starloom_protocol.api.approvals import CallRow, QuestionRow, ShownRow
 from starloom_protocol.api.constellations import (
     AnswerPart,

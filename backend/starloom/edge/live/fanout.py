@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from starloom.access.refusals import Refusals, Refused
+from starloom.edge.access.refusals import Refusals, Refused
 from starloom_protocol.stream.feed import ACCESS, CHANGED, FLEET, Beside, Event
 from starloom_protocol.vocabulary import Topic
 

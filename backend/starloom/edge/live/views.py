@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from starloom.access.view import AccessView
 from starloom.core.state.tool_sets import ToolSets
+from starloom.edge.access.view import AccessView
 from starloom.edge.live.fanout import Fanout
 from starloom.store.port import ReadPort
 from starloom_protocol.plan import Signature, signature_of

@@ -16,9 +16,9 @@ import msgspec
 
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.web.hub_seals import Peers
-from starloom.ending import end_tasks
 from starloom.engine.ports import Clock
 from starloom.engine.succession import Succession
+from starloom.process.ending import end_tasks
 from starloom.store.port import HubsPort, Unavailable
 from starloom_protocol.stream.feed import Beside
 

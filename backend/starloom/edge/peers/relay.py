@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
-from starloom.access.guard import V1
+from starloom.edge.access.guard import V1
 from starloom.edge.peers.neighbours import Ownership
 from starloom.edge.web.hub_seals import POSITION_HEADER, RELAY_HEADER, Peers, essence, target_of
 from starloom.edge.web.problems import Problem

@@ -10,8 +10,8 @@ from html import escape
 
 from fastapi import Request
 
-from starloom.program import written
-from starloom.settings import is_loopback
+from starloom.process.program import written
+from starloom.process.settings import is_loopback
 
 
 class TypedHere:

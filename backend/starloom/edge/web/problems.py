@@ -19,8 +19,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from starloom.blobs.fault import BlobRefused
 from starloom.engine.ports import Overloaded, Reply
+from starloom.store.blobs.fault import BlobRefused
 from starloom.store.faults import has_no_room
 from starloom.store.port import Damaged, Unavailable
 from starloom_protocol.records.entities import Fault

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from starloom.access.origins import Reach
+from starloom.edge.access.origins import Reach
 from starloom.edge.web.hub_seals import RELAY_HEADER, Peers, essence, target_of
 from starloom.edge.web.problems import Problem
 from starloom_protocol.vocabulary import Code

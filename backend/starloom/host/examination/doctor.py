@@ -16,21 +16,21 @@ from starloom.client.discovery import HubAddress, find
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.client.routes import get_devices
-from starloom.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
+from starloom.client.terminal.style import size
 from starloom.host import ports
 from starloom.host.examination import model_servers
 from starloom.host.supervisor import home_of_the_hub
 from starloom.planner.model.endpoints.endpoint import others_from
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.port import ModelFault
-from starloom.program import UPGRADE
-from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
+from starloom.process.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
+from starloom.process.program import UPGRADE
+from starloom.process.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Corrupt, HistorySize, Unavailable
 from starloom.store.redis.embedded import find_server
 from starloom.store.sql.database import Database, newest_revision, open_database, schema_of
 from starloom.store.sql.pruning import read_history_size
-from starloom.terminal.style import size
 from starloom_protocol.vocabulary import CODES
 
 DISK_LOW_BYTES = 500 * 1000 * 1000

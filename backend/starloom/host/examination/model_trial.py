@@ -21,7 +21,7 @@ from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
 from starloom.planner.model.transport.connecting import connect, price_of
 from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, all_trials, expected_bytes, uses
-from starloom.settings import Settings, SettingsInvalid, load
+from starloom.process.settings import Settings, SettingsInvalid, load
 from starloom_protocol.vocabulary import CODES, Code
 
 STAGES: Final = {

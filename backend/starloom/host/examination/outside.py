@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.sync.client import connect
 
 from starloom.host.examination.doctor import Finding
-from starloom.settings import Settings, SettingsInvalid, is_loopback, load
+from starloom.process.settings import Settings, SettingsInvalid, is_loopback, load
 
 TRY_S = 10.0
 SOCKET = "/aip/v1"

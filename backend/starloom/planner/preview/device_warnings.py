@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any, Final
 
 from starloom.planner.quoting import plain
-from starloom.program import on_device
+from starloom.process.program import on_device
 from starloom_protocol.records.entities import Device, TaskSpec, ToolOffer
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import parse

@@ -36,7 +36,7 @@ from starloom.planner.preview.secret_flow import (
     set_needs,
     template_warnings,
 )
-from starloom.program import on_device
+from starloom.process.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
 from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from starloom.ending import end_tasks
+from starloom.process.ending import end_tasks
 from starloom.store.port import Unavailable
 from starloom.store.sql.history import PastCommit, Superseded
 

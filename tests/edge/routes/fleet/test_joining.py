@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from starloom import app as hub_app
-from starloom.access.credentials import code_hash
+from starloom.edge.access.credentials import code_hash
 from starloom.edge.agents.hub_keys import load_or_make
 from starloom.edge.listeners.local_network import LanState
 from starloom.edge.routes.fleet.agent_wheels import Wheels
 from starloom.edge.routes.fleet.join_lines import phone
-from starloom.settings import Settings
+from starloom.process.settings import Settings
 from starloom_protocol.wire.session import short_words
 from tests.edge.world import Agent, World, a_world, settle
 

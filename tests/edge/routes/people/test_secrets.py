@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.access.vault import Vault
+from starloom.edge.access.vault import Vault
 from starloom_protocol.vocabulary import Role
 from starloom_protocol.wire import frames as f
 from tests.edge.world import World, an_offer, settle

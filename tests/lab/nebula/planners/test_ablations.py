@@ -18,7 +18,7 @@ from starloom.lab.nebula.planners.ablations import (
 )
 from starloom.lab.nebula.planners.baselines import BASELINES, plan_of
 from starloom.lab.nebula.reports.costs import COST_HEAD, costs
-from starloom.settings import load
+from starloom.process.settings import load
 from tests.builders import Driver, plan, task
 
 pytestmark = pytest.mark.quick

@@ -21,7 +21,7 @@ from starloom.lab.nebula.suite import Wanted, run_suite
 from starloom.lab.nebula.task import Answers, chosen
 from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.port import ModelFault
-from starloom.settings import load
+from starloom.process.settings import load
 from starloom_protocol.records.entities import Question
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.records.specs import Choice

@@ -19,7 +19,7 @@ from starloom.edge.listeners.local_network import LanState
 from starloom.edge.routes.fleet.join_lines import qr
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem
-from starloom.settings import is_loopback
+from starloom.process.settings import is_loopback
 from starloom_protocol.api.fleet import PageAddress
 from starloom_protocol.vocabulary import Code
 

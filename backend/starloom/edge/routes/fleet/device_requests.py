@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from fastapi import APIRouter, Request
 
-from starloom.access.credentials import new_id
-from starloom.access.refusals import Refused
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.refusals import Refused
 from starloom.edge.agents.hub_keys import public_key, verifies
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import SignedBody

@@ -6,13 +6,13 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 
-from starloom.access import credentials
-from starloom.access.guard import V1
-from starloom.access.refusals import Refused
 from starloom.core.answer.why import sleeps
 from starloom.core.placement.pace.index import PaceIndex, index_over
 from starloom.core.placement.pace.slow import sentence
 from starloom.core.state import inputs
+from starloom.edge.access import credentials
+from starloom.edge.access.guard import V1
+from starloom.edge.access.refusals import Refused
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import CODE_LIFE_MOST_S, DeviceControl, Enroll, PatchDevice, Reasoned

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starloom.edge.listeners.local_network import WARNING, LanState
-from starloom.settings import is_loopback
+from starloom.process.settings import is_loopback
 from starloom_protocol.api.fleet import JoinWays, PhoneWay, QrCode
 
 _BORDER = 2

@@ -11,9 +11,9 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, Response
 
-from starloom.access.credentials import code_hash, new_id
-from starloom.access.refusals import Refused
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import code_hash, new_id
+from starloom.edge.access.refusals import Refused
 from starloom.edge.agents.hub_keys import public_key
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import Join

@@ -8,9 +8,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from msgspec.structs import replace
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Judged
@@ -18,7 +18,7 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.program import on_device
+from starloom.process.program import on_device
 from starloom_protocol.api.fleet import AskRow
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.approvals import DeviceAsks, PendingAsk

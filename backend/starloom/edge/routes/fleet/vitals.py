@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from starloom.access.guard import V1
+from starloom.edge.access.guard import V1
 from starloom.edge.agents.vital_lines import ASKED_MAX
 from starloom.edge.hub import Hub
 from starloom.edge.web.problems import Problem

@@ -15,7 +15,7 @@ import msgspec
 from fastapi import APIRouter, Query
 from starlette.responses import Response, StreamingResponse
 
-from starloom.access.guard import V1
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem

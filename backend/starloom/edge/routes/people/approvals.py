@@ -9,11 +9,11 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.people.inquiries import KIND as PLANNER
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Answered, Approved, Reasoned

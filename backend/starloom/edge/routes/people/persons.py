@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
-from starloom.access.view import BEARER
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
+from starloom.edge.access.view import BEARER
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewRole

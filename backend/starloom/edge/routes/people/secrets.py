@@ -11,9 +11,9 @@ from fastapi import APIRouter, Path, Request
 from pydantic import Field, field_validator
 from starlette.responses import Response
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Name

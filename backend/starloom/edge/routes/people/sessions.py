@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from starloom.access import issue
-from starloom.access.callers import Caller, Means, Scope, may_end, may_issue
-from starloom.access.credentials import SESSION_PREFIX, csrf_of, new_id, split
-from starloom.access.guard import V1
 from starloom.core.state import inputs
+from starloom.edge.access import issue
+from starloom.edge.access.callers import Caller, Means, Scope, may_end, may_issue
+from starloom.edge.access.credentials import SESSION_PREFIX, csrf_of, new_id, split
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import NewLink, NewToken, SignInBody
@@ -17,7 +17,7 @@ from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, asked_once, json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.program import NAME
+from starloom.process.program import NAME
 from starloom_protocol.api.people import (
     IssuedToken,
     LiveTicket,

@@ -17,9 +17,9 @@ import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
-from starloom.access.callers import Caller
-from starloom.access.credentials import new_id
 from starloom.core.state import inputs
+from starloom.edge.access.callers import Caller
+from starloom.edge.access.credentials import new_id
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import A2aCall, Asked
@@ -30,7 +30,7 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import body_hash, json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.settings import VERSION
+from starloom.process.settings import VERSION
 from starloom_protocol.api.a2a import A2aAnswer, A2aCard, A2aError
 from starloom_protocol.records.entities import Answer, Head
 from starloom_protocol.values import canonical

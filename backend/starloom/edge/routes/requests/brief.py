@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from pydantic import StringConstraints
 
-from starloom.access.guard import V1
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import WORDS_MAX, Asked, Body
 from starloom.edge.routes.requests.submission import Submit

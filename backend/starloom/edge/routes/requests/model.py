@@ -12,8 +12,8 @@ from datetime import datetime
 
 from fastapi import APIRouter, Request
 
-from starloom.access.guard import V1
 from starloom.core.rights.budgets import DAY_MS
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import SetModel, TriedModel
 from starloom.edge.web.problems import Problem
@@ -29,7 +29,7 @@ from starloom.planner.model.port import ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
 from starloom.planner.model.transport.connecting import check_libraries, connect
-from starloom.settings import Settings
+from starloom.process.settings import Settings
 from starloom_protocol.api.models import ModelReply, ModelState, PromptRow
 from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.records.models import ModelDay

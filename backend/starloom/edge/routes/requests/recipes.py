@@ -14,10 +14,10 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.people.saved_recipes import TEXT_CHARS_MOST
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Reason

@@ -15,10 +15,10 @@ from fastapi import APIRouter, Request
 from msgspec.structs import replace
 from tzlocal import get_localzone_name
 
-from starloom.access.callers import Means
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.state import inputs
+from starloom.edge.access.callers import Means
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Asked, ClockAsked, NewSchedule, PatchSchedule, Reasoned

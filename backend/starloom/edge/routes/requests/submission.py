@@ -12,10 +12,10 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query, Request
 
-from starloom.access.callers import Caller
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.state import inputs
+from starloom.edge.access.callers import Caller
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Asked, Create

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from starloom.access.guard import V1
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import Asked, AskedWhatIf
 from starloom.edge.routes.requests.submission import Submit

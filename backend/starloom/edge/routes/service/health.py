@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.responses import PlainTextResponse, Response
 
-from starloom.access.guard import V1
+from starloom.edge.access.guard import V1
 from starloom.edge.agents.aip import AipEndpoint
 from starloom.edge.hub import Hub
 from starloom.edge.web.replies import json_reply

@@ -14,9 +14,9 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub, LabDesk
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import FaultReport, LabHold, LabNote, NewFault, NewRun

@@ -15,13 +15,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from starloom.access.guard import V1
-from starloom.blobs.fault import BlobRefused
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
+from starloom.store.blobs.fault import BlobRefused
 from starloom_protocol.api.history import Uploaded
 from starloom_protocol.vocabulary import Code
 

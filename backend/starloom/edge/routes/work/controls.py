@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Control, DraftOf, Edit, Reasoned

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, Request
 
-from starloom.access.credentials import new_id
-from starloom.access.guard import V1
 from starloom.core.people.forks import merged
 from starloom.core.plan.batches.inverse import NotUndoable, undoing
 from starloom.core.state import inputs
+from starloom.edge.access.credentials import new_id
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import fold_at_version

@@ -11,9 +11,9 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
-from starloom.access.guard import V1
 from starloom.core.answer.report import report
 from starloom.core.answer.spans import Fold
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem

@@ -8,20 +8,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from starloom.access.guard import V1
 from starloom.core.answer import story
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position
 from starloom.core.state import stalls
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues.ready import queueable
+from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.fleet.browser_agent import open_again
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.program import on_device
+from starloom.process.program import on_device
 from starloom_protocol.api.constellations import WhyAll, WhyRow
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import (

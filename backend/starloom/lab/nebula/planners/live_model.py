@@ -14,7 +14,7 @@ from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.transport.connecting import price_of
-from starloom.settings import Settings
+from starloom.process.settings import Settings
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.vocabulary import CODES, Code
 

@@ -1,0 +1,83 @@
+"""A table of an answer in a terminal: rows as they are, or with the columns and units that `data.table` gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from starloom.client.terminal.escaping import escaped, escaped_text
+from starloom.client.terminal.style import clock, size
+
+ROWS_MOST = 30
+_COLUMNS_MOST = 10
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def is_table(value: object) -> bool:
+    """Return whether a value is a table: rows, or `data.table`'s columns and rows."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(row, dict) for row in value)
+    return isinstance(value, dict) and isinstance(value.get("columns"), list) and isinstance(value.get("rows"), list)
+
+
+def value_table(value: Any, most: int = ROWS_MOST) -> Table:
+    """Return a table value as a table; `is_table` holds for it."""
+    rows = value if isinstance(value, list) else value["rows"]
+    columns = _columns_of(value, rows)
+    marked = any("differs" in row for row in rows)
+    table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
+    for _, title, show in columns:
+        table.add_column(
+            escape(escaped(title)), justify="right" if show in ("bytes", "percent", "duration") else "left"
+        )
+    if marked:
+        table.add_column("")
+    for row in rows[:most]:
+        mark = ["differs" if row.get("differs") else ""] if marked else []
+        table.add_row(*(escape(escaped_text(cell(row.get(field), show))) for field, _, show in columns), *mark)
+    if len(rows) > most:
+        table.add_row(f"and {len(rows) - most} more")
+    return table
+
+
+def _columns_of(value: Any, rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    if isinstance(value, dict):
+        return [(str(item["field"]), str(item["title"]), str(item.get("show", ""))) for item in value["columns"]]
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name != "differs"]
+    return [(name, name, "") for name in names[:_COLUMNS_MOST]]
+
+
+def cell(value: object, show: str) -> str:
+    """Return a value for people; a list or map by its content, nothing for null."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        match show:
+            case "bytes":
+                return size(int(value))
+            case "percent":
+                return f"{value:g} %"
+            case "duration":
+                return _duration(int(value))
+            case "date":
+                return clock(int(value) * 1000)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, list):
+        return ", ".join(cell(item, show) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {cell(item, '')}" for name, item in value.items())
+    return str(value).rstrip()
+
+
+def _duration(seconds: int) -> str:
+    if seconds < _MINUTE:
+        return f"{seconds} s"
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE} min"
+    if seconds < 2 * _DAY:
+        return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02d} min"
+    return f"{seconds // _DAY} days"

@@ -1,0 +1,51 @@
+"""The command line of this program as its reader must type it, and the only way to print sentences here.
+
+Sentences name commands as documents do, `starloom submit ...`; here they become lines that work when pasted. Texts
+that are not the product's own (answers, outputs, JSON) must not pass through here. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+from starloom.client.terminal.escaping import escaped_text
+from starloom.process import program as installed
+from starloom.process.program import NAME
+
+
+def program() -> str:
+    """Return the words that run this program from a shell in the current folder, quoted."""
+    script = installed.script()
+    if not script.exists():
+        return installed.anywhere()
+    on_path = shutil.which(NAME)
+    if on_path is not None and os.path.realpath(on_path) == os.path.realpath(script):
+        return NAME
+    with suppress(OSError, ValueError):  # the current folder may be gone, or not above the script
+        near = str(script.relative_to(Path.cwd()))
+        return shlex.quote(near if os.sep in near else f".{os.sep}{near}")
+    return installed.anywhere()
+
+
+def in_this_folder() -> str:
+    """Return the words that a line needs which names the program from the current folder, else nothing."""
+    command = program()
+    return "" if command == NAME or shlex.split(command)[0].startswith(os.sep) else " in this folder"
+
+
+def typed(text: str) -> str:
+    """Return a text whose every command of this program can be pasted as it stands."""
+    return installed.written(text, program)
+
+
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print sentences of the product, at once; on standard output unless a file is given.
+
+    Names and reasons of others in them cannot steer the terminal.
+    """
+    print(escaped_text(typed(text)), file=file, flush=True)

@@ -1,0 +1,346 @@
+"""Files kept by their SHA-256, under one directory.
+
+Owns completeness: a hash names either nothing or all of its bytes, verified and on disk. Uploads arrive in order, may
+stop anywhere and continue at `offset`. Only `collect` deletes complete artifacts, one at a time, and only those that
+were not used since a given moment. Every function is synchronous and uses the disk: run the larger ones (`append`,
+`put_bytes`, reading) in a thread.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+from starloom.store.blobs.fault import BlobRefused
+from starloom.store.blobs.owners import Owners
+from starloom_protocol.text.wording import quoted
+from starloom_protocol.vocabulary import Code
+
+QUOTA_BYTES: Final = 20 * 1024**3
+OWNER_BYTES_MOST: Final = 10 * 1024**3
+ARTIFACT_BYTES_MOST: Final = 4 * 1024**3
+READ_CHUNK_BYTES: Final = 1024 * 1024
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Blobs(Protocol):
+    """The port: artifacts by hash."""
+
+    def has(self, sha256: str) -> bool: ...
+
+    def size(self, sha256: str) -> int | None:
+        """Return the size of a complete artifact in bytes, None if there is none."""
+        ...
+
+    def offset(self, sha256: str) -> int:
+        """Return how many bytes have arrived: the offset at which an upload continues."""
+        ...
+
+    def claim(self, sha256: str) -> int | None:
+        """Return the size of a complete artifact and protect it from collection for a while: it will be named soon."""
+        ...
+
+    def append(self, sha256: str, offset: int, total: int, chunk: bytes, *, owner: str = "") -> bool:
+        """Add the next bytes of an upload; True when the artifact is complete, verified and on disk.
+
+        A repeated chunk of a complete artifact changes nothing and returns True. An artifact is complete only after an
+        append has returned True: an upload with nothing left to send ends with an empty chunk. `owner` is the sender;
+        the bytes count for it unless another owner sent them first.
+
+        Raises:
+            BlobRefused: `conflict` if `offset` is not the upload's offset (the fault carries the right one),
+                `artifact_corrupt` if the bytes do not have this hash (they are discarded), `too_large`, `no_space`.
+        """
+        ...
+
+    def put_bytes(self, raw: bytes, *, owner: str = "") -> str:
+        """Keep bytes and return their hash; they are on disk when it returns. Idempotent."""
+        ...
+
+    def open(self, sha256: str) -> BinaryIO:
+        """Open a complete artifact for reading.
+
+        Raises:
+            BlobRefused: `not_found`.
+        """
+        ...
+
+
+class FileBlobs:
+    """`Blobs` as files `artifacts/ab/abcd...` with unfinished uploads in `partial/`. Safe for several threads."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        quota_bytes: int = QUOTA_BYTES,
+        owner_bytes_most: int = OWNER_BYTES_MOST,
+        artifact_bytes_most: int = ARTIFACT_BYTES_MOST,
+    ) -> None:
+        """Read the directory once to know its size, in all and for each owner."""
+        self._complete = root / "artifacts"
+        self._partial = root / "partial"
+        self._quota_bytes = quota_bytes
+        self._owner_bytes_most = owner_bytes_most
+        self._artifact_bytes_most = artifact_bytes_most
+        for folder in (self._complete, self._partial):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._root = root
+        self._locks: dict[str, tuple[threading.Lock, int]] = {}
+        self._guard = threading.Lock()
+        self.recount()
+
+    def recount(self) -> None:
+        """Measure the folder again: another hub that shares it may have written to it."""
+        with self._guard:
+            self._owners = Owners(self._root / "owners")
+            self._used = 0
+            for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
+                self._count(file.name, "", file.stat().st_size)
+
+    @property
+    def used_bytes(self) -> int:
+        return self._used
+
+    def has(self, sha256: str) -> bool:
+        return self.size(sha256) is not None
+
+    def size(self, sha256: str) -> int | None:
+        return _size(self._path(sha256))
+
+    def claim(self, sha256: str) -> int | None:
+        path = self._path(sha256)
+        with self._alone(sha256):
+            size = _size(path)
+            if size is not None:
+                os.utime(path)
+            return size
+
+    def offset(self, sha256: str) -> int:
+        return self.size(sha256) or _size(self._partial / sha256) or 0
+
+    def append(self, sha256: str, offset: int, total: int, chunk: bytes, *, owner: str = "") -> bool:
+        path, partial = self._path(sha256), self._partial / sha256
+        with self._alone(sha256), _disk(sha256):
+            if path.exists():
+                os.utime(path)
+                return True
+            have = _size(partial) or 0
+            if offset != have:
+                raise BlobRefused(
+                    Code.CONFLICT,
+                    f"the upload stands at byte {have}, not at {offset}",
+                    place=f"artifact {sha256}",
+                    hint=f"Send the bytes from offset {have} on.",
+                    offset=have,
+                )
+            self._check_size(sha256, total, have + len(chunk))
+            self._reserve(sha256, owner, total - have, len(chunk))
+            whole = have + len(chunk) == total
+            with partial.open("ab") as file:
+                try:
+                    file.write(chunk)
+                    file.flush()
+                    if whole:
+                        os.fsync(file.fileno())
+                except OSError:
+                    self._release(sha256, len(chunk))
+                    file.truncate(have)
+                    raise
+            if not whole:
+                return False
+            self._finish(sha256, partial, path)
+            return True
+
+    def put_bytes(self, raw: bytes, *, owner: str = "") -> str:
+        sha256 = hashlib.sha256(raw).hexdigest()
+        path = self._path(sha256)
+        with self._alone(sha256), _disk(sha256):
+            if path.exists():
+                os.utime(path)
+                return sha256
+            self._check_size(sha256, len(raw), len(raw))
+            partial = self._partial / sha256
+            self._drop_partial(sha256)
+            self._reserve(sha256, owner, len(raw), len(raw))
+            with partial.open("wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            _move(partial, path)
+            return sha256
+
+    def open(self, sha256: str) -> BinaryIO:
+        try:
+            return self._path(sha256).open("rb")
+        except FileNotFoundError as error:
+            have = _size(self._partial / sha256)
+            reason = "there are no bytes of this hash" if have is None else f"only {have} bytes have arrived so far"
+            raise BlobRefused(Code.NOT_FOUND, reason, place=f"artifact {sha256}") from error
+
+    def discard(self, sha256: str) -> None:
+        """Delete an unfinished upload; a complete artifact stays."""
+        with self._alone(sha256):
+            self._drop_partial(sha256)
+
+    def older_than(self, before_s: float) -> set[str]:
+        """Return the artifacts, complete or begun, last sent or read before a moment (seconds since the epoch)."""
+        found: set[str] = set()
+        for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
+            with suppress(FileNotFoundError):
+                if _SHA256.fullmatch(file.name) and file.stat().st_mtime < before_s:
+                    found.add(file.name)
+        return found
+
+    def collect(self, sha256: str, before_s: float) -> int:
+        """Delete an artifact or its unfinished upload unless it was sent or read since; return the bytes freed.
+
+        A reader that has opened it can read it to its end.
+        """
+        path, partial = self._path(sha256), self._partial / sha256
+        freed = 0
+        with self._alone(sha256):
+            for file in (path, partial):
+                with suppress(FileNotFoundError):
+                    stat = file.stat()
+                    if stat.st_mtime < before_s:
+                        file.unlink()
+                        self._release(sha256, stat.st_size)
+                        freed += stat.st_size
+            if not path.exists() and not partial.exists():
+                with self._guard:
+                    self._owners.forget(sha256)
+        return freed
+
+    def _path(self, sha256: str) -> Path:
+        if not _SHA256.fullmatch(sha256):
+            raise BlobRefused(
+                Code.BAD_REQUEST,
+                "an artifact is named by its SHA-256: 64 hexadecimal digits in lower case",
+                place=f"artifact {quoted(sha256[:80])}",
+            )
+        return self._complete / sha256[:2] / sha256
+
+    def _check_size(self, sha256: str, total: int, after: int) -> None:
+        if total > self._artifact_bytes_most:
+            raise BlobRefused(
+                Code.TOO_LARGE,
+                f"{total} bytes; an artifact has at most {self._artifact_bytes_most}",
+                place=f"artifact {sha256}",
+            )
+        if after > total:
+            raise BlobRefused(
+                Code.BAD_REQUEST, f"{after} bytes would be more than the {total} announced", place=f"artifact {sha256}"
+            )
+
+    def _reserve(self, sha256: str, owner: str, missing: int, count: int) -> None:
+        """Refuse an upload that will not fit; count the bytes that are written now."""
+        with self._guard:
+            if self._used + missing > self._quota_bytes:
+                raise BlobRefused(
+                    Code.NO_SPACE,
+                    f"the hub keeps {self._used} of at most {self._quota_bytes} bytes of artifacts and {missing} more "
+                    "do not fit",
+                    place=f"artifact {sha256}",
+                    hint="Raise artifacts_bytes_most, or lower artifacts_keep_s so that old ones go sooner.",
+                )
+            payer = self._owners.owner_of(sha256, owner)
+            if payer and self._owners.used(payer) + missing > self._owner_bytes_most:
+                raise BlobRefused(
+                    Code.NO_SPACE,
+                    f"{payer} has brought {self._owners.used(payer)} of at most {self._owner_bytes_most} bytes and "
+                    f"{missing} more do not fit",
+                    place=f"artifact {sha256}",
+                    hint="Raise artifacts_bytes_each, or lower artifacts_keep_s so that old ones go sooner.",
+                )
+            self._count(sha256, owner, count)
+
+    def _release(self, sha256: str, count: int) -> None:
+        with self._guard:
+            self._count(sha256, "", -count)
+
+    def _count(self, sha256: str, owner: str, size: int) -> None:
+        self._used += size
+        self._owners.count(sha256, owner, size)
+
+    def _finish(self, sha256: str, partial: Path, path: Path) -> None:
+        with partial.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != sha256:
+            self._drop_partial(sha256)
+            raise BlobRefused(
+                Code.ARTIFACT_CORRUPT,
+                f"the bytes that arrived have the hash {found}; they were discarded",
+                place=f"artifact {sha256}",
+                hint="Send the file again from its beginning; look at the disk if it repeats.",
+            )
+        _move(partial, path)
+
+    def _drop_partial(self, sha256: str) -> None:
+        partial = self._partial / sha256
+        size = _size(partial)
+        if size is not None:
+            partial.unlink()
+            self._release(sha256, size)
+            with self._guard:
+                self._owners.forget(sha256)
+
+    @contextmanager
+    def _alone(self, sha256: str) -> Iterator[None]:
+        """Admit one thread at a time for each hash; unused locks are dropped."""
+        with self._guard:
+            lock, count = self._locks.get(sha256, (threading.Lock(), 0))
+            self._locks[sha256] = (lock, count + 1)
+        try:
+            with lock:
+                yield
+        finally:
+            with self._guard:
+                lock, count = self._locks[sha256]
+                if count == 1:
+                    del self._locks[sha256]
+                else:
+                    self._locks[sha256] = (lock, count - 1)
+
+
+@contextmanager
+def _disk(sha256: str) -> Iterator[None]:
+    """Turn a full disk of the hub into `no_space`; other failures of the disk are raised unchanged."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise BlobRefused(
+            Code.NO_SPACE,
+            f"the disk of the hub is full ({error.strerror})",
+            place=f"artifact {sha256}",
+            hint="Free some space where STARLOOM_HOME lies.",
+        ) from error
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _move(partial: Path, path: Path) -> None:
+    """Rename a file into place so that it survives a power cut."""
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    partial.replace(path)
+    for folder in (path.parent, path.parent.parent):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

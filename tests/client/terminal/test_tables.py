@@ -1,0 +1,89 @@
+"""Tables of an answer: titles and units where the tool gave them, rows as they are where it did not; names for ids."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console, RenderableType
+
+from starloom.cli.text.constellation_text import answer_text, task_name
+from starloom.client.terminal.tables import cell, is_table, value_table
+from starloom_protocol.records.entities import Answer, AnswerItem
+from starloom_protocol.values import canonical
+
+TABLE = {
+    "columns": [
+        {"field": "device", "title": "Device", "show": ""},
+        {"field": "bytes", "title": "Size", "show": "bytes"},
+    ],
+    "rows": [{"bytes": 2500, "device": "nas", "differs": True}, {"bytes": 7, "device": "vps", "differs": False}],
+}
+
+
+def printed(thing: RenderableType) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=120, highlight=False).print(thing)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_a_table_keeps_its_order_titles_and_units_and_says_what_differs() -> None:
+    head, first, second = (line.split() for line in printed(value_table(TABLE)))
+    assert head == ["Device", "Size"]
+    assert first == ["nas", "2.5", "KB", "differs"]
+    assert second == ["vps", "7", "bytes"]
+
+
+def test_plain_rows_are_shown_with_their_fields() -> None:
+    head, first = (line.split() for line in printed(value_table([{"a": 1, "b": None}])))
+    assert (head, first) == (["a", "b"], ["1"])
+
+
+def test_a_long_table_says_how_much_is_left() -> None:
+    assert printed(value_table([{"a": number} for number in range(40)]))[-1].strip() == "and 10 more"
+
+
+@pytest.mark.parametrize(
+    ("value", "show", "text"),
+    [
+        (None, "bytes", ""),
+        (True, "", "yes"),
+        (False, "bytes", "no"),
+        (12, "percent", "12 %"),
+        (45, "duration", "45 s"),
+        (4000, "duration", "1 h 06 min"),
+        (864_000, "duration", "10 days"),
+        (1.5, "", "1.5"),
+        (["a", 2], "", "a, 2"),
+        ({"a": 1}, "", "a: 1"),
+        ("two\n", "", "two"),
+        ("n/a", "bytes", "n/a"),
+    ],
+)
+def test_a_cell_is_read_as_people_write_it(value: object, show: str, text: str) -> None:
+    assert cell(value, show) == text
+
+
+def test_a_date_is_shown_as_a_local_time() -> None:
+    assert cell(1_767_225_600, "date")[:4] in ("2025", "2026")
+
+
+def test_what_is_no_table_is_not_taken_for_one() -> None:
+    assert not is_table([])
+    assert not is_table([1])
+    assert not is_table({"rows": []})
+    assert is_table(TABLE)
+
+
+def test_an_answer_calls_devices_by_their_names() -> None:
+    names = {"d-abc": "nas"}
+    assert task_name("info.d-abc", names) == "info on nas"
+    assert task_name("send.3", names) == "send.3"
+    empty = {**TABLE, "rows": []}
+    items = [
+        AnswerItem(title="Sizes", show="table", task="info.d-abc", device="d-abc", value=canonical(TABLE)),
+        AnswerItem(title="None", show="table", task="table", device="d-abc", value=canonical(empty)),
+    ]
+    lines = printed(answer_text(Answer(items=items, sentence="Done.", state="final"), names))
+    assert lines[1] == "Sizes  (info on nas)"
+    assert lines[-2:] == ["None  (table on nas)", "  nothing"]

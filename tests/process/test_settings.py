@@ -1,0 +1,82 @@
+"""Settings: which source wins, what is unknown or wrong, and what a hub may listen on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from starloom.process.settings import SettingsInvalid, load
+
+
+def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Path) -> None:
+    (tmp_path / "starloom.toml").write_text('port = 1001\nlog_level = "debug"\nlease_ttl_s = 3.5\n')
+    env = {"STARLOOM_HOME": str(tmp_path), "STARLOOM_PORT": "1002", "STARLOOM_LOG_LEVEL": "error", "HOME": "/x"}
+    loaded = load({"port": 1003, "host": None}, environment=env)
+    assert (loaded.settings.port, loaded.settings.log_level, loaded.settings.lease_ttl_s) == (1003, "error", 3.5)
+    sources = loaded.sources
+    assert sources["port"] == "flag"
+    assert sources["log_level"] == "STARLOOM_LOG_LEVEL"
+    assert sources["lease_ttl_s"] == str(tmp_path / "starloom.toml")
+    assert sources["host"] == "default"
+
+
+def test_unknown_names_are_errors_with_a_guess_all_at_once(tmp_path: Path) -> None:
+    (tmp_path / "starloom.toml").write_text("prot = 1\n")
+    env = {"STARLOOM_HOME": str(tmp_path), "STARLOOM_PROT": "1", "STARLOOM_TOKEN": "t", "STARLOOM_URL": "u"}
+    with pytest.raises(SettingsInvalid) as caught:
+        load(environment=env)
+    assert len(caught.value.faults) == 2
+    assert "STARLOOM_PROT; did you mean STARLOOM_PORT?" in caught.value.faults[0]
+    assert "unknown setting prot" in caught.value.faults[1]
+
+
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        ({"STARLOOM_PORT": "x"}, "port (STARLOOM_PORT)"),
+        ({"STARLOOM_HOST": "0.0.0.0"}, "a wildcard is never bound"),
+        ({"STARLOOM_HOST": "192.168.1.9"}, "tls_cert and tls_key are needed"),
+        ({"STARLOOM_TLS_CERT": "/c.pem"}, "given together"),
+        ({"STARLOOM_PUBLIC_URL": "star.example"}, "public_url"),
+        ({"STARLOOM_PUBLIC_URL": "https://star.example/path"}, "without a path"),
+        ({"STARLOOM_TRUSTED_PROXIES": "10.0.0.0/8,nonsense"}, "trusted_proxies"),
+        ({"STARLOOM_TIME_SCALE": "0"}, "time_scale"),
+    ],
+)
+def test_wrong_values_say_where_they_came_from(tmp_path: Path, env: dict[str, str], said: str) -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        load({"home": tmp_path}, environment=env)
+    assert said in "; ".join(caught.value.faults)
+
+
+def test_a_file_that_was_named_must_be_there_and_be_toml(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="does not exist"):
+        load(environment={}, file=tmp_path / "none.toml")
+    broken = tmp_path / "b.toml"
+    broken.write_text("port = = 1")
+    with pytest.raises(SettingsInvalid, match="not valid TOML"):
+        load(environment={"STARLOOM_CONFIG": str(broken)})
+
+
+def test_shown_settings_hide_passwords(tmp_path: Path) -> None:
+    loaded = load({"home": tmp_path, "database_url": "postgresql://ann:hunter2@db/star"}, environment={})
+    rows = {name: (value, source) for name, value, source in loaded.rows()}
+    assert rows["database_url"] == ("postgresql://ann:***@db/star", "flag")
+    assert rows["redis_url"] == ("-", "default")
+
+
+def test_scale_divides_leases_and_graces(tmp_path: Path) -> None:
+    settings = load({"home": tmp_path, "time_scale": 10}, environment={}).settings
+    assert (settings.scaled_lease_ttl_s, settings.scaled_lease_grace_s, settings.scaled_alive_interval_s) == (
+        1.5,
+        0.5,
+        0.5,
+    )
+
+
+def test_addresses(tmp_path: Path) -> None:
+    settings = load({"home": tmp_path, "public_url": "https://star.example/"}, environment={}).settings
+    assert (settings.url, settings.outside_url) == ("http://127.0.0.1:8470", "https://star.example")
+    six = load({"home": tmp_path, "host": "::1"}, environment={}).settings
+    assert six.url == "http://[::1]:8470"
