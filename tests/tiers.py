@@ -22,13 +22,13 @@ SHORT: Final = "short"
 
 QUICK_FOLDERS: Final = frozenset(
     {
-        *("access", "bench", "blobs", "core", "edge", "engine", "guard", "histories", "models", "planner"),
+        *("bench", "core", "edge", "engine", "guard", "histories", "models", "planner", "process"),
         *("protocol", "seeded_bugs", "sim", "store"),
     }
 )
 """Folders whose tests are `quick` where no mark says otherwise; those of the others are `test`."""
 
-SHORT_FOLDERS: Final = frozenset({"access", "blobs", "core", "edge", "engine", "protocol"})
+SHORT_FOLDERS: Final = frozenset({"core", "edge", "engine", "process", "protocol"})
 """Folders whose quick tests are in `short`, too."""
 
 LIMITS_S: Final = {"quick": 180.0, "test": 600.0, "proof": 1800.0}

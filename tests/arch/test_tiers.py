@@ -107,7 +107,7 @@ def test_each_test_of_proof_names_what_shows_its_kind(tests: list[Listed], in_te
 def test_the_tier_short_has_the_first_kills_and_every_quick_layer(tests: list[Listed]) -> None:
     short = [each for each in tests if each.short]
     assert {KILLS[kind] for kind in IN_SHORT} <= {each.test for each in short}
-    assert {"core", "protocol", "store", "engine", "edge", "access", "guard", "checks", "e2e", "sim"} <= {
+    assert {"core", "protocol", "store", "engine", "edge", "process", "guard", "checks", "e2e", "sim"} <= {
         each.folder for each in short
     }
     assert {each.tier for each in short} <= set(TIERS[:2])

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from starloom.process import huge_pages as pages
+from starloom.process import huge_pages
 from tests.waiting import PATIENCE_S
 
 IN_A_PROCESS = """
 import ctypes
 import json
 from pathlib import Path
-from starloom import pages
+from starloom.process import huge_pages
 
 class Heard:
     def __init__(self, libc):
@@ -34,13 +34,13 @@ def large():
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("AnonHugePages"))
 
 objects = [{"number": number} for number in range(800_000)]
-if pages._libc is not None:
-    pages._libc = Heard(pages._libc)
+if huge_pages._libc is not None:
+    huge_pages._libc = Heard(huge_pages._libc)
 laid = set()
-pages.gather(laid)
-said, shown, answers = len(laid), large(), pages._libc.answers.copy() if pages._libc is not None else []
+huge_pages.gather(laid)
+said, shown, answers = len(laid), large(), huge_pages._libc.answers.copy() if huge_pages._libc is not None else []
 first = laid.copy()
-pages.gather(laid)
+huge_pages.gather(laid)
 total = sum(o["number"] for o in objects)
 print(json.dumps({"said": said, "shown": shown, "answers": answers, "kept": first <= laid, "sum": total}))
 """
@@ -55,9 +55,9 @@ def test_the_heap_lies_in_large_pages_as_far_as_the_kernel_does_it() -> None:
     found = json.loads(ran.stdout)
     assert found["sum"] == sum(range(800_000))
     assert found["said"] == found["answers"].count(0)
-    assert found["said"] * pages.HUGE_BYTES <= found["shown"]
+    assert found["said"] * huge_pages.HUGE_BYTES <= found["shown"]
     assert found["kept"]
-    if pages.allowed() and _kernel() >= (6, 1):
+    if huge_pages.allowed() and _kernel() >= (6, 1):
         assert len(found["answers"]) >= 10
         assert set(found["answers"]) <= {0} | _FULL
 
@@ -79,12 +79,12 @@ def _kernel() -> tuple[int, int]:
 def test_it_is_left_alone_where_the_machine_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, bytes_each: int, asked: bool
 ) -> None:
-    monkeypatch.setattr(pages, "_SETTINGS", tmp_path)
-    assert not pages.allowed()
+    monkeypatch.setattr(huge_pages, "_SETTINGS", tmp_path)
+    assert not huge_pages.allowed()
     (tmp_path / "enabled").write_text(setting)
     (tmp_path / "hpage_pmd_size").write_text(f"{bytes_each}\n")
     here = sys.platform == "linux" and os.sysconf("SC_PAGE_SIZE") == 4096
-    assert pages.allowed() == (asked and here)
+    assert huge_pages.allowed() == (asked and here)
 
 
 async def test_it_is_done_again_when_the_process_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +95,10 @@ async def test_it_is_done_again_when_the_process_has_grown(monkeypatch: pytest.M
     async def sleep(pause_s: float) -> None:
         waits.append(pause_s)
 
-    monkeypatch.setattr(pages, "allowed", lambda: len(waits) < 5)
-    monkeypatch.setattr(pages, "_resident_bytes", lambda: next(sizes) << 20)
-    monkeypatch.setattr(pages, "gather", lambda _laid: calls.append(len(waits)))
+    monkeypatch.setattr(huge_pages, "allowed", lambda: len(waits) < 5)
+    monkeypatch.setattr(huge_pages, "_resident_bytes", lambda: next(sizes) << 20)
+    monkeypatch.setattr(huge_pages, "gather", lambda _laid: calls.append(len(waits)))
     monkeypatch.setattr("starloom.process.huge_pages.asyncio.sleep", sleep)
-    await pages.keep_gathered()
+    await huge_pages.keep_gathered()
     assert calls == [0, 2, 4]
-    assert waits == [pages.EVERY_S] * 5
+    assert waits == [huge_pages.EVERY_S] * 5

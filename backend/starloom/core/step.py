@@ -26,8 +26,7 @@ from starloom.core.people import (
     stop_all,
 )
 from starloom.core.placement import device_conditions, health, returning, waiting
-from starloom.core.placement.pace import finish as waits
-from starloom.core.placement.pace.finish import Round
+from starloom.core.placement.pace import finish
 from starloom.core.placement.selection import next_lease, requeue
 from starloom.core.plan import drafts, edits, progress_rules, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps
@@ -247,7 +246,7 @@ def _unpark(work: Work, constellation: Constellation, group: str) -> None:
 def _place(work: Work, *, silent: bool) -> bool:
     """Carry out the hub's own calls and lease all tasks that can be placed now; True if there were any."""
     placed = hub_calls.carry_out(work)
-    turn = Round(work.at_ms, silent)
+    turn = finish.Round(work.at_ms, silent)
     while True:
         found = next_lease(work.shard, turn)
         if found is None:
@@ -289,7 +288,7 @@ def _on_deadline(work: Work, item: TimerFired) -> None:
 _TIMERS: dict[str, Callable[[Work, TimerFired], None]] = {
     expiry.TIDY: lambda work, _: expiry.on_timer(work),
     # Placement, which follows each input, judges the waiting tasks again.
-    waits.TIMER: lambda work, _: work.ignore("a wait for a better device is judged again"),
+    finish.TIMER: lambda work, _: work.ignore("a wait for a better device is judged again"),
     **dict.fromkeys(schedules.TIMERS, schedules.on_timer),
     **dict.fromkeys(review.TIMERS, review.on_timer),
     **dict.fromkeys(answer_words.TIMERS, answer_words.on_timer),

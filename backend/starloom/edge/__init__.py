@@ -10,4 +10,5 @@ agents      the socket of devices       peers   the other hubs of the shard
 live        the socket of pages, and read models fed by events
 listeners   open ports and Unix sockets, and the server behind them
 web         admission, problems and replies: one request, whatever it asks for
+access      persons, tokens, sessions and the guard table: who may do what
 """

@@ -15,6 +15,8 @@ from starloom.store.blobs.artifacts import FileBlobs
 from starloom.store.blobs.fault import BlobRefused
 from starloom_protocol.vocabulary import Code
 
+pytestmark = pytest.mark.short
+
 
 def digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()

@@ -17,6 +17,8 @@ from starloom.store.blobs.fault import BlobRefused
 from starloom.store.blobs.logs import AttemptLogs
 from starloom_protocol.vocabulary import Code
 
+pytestmark = pytest.mark.short
+
 NOW_S = 1_000_000.0
 KEEPING = Keeping(unnamed_s=100, logs_s=1000, logs_bytes=100)
 

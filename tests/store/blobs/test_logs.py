@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from starloom.store.blobs.fault import BlobRefused
 from starloom.store.blobs.logs import SEGMENTS_MOST, AttemptLogs
 
+pytestmark = pytest.mark.short
+
 AT = ("c1", "fetch.3", 1)
 
 

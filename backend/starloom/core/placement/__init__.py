@@ -2,9 +2,7 @@
 
 selection           feasible, rank, pick: a device or a reason
 health              devices that fail more than their peers: suspect, set aside, restored
-battery             devices that are spared for their owners
-disk_room           devices whose disk is full
-device_conditions   battery, owner, sleep and disk as a device reports them
+device_conditions   battery, owner, sleep and disk as a device reports them; devices that are spared
 off_devices         groups that report a device that is off instead of waiting for it
 returning           groups over devices that wait for devices after a restart of the hub
 left_out            the devices that a group left out, and why

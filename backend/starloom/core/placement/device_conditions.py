@@ -1,6 +1,7 @@
 """Conditions that connected devices report: battery, presence of the owner, sleep, a full disk.
 
-A sleeping device is neither lost nor late: the clocks of its attempts stand still until it wakes or disconnects.
+A sleeping device is neither lost nor late: the clocks of its attempts stand still until it wakes or disconnects. One
+with its owner at it, or with a nearly empty battery, is spared: used last.
 """
 
 from __future__ import annotations

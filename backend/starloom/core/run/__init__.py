@@ -7,7 +7,7 @@ timeouts           the limits of an attempt's and a round's time
 absence            silent devices by their policy, back-off, the fence of a cancel
 fences             the name of a lease, its fence and its timers
 hedge_opening      the start of a second attempt           hedging   two attempts of one task
-checks             the plan's checks on a result, and its judge
+judgement          the plan's question to a judge about a result
 verification       the decision after a verify task about work in doubt
 unknown_attempts   attempts that a device has begun and the log does not have
 late_facts         facts that a later edit needs of a finished result

@@ -1,4 +1,4 @@
-"""Leases and the reports of agents about them: grants, starts, results, receipts.
+"""Leases and the reports of agents about them: grants, starts, results and the plan's checks on them, receipts.
 
 A report counts only if its (incarnation, attempt) is that of the task's open lease in the log and it came on the leased
 device's own connection (I4). Any other report is a late event once, then only counted.

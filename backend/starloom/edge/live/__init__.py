@@ -1,9 +1,8 @@
 """The live socket of pages and the read models of the edge, fed by committed events. Posts no input.
 
 endpoint              tickets, subscriptions, snapshots and events of one page
-fanout                each committed event to read models, waiting requests and live sockets
-changes               lists that have changed, said to pages
-views                 read models: the fleet, open questions, headlines
+fanout                each committed event to read models, waiting requests and live sockets; changed lists to pages
+views                 read models: the fleet, open questions, headlines, rules on progress
 entity_json           entities as JSON of the REST API
 plan_versions         the plan of a constellation at a version, and the difference of two
 pruned                answers about constellations that left the history

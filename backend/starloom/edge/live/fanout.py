@@ -2,6 +2,10 @@
 
 It is the engine's `LiveSink`: never blocks, never raises, keeps nothing but its lists of listeners. Each viewer bounds
 its own queue.
+
+`Changes` says to every page, beside the fleet's stream, that a list of the REST API has changed. A page reads a list
+once, and again when it has changed, so that it polls nothing. A change has no content: a page that hears it reads the
+list with its own rights. A page that connects reads all its lists again.
 """
 
 from __future__ import annotations

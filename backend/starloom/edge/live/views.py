@@ -1,6 +1,7 @@
-"""Read models of the edge: the fleet, open questions, and a headline of each constellation. Fed by events only.
+"""Read models of the edge: the fleet, open questions, a headline of each constellation, rules on progress.
 
-They hold committed state for quick answers; everything else is read through the store's `ReadPort`.
+Fed by events only. They hold committed state for quick answers, and are whole again after a restart; everything else is
+read through the store's `ReadPort`. `agents.progress_lines` reads the output that a rule is about.
 """
 
 from __future__ import annotations

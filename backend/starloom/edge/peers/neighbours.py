@@ -1,6 +1,7 @@
 """The other hubs of the shard: the address of the owner, and the messages beside the log between the hubs.
 
-Answers `Ownership` for the edge. Announces this hub's own card every `CARD_EVERY_MS`; follows the owner of the log.
+Answers `Ownership` for the edge: the owner, and how much of the log this hub has seen. Announces this hub's own card
+every `CARD_EVERY_MS`; follows the owner of the log.
 """
 
 from __future__ import annotations

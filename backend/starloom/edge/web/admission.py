@@ -1,6 +1,8 @@
 """Admission of callers by the guard table, before a body is read: identity, means, role and scope.
 
-`guarded_route` makes the route class of the application, so that no route can bypass it.
+`guarded_route` makes the route class of the application, so that no route can bypass it. A body is strict JSON, with
+the rules of a plan's text: no key twice in one map, no infinite number. `Computing` admits large documents to
+threads: few at a time, one for each caller, so that no caller takes the whole processor.
 """
 
 from __future__ import annotations

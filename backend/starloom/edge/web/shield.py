@@ -1,6 +1,8 @@
 """The outermost layer of the hub: Host and Origin on every request and socket, request ids, security headers.
 
-Raw ASGI, before routing and before anything is read. It decides only whether a request may be looked at.
+Raw ASGI, before routing and before anything is read. It decides only whether a request may be looked at. `CutShort`
+answers requests that are still running when the time of a stopping hub is over: the server cancels them, and would log
+each as a fault of the hub.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Commits through outages: repeats a commit, and takes the shard again if no other hub has it.
 
 Decides the meaning of a refusal: a replaced Redis is taken again, a later term of another hub ends this engine. The
-state in memory belongs to the loop and is reached through `Holding`.
+state in memory belongs to the loop and is reached through `Holding`. `Counts` counts the engine's work for `/metrics`;
+no behaviour depends on it.
 """
 
 from __future__ import annotations

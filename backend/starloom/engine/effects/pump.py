@@ -1,6 +1,7 @@
 """The pump turns effects into actions: assembles dispatches from the shard, sends frames, wakes workers.
 
-An effect is checked against state once more before it leaves: an order about a closed lease is dropped.
+An effect is checked against state once more before it leaves: an order about a closed lease is dropped. A message to a
+worker may be lost, so a sweep wakes one again for every open job without a worker.
 """
 
 from __future__ import annotations

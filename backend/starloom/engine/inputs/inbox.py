@@ -2,6 +2,9 @@
 
 Requests are refused when the queue is long, the store does not answer or the history lags. Reports are never refused:
 their agents hold the only other copy and limit their own number.
+
+A failing history raises errors. One that is stopped, or behind a connection that drops everything, raises none, so its
+lag behind the commits (`Lag`) is also checked by the clock, not only when the history moves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finished constellations leave memory and Redis, and come back from the history when an input is about one.
 
 The loop calls it between two batches, so nothing is stepped or committed meanwhile. `core.clock.eviction` decides which
-may leave, `finished` when; docs/decisions/history-and-secrets.md says why this is no event.
+may leave, `Finished` when; docs/decisions/history-and-secrets.md says why this is no event.
 """
 
 from __future__ import annotations

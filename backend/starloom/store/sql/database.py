@@ -2,6 +2,9 @@
 
 Owns engines, threads and pragmas; knows nothing of the content. SQLite is driven by threads (one writes, few read),
 PostgreSQL by asyncpg; the same functions on a SQLAlchemy connection run on both.
+
+SQLite has no checksums: a changed byte inside a record is found when the record is read, or by the audit chain. Corrupt
+pages of its file are found by `check_pages`, for a bounded time and without writing.
 """
 
 from __future__ import annotations

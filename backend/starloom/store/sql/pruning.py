@@ -1,7 +1,7 @@
 """Pruning: removes finished constellations from the durable history; each function runs in its caller's transaction.
 
 Owns the removal of commits and the anchors that replace them. Decides nothing: `core.clock.retention` chooses the
-constellations. A commit is verified before it is removed, so that a pruning never hides a change. `anchors` defines
+constellations. A commit is verified before it is removed, so that a pruning never hides a change. `chain` defines
 what a pruning binds.
 """
 

@@ -55,7 +55,7 @@ class CommitRow(SQLModel, table=True):
 
 
 class SpanRow(SQLModel, table=True):
-    """A line of the index: the commit at `pos` has events of `stream`, the last of them `last_seq`; see `spans`."""
+    """A line of the index: the commit at `pos` has events of `stream`, the last of them `last_seq`; see `Span`."""
 
     __tablename__: ClassVar[Any] = "spans"
 

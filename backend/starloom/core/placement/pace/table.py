@@ -1,4 +1,9 @@
-"""The records of paces: their keys, a sample more, and the bound on their number. Emits nothing."""
+"""The records of paces: their keys, a sample more, and the bound on their number. Emits nothing.
+
+Times are kept as logarithms in whole numbers, so that paces are the same bytes on every machine. A doubling is
+`OCTAVE`. Between powers of two they are straight lines; `power_of` is the exact inverse, so the mean of like times is
+that time.
+"""
 
 from __future__ import annotations
 
