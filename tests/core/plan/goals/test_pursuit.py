@@ -70,7 +70,7 @@ def test_a_worker_that_was_stopped_for_longer_than_its_claim_proposes_in_vain() 
     assert [fault.code for fault in one.claim("slow", renews=True).faults] == [Code.CONFLICT]
     late = one.propose("step", "slow", calls=[call(number=2)])
     assert [fault.code for fault in late.faults] == [Code.CONFLICT]
-    assert "older conversation" in late.faults[0].reason
+    assert "older state" in late.faults[0].reason
     assert [turn[0] for turn in one.turns] == ["step"]
     assert not one.take()
     one.folded_equals_state()
