@@ -3,7 +3,8 @@
 The only reader is the engine's pump, when a dispatch leaves. The edge posts the events. AES-256-GCM with a key that
 only this hub's owner can read; the secret's name, its version and the id of the ciphertext are bound to it, so a
 ciphertext that was moved to another name or put back for an older version does not open. A file may hold several keys:
-the first seals, all open, so a key can be changed without setting every secret again (docs/decisions/history-and-secrets.md).
+the first seals, all open, so a key can be changed without setting every secret again
+(docs/decisions/history-and-secrets.md).
 """
 
 from __future__ import annotations
