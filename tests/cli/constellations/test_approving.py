@@ -59,10 +59,20 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
     assert "    restart: service.restart " in said
     assert '    go: shell.run {"argv": ["rm", "-rf", "xxxx' in said
     assert "x ... (427 characters) on vps  (destroy)" in said
-    assert "and 3 more; all of them: starloom show c1" in said
+    assert "and 3 more; all of them: " in said
+    assert "starloom approvals c1:approve-plan" in said
     assert "c1:approve-plan  Run it?  (web; denied without an answer in 5 h)" in said
     assert '--always allows from now on: service.restart {"name": "nginx"} on vps' in said
     assert "only this once: its policy asks each time" in said
+
+
+def test_one_approval_is_shown_with_each_call_whole(hub: StubHub) -> None:
+    calls = [{**CALL, "task": f"go-{number}", "args": {"path": "x" * 400}, "effects": ["write"]} for number in range(9)]
+    hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (200, {"items": calls, "more": 2})
+    code, said = starloom(hub, "approvals", "c1:approve-plan")
+    assert code == 0
+    assert said.count("x" * 400) == 9
+    assert "and 2 more calls, which only the plan lists" in said
 
 
 @pytest.mark.parametrize(

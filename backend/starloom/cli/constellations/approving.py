@@ -85,12 +85,17 @@ def is_ask(identity: str) -> bool:
 
 def approvals(
     run: Invocation,
+    approval: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One of them: each of its calls with whole arguments.")
+    ] = None,
     answered: Annotated[bool, typer.Option("--answered", help="Who answered what lately, and when.")] = False,
     always: Annotated[bool, typer.Option("--always", help="The calls that are allowed from now on.")] = False,
     revoke: Annotated[str | None, typer.Option("--revoke", metavar="ID", help="Take one of those back.")] = None,
 ) -> None:
     """List what waits for you, as the Inbox of the page does: questions, what devices ask, work that cannot go on."""
-    if revoke is not None:
+    if approval is not None:
+        _list_calls(run, approval)
+    elif revoke is not None:
         _told(run, f"{revoke} is asked again from now on", run.client.delete(delete_standing_approval(revoke)))
     elif always:
         _list_standing(run)
@@ -158,6 +163,21 @@ def _show_question(run: Invocation, item: NamedQuestionRowJson, names: dict[str,
         print(f"    only this once: {item['once_because']}")
 
 
+def _list_calls(run: Invocation, approval: str) -> None:
+    """Print every call that an approval is about, with whole arguments."""
+    found = run.client.get(get_approval_calls(approval))
+    if run.as_json:
+        run.emit(found)
+        return
+    if not found["items"]:
+        print("Its plan makes no call that does more than read.")
+    for call in found["items"]:
+        told = _call(call["tool"], call["args"], call["devices"])
+        print(f"{call['task']}: {escaped(told)}  ({', '.join(call['effects'])})")
+    if found["more"]:
+        say(f"and {found['more']} more calls, which only the plan lists: starloom show {approval.partition(':')[0]}")
+
+
 def _show_calls(run: Invocation, approval: str, number: int) -> None:
     """Print the calls that an approval is about, with their arguments; those of the first approvals only."""
     if number > LOOKED_AT_MOST:
@@ -168,7 +188,7 @@ def _show_calls(run: Invocation, approval: str, number: int) -> None:
         print(f"    {call['task']}: {escaped(told)}  ({', '.join(call['effects'])})")
     more = len(found["items"][CALLS_SHOWN_MOST:]) + found["more"]
     if more:
-        print(f"    and {more} more; all of them: starloom show {approval.partition(':')[0]}")
+        say(f"    and {more} more; all of them: starloom approvals {approval}")
     for sentence in found["gone"]:
         say(
             f"    {escaped(sentence)}; deny it, or change the plan: starloom edit {approval.partition(':')[0]} --editor"

@@ -28,8 +28,8 @@ from starloom_protocol.records.entities import Question, decode_entity
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
-CALLS_SHOWN_MOST = 20
-"""As many as a person reads before a decision; the plan itself has them all."""
+CALLS_SHOWN_MOST = 100
+"""Beyond these a person reads the plan itself, which has them all."""
 
 
 class Approvals:
