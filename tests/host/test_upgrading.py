@@ -21,6 +21,7 @@ import pytest
 
 from starloom_agent.install.upgrading import OWN
 from tests.installation import Installation
+from tests.tiers import first_in_test
 from tests.waiting import SLOWER, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -237,7 +238,7 @@ def test_an_agent_is_upgraded_and_what_does_not_work_is_taken_back(device: Devic
 
     # It does not start: seen before the old one is stopped.
     pid = device.pid()
-    device.offer(device.newer(), lambda name, data: REFUSES if name.endswith("agent/runtime.py") else data)
+    device.offer(device.newer(), lambda name, data: REFUSES if name.endswith("work/runtime.py") else data)
     broken = device.type("upgrade")
     assert broken.returncode == 1
     assert "the new agent does not start; the agent before goes on" in broken.stderr
@@ -245,7 +246,7 @@ def test_an_agent_is_upgraded_and_what_does_not_work_is_taken_back(device: Devic
     assert device.environments() == [new], "what stood before the last upgrade, or what failed, is still there"
 
     # It starts and ends at once: the old one is put back.
-    device.offer(device.newer(), lambda name, data: data + ENDS if name.endswith("agent/runtime.py") else data)
+    device.offer(device.newer(), lambda name, data: data + ENDS if name.endswith("work/runtime.py") else data)
     broken = device.type("upgrade")
     assert broken.returncode == 1
     assert "the new agent ended" in broken.stderr
@@ -260,7 +261,7 @@ def test_an_agent_is_upgraded_and_what_does_not_work_is_taken_back(device: Devic
     device.until(version)
 
 
-@pytest.mark.parametrize("word", ["downloaded", "installed", "online"])
+@pytest.mark.parametrize("word", first_in_test(["installed", "downloaded", "online"]))
 def test_a_killed_upgrade_leaves_an_agent_that_works(device: Device, word: str) -> None:
     version = device.newer()
     device.offer(version)
@@ -284,6 +285,9 @@ def test_a_killed_upgrade_leaves_an_agent_that_works(device: Device, word: str) 
     assert len(device.environments()) <= 3
 
 
+@pytest.mark.proof(
+    shown_by="tests/host/test_upgrading.py::test_an_agent_is_upgraded_and_what_does_not_work_is_taken_back"
+)
 def test_an_agent_that_is_a_service_stays_one(device: Device, tmp_path: Path) -> None:
     """A small `systemctl` stands in for the real one: it starts, stops and starts again what the unit says."""
     (tmp_path / "systemctl").write_text(SYSTEMCTL.format(python=sys.executable))
@@ -304,7 +308,7 @@ def test_an_agent_that_is_a_service_stays_one(device: Device, tmp_path: Path) ->
         assert running[0] == str(device.home / "venv" / "bin" / "python")
         assert "--takeover-s" not in running, "the trial was not replaced by the service"
 
-        device.offer(device.newer(), lambda name, data: data + ENDS if name.endswith("agent/runtime.py") else data)
+        device.offer(device.newer(), lambda name, data: data + ENDS if name.endswith("work/runtime.py") else data)
         broken = device.type("upgrade", more=more)
         assert broken.returncode == 1
         device.until(version)
