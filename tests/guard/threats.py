@@ -725,6 +725,17 @@ THREATS = (
         ),
         part="an agent that is told to stop may go on; a server may do at each start what it offers then",
     ),
+    Threat(
+        "T116",
+        "a recipe from elsewhere says that it only reads, and its plan writes, destroys or reaches out",
+        "a saved recipe is shown with the effects of the tools that its plan names anywhere, and its preview judges the "
+        "plan itself",
+        (
+            "tests/planner/recipes/test_library.py::test_a_saved_recipe_has_the_effects_of_its_tools_whatever_it_says",
+            "tests/planner/preview/test_plan.py",
+        ),
+        part="a tool whose name is a parameter is known once the parameter has its value, in the preview",
+    ),
     *MIND_THREATS,
 )
 OWN = {"test_matrix.py": "E3"}

@@ -15,7 +15,7 @@ from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Device, Offer, Secret, ToolOffer
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
-from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability, most_careful
+from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability, most_careful
 
 _WORD = re.compile(r"[a-z0-9]+")
 # class word -> the labels and parts of names that mean it, and operating systems that are it
@@ -127,6 +127,14 @@ class FleetView:
             for offer in tools.values():
                 known[offer.name] = most_careful((known.get(offer.name, offer.repeatability), offer.repeatability))
         return known | {name: offer.repeatability for name, offer in HUB_TOOLS.items()} if known else known
+
+    def known_effects(self) -> dict[str, set[Effect]]:
+        """Return the effects of every tool that a device or the hub offers, those of all its offers together."""
+        known: dict[str, set[Effect]] = {name: set(offer.effects) for name, offer in HUB_TOOLS.items()}
+        for tools in self._different:
+            for offer in tools.values():
+                known.setdefault(offer.name, set()).update(offer.effects)
+        return known
 
     def known_signatures(self) -> dict[str, Signature]:
         """Return the signature of every offered tool."""

@@ -14,7 +14,16 @@ from starloom.planner.fleet import FleetView
 from starloom.planner.forecast import STEPS_OF_PREVIEW, Change, estimate_of, forecast, plays_for, what_if
 from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.preview.plan import core_fleet, preview
-from starloom.planner.recipes.catalogue import Catalogue, listed, newest, plan_recipe, recipe_of, shown, with_saved
+from starloom.planner.recipes.catalogue import (
+    Catalogue,
+    listed,
+    newest,
+    plan_recipe,
+    recipe_of,
+    shown,
+    with_effects,
+    with_saved,
+)
 from starloom.planner.recipes.gallery import card
 from starloom.planner.requests.matching import Matched, match
 from starloom.planner.requests.refusals import examples, refused
@@ -94,10 +103,13 @@ class Planning:
     def recipes(self) -> list[RecipeRow]:
         """Return every recipe's head, with its picture and its sentence for the devices of now."""
         own, fleet = newest(self._saved()), self._fleet()
-        return [
-            {**listed(recipe, built_in=recipe.name not in own), **card(recipe, fleet)}
-            for recipe in self._catalogue.all()
-        ]
+        known = fleet.known_effects() if own else {}
+        rows: list[RecipeRow] = []
+        for recipe in self._catalogue.all():
+            built_in = recipe.name not in own
+            shown_as = recipe if built_in else with_effects(recipe, known)
+            rows.append({**listed(shown_as, built_in=built_in), **card(recipe, fleet)})
+        return rows
 
     def recipe(self, name: str) -> RecipeWhole | None:
         """Return one recipe with its document and text as written, or None."""
@@ -113,4 +125,6 @@ class Planning:
         return None if found is None else self._whole(found, saved.text, built_in=False)
 
     def _whole(self, recipe: Recipe, text: str, *, built_in: bool) -> RecipeWhole:
-        return {**shown(recipe, text, built_in=built_in), **card(recipe, self._fleet())}
+        fleet = self._fleet()
+        shown_as = recipe if built_in else with_effects(recipe, fleet.known_effects())
+        return {**shown(shown_as, text, built_in=built_in), **card(recipe, fleet)}

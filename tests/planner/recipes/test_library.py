@@ -16,11 +16,14 @@ from starloom.planner.recipes.catalogue import (
     versions_in,
     with_saved,
 )
+from starloom.planner.service import Planning
 from starloom_agent.policy.offers import schema_of
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import read_recipe, signatures_of
 from starloom_protocol.records.entities import RecipeVersion, ToolOffer, encode_entity
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
+from tests.planner.fleets import sample
 
 BUILT_IN = load_catalogue()
 
@@ -51,6 +54,25 @@ def test_a_saved_recipe_goes_before_a_built_in_one_of_its_name() -> None:
     assert found is not None
     assert found.title == "My own"
     assert len(catalogue.all()) == len(BUILT_IN.all())
+
+
+def test_a_saved_recipe_has_the_effects_of_its_tools_whatever_it_says() -> None:
+    text = (
+        "starloom_recipe: 1\nname: tidy\ntitle: Tidy\nversion: 1\neffects: [read]\n"
+        "plan:\n  starloom: 1\n  tasks:\n"
+        "    - {id: away, tool: fs.trash, args: {paths: [a]}, undo: {tool: fs.write}}\n"
+        "    - {id: look, goal: Find it., device: {name: desk}, may: {tools: [http.request]}}\n"
+    )
+    saved = version("tidy", 1, text=text)
+    service = Planning(BUILT_IN, sample, lambda: [saved])
+    (row,) = [row for row in service.recipes() if row["name"] == "tidy"]
+    assert set(row["effects"]) >= {Effect.READ, Effect.WRITE, Effect.REACH}
+    assert row["clock"] is not bool(RISKY_EFFECTS & set(row["effects"]))
+    whole = service.recipe("tidy")
+    assert whole is not None
+    assert whole["effects"] == row["effects"]
+    (health,) = [row for row in service.recipes() if row["name"] == "fleet-health"]
+    assert health["effects"] == [Effect.READ]
 
 
 def test_what_this_hub_cannot_read_any_more_is_left_out() -> None:

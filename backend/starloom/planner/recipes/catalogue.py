@@ -7,7 +7,7 @@ that a person relies on. A plan is checked against the current fleet, with every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from starloom_protocol.plan import (
     results_alone,
 )
 from starloom_protocol.records.entities import RecipeVersion, decode_entity
-from starloom_protocol.vocabulary import RISKY_EFFECTS
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
 
 class RecipeBroken(Exception):
@@ -143,6 +143,31 @@ def versions_in(entities: Mapping[str, bytes]) -> list[RecipeVersion]:
     """Return the saved versions among the entities of the stream `fleet`."""
     found = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("recipe/")]
     return [record for record in found if isinstance(record, RecipeVersion)]
+
+
+def with_effects(recipe: Recipe, known: Mapping[str, Collection[Effect]]) -> Recipe:
+    """Return a recipe of somebody else with the effects of the tools that its plan names, whatever it says itself.
+
+    `known` has the effects of the tools that devices offer. A tool that no device offers cannot be called here.
+    """
+    named = {effect for tool in _tools_in(recipe.plan) for effect in known.get(tool, ())}
+    effects = [effect for effect in Effect if effect in named or effect in recipe.effects]
+    return recipe.model_copy(update={"effects": effects})
+
+
+def _tools_in(part: Any) -> Iterator[str]:
+    """Yield each text under a key `tool`, at any depth: tasks, undo, other calls, rules and goals."""
+    if isinstance(part, Mapping):
+        for key, value in part.items():
+            if key == "tool" and isinstance(value, str):
+                yield value
+            elif key == "tools" and isinstance(value, list):
+                yield from (tool for tool in value if isinstance(tool, str))
+            else:
+                yield from _tools_in(value)
+    elif isinstance(part, list):
+        for each in part:
+            yield from _tools_in(each)
 
 
 def listed(recipe: Recipe, *, built_in: bool) -> RecipeLine:
