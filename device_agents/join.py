@@ -96,12 +96,12 @@ def download(hub, wheel, folder):
 
 def run(*argv):
     if subprocess.call([str(item) for item in argv]):
-        command = " ".join(str(item) for item in argv)
-        fail(f"this did not work: {command}. For a device without a package index see docs/reach.md")
+        fail(f"this did not work: {' '.join(map(str, argv))}. For a device without a package index see docs/reach.md")
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Join this device to a Starloom hub.")
+    more = "Other options are those of `starloom-agent join`: --label, --answers."
+    parser = argparse.ArgumentParser(description="Join this device to a Starloom hub.", epilog=more)
     parser.add_argument("url", help="the hub's address, as it printed it")
     parser.add_argument("code", help="the code that the hub showed; it works once, for ten minutes")
     parser.add_argument("--name", help="what this device is called")
@@ -111,7 +111,7 @@ def main():
     parser.add_argument("--via", default="", help="HOST:PORT here where a tunnel to the hub ends")
     parser.add_argument("--no-start", action="store_true", help="join, and leave the agent to be started by hand")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
-    options = parser.parse_args()
+    options, others = parser.parse_known_args()
     if sys.version_info < (3, 11):  # noqa: UP036 - it runs on whatever Python is there
         fail(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
     hub = Hub(options.url.rstrip("/"), options.pin, options.via)
@@ -119,8 +119,8 @@ def main():
         fail(f"{hub.url} is not an address such as http://192.168.1.10:8470; a pin needs https")
     home = Path(options.home).expanduser().resolve()
     python = home / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    given = {f"--{name}": vars(options)[name] for name in ("name", "pin", "via") if vars(options)[name]}
-    join = [python, "-m", "starloom_agent", "join", hub.url, options.code, "--home", home, *sum(given.items(), ())]
+    given = [f"--{name}={vars(options)[name]}" for name in ("name", "pin", "via") if vars(options)[name]]
+    join = [python, "-m", "starloom_agent", "join", hub.url, options.code, "--home", home, *given, *others]
     join += ([] if options.no_start else ["--start"]) + (["--profile", *options.profile] if options.profile else [])
     listed = [item for item in json.loads(hub.get("/agent/wheels.json")) if not set(item["file"]) & set("/\\")]
     own = {item["name"]: item for item in listed if item["name"] in WANTED}

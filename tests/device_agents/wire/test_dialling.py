@@ -179,7 +179,7 @@ def test_join_py_checks_the_pin_itself(served: Served, tmp_path: Path) -> None:
     url, home = f"https://127.0.0.1:{served.port}", str(tmp_path / "home")
     good = _join_py(url, "CODE", "--home", home, "--pin", served.leaf.pin)
     assert good.returncode == 0, good.stderr
-    assert f"--pin {served.leaf.pin}" in good.stdout
+    assert f"--pin={served.leaf.pin}" in good.stdout
     bad = _join_py(url, "CODE", "--home", home, "--pin", OTHER)
     assert (bad.returncode, "another key" in bad.stderr) == (1, True)
     unpinned = _join_py(url, "CODE", "--home", home)

@@ -144,9 +144,11 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
     ]
     hub.answers = [(200, wheels), (200, "msgspec==1.0 --hash=sha256:0")]
     argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), "--dry-run"]
+    argv += ["--label", "gpu", "--answers", "hub"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert "starloom_agent.whl" in done.stdout
     assert "msgspec==1.0" in done.stdout
+    assert "--label gpu --answers hub --start" in done.stdout, "other options are those of the agent"
     assert not (tmp_path / "home").exists()
 
 
