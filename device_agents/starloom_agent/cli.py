@@ -186,7 +186,8 @@ def status(options: argparse.Namespace) -> int:
     show(f"device    {joined.name} ({load_or_make(home.key).device})")
     show(f"hub       {joined.hub}")
     show(f"profile   {read_policy(home.policy).profile}")
-    show(f"agent     {f'runs, process {pid}' if pid else 'does not run; start it: starloom-agent run'}")
+    how = f"runs, process {pid}" if pid else f"does not run; start it: {home.typed('start')}"
+    show(f"agent     {how}")
     told = read_status(home)
     if told is None:
         return 0
@@ -237,9 +238,15 @@ def install_service(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
     home.joined()
     home.make()
-    if running_pid(home) is not None and not service.is_installed(home):
+    ran = running_pid(home) is not None and not service.is_installed(home)
+    if ran:
         background.stop(home, show)
-    service.install(home, show, slots=options.slots)
+    try:
+        service.install(home, show, slots=options.slots)
+    except service.ServiceFault:
+        if ran:
+            background.start(home, show, slots=options.slots)
+        raise
     return 0
 
 

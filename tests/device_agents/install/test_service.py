@@ -170,6 +170,19 @@ def test_a_service_that_cannot_start_leaves_nothing_and_names_the_other_way(
     assert not service.is_installed(home)
 
 
+def test_an_agent_that_ran_runs_again_where_its_service_cannot_start(
+    home: AgentHome, person: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (person / "broken-systemctl").touch()
+    done: list[str] = []
+    monkeypatch.setattr("starloom_agent.cli.running_pid", lambda _home: 4711)
+    monkeypatch.setattr(background, "stop", lambda _home, _say: done.append("stop"))
+    monkeypatch.setattr(background, "start", lambda _home, _say, *, slots: done.append(f"start {slots}"))
+    assert main(["install-service", "--home", str(home.root), "--slots", "3"]) == 1
+    assert done == ["stop", "start 3"]
+    assert "no bus" in capsys.readouterr().err
+
+
 def test_what_ends_at_sign_out_is_said(home: AgentHome, person: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (person / "broken-loginctl").touch()
     assert main(["install-service", "--home", str(home.root)]) == 0
