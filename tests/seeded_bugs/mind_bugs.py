@@ -12,9 +12,9 @@ MIND_BUGS = [
     # -- goals
     Bug(
         "the turn of a worker whose claim is over is taken",
-        f"{_GOALS}steps.py",
-        "    if job.claimed_by != item.worker:\n",
-        "    if job.claimed_by not in (None, item.worker):\n",
+        f"{_CORE}state/work.py",
+        "    if job.claimed_by != worker:\n",
+        "    if job.claimed_by not in (None, worker):\n",
         CORE,
         _GOAL_TESTS,
     ),

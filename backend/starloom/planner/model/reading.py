@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -23,6 +23,8 @@ STARTS_MOST = 50
 NEEDS_MOST = 8
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 """The end of the thinking that some models write into their text; its beginning may stand in the server's template."""
+
+PLANNING_FORM: Final = "`kind` must be plan, look, answer, recipe, more_tools, question or cannot"
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,8 @@ Answered = (
 )
 
 
-def read_reply(reply: Reply) -> Answered:
-    """Return the content of a reply; the model must mend a fault."""
+def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
+    """Return the content of a reply; the model must mend a fault. `form` says what this stage takes, for that fault."""
     if reply.refused:
         return Declined(short(reply.text) or "the model refused to answer")
     if reply.cut:
@@ -203,7 +205,7 @@ def read_reply(reply: Reply) -> Answered:
         if kind == "question":
             return _question(short(text), found)
         return Declined(short(text), _needs(found.get("needs")), found.get("withdrawn") is True)
-    return _unreadable("`kind` must be plan, look, answer, recipe, more_tools, question or cannot")
+    return _unreadable(form)
 
 
 def read_turn(reply: Reply) -> Stepped | Reached | GaveUp | Fault:

@@ -22,6 +22,7 @@ from starloom_protocol.records.entities import Cite, Fault
 from starloom_protocol.values import MISSING, point, pointer_fault
 
 REPAIRS: Final = 1
+FORM: Final = "`kind` must be answer or cannot"
 WORDS_MOST: Final = 120
 CITES_MOST: Final = 40
 RESULTS_BYTES_MOST: Final = 14 * 1024
@@ -138,14 +139,14 @@ class AnswerTalk:
                 reply = await reply_of(self._model, self.parts[0].text, self._turns, Stage.ANSWERING)
             except ModelFault as error:
                 return Words(reason=error.fault.reason)
-            read = read_reply(reply)
+            read = read_reply(reply, FORM)
             if isinstance(read, Declined):
                 return Words(reason=f"the model gave no answer: {read.text}")
             if isinstance(read, Worded):
                 found, cites, faults = self._ground.judged(read)
             else:
                 cites, found = [], Checked("")
-                faults = [read.reason if isinstance(read, Fault) else "`kind` must be answer or cannot"]
+                faults = [read.reason if isinstance(read, Fault) else FORM]
             said.append((found, cites, faults))
             if not faults or not self._repairs:
                 # A repair may lose more than it mends.

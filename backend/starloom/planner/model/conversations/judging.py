@@ -22,6 +22,7 @@ from starloom_protocol.records.entities import Cite, Fault
 
 REPAIRS: Final = 1
 HOLDS: Final = ("yes", "no", "unclear")
+FORM: Final = "a verdict has the fields holds (yes, no or unclear), because and cites, and no other"
 
 ABOUT: Final = """\
 You judge a result that another made. Answer one question about it from the evidence that you are shown, and from
@@ -67,7 +68,7 @@ class JudgeTalk:
                 reply = await reply_of(self._model, self.parts[0].text, self._turns, Stage.JUDGING)
             except ModelFault as error:
                 return Judgement(because=error.fault.reason)
-            read = read_reply(reply)
+            read = read_reply(reply, FORM)
             cites: list[Cite] = []
             if isinstance(read, Judged):
                 cites, faults = cited(self._results, read.cites)
@@ -76,7 +77,7 @@ class JudgeTalk:
                 if not faults:
                     return Judgement(read.holds, read.because, tuple(cites))
             else:
-                faults = [read.reason if isinstance(read, Fault) else "the three fields are holds, because and cites"]
+                faults = [read.reason if isinstance(read, Fault) else FORM]
             if not self._repairs:
                 return Judgement(because=f"the judge gave no usable verdict: {faults[0]}")
             self._repairs -= 1

@@ -22,7 +22,17 @@ from starloom.planner.model.conversations.answering import Ground, Words, finish
 from starloom.planner.model.conversations.looking import Round, faults_in, looking_part, turns_of
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, planning_context
-from starloom.planner.model.reading import Asked, Declined, Looked, MoreTools, Picked, Wished, Worded, read_reply
+from starloom.planner.model.reading import (
+    PLANNING_FORM,
+    Asked,
+    Declined,
+    Looked,
+    MoreTools,
+    Picked,
+    Wished,
+    Worded,
+    read_reply,
+)
 from starloom.planner.recipes.catalogue import plan_recipe
 from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import PlanCheck, Recipe, check_plan
@@ -166,7 +176,7 @@ class Conversation:
             elif isinstance(read, Fault):
                 found = [read]
             else:
-                reason = "`kind` must be plan, look, answer, recipe, more_tools, question or cannot"
+                reason = PLANNING_FORM
                 if isinstance(read, MoreTools):
                     reason = f"more tools were shown {MORE_TOOLS_MOST} times already; answer with what is there"
                 found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]

@@ -32,6 +32,7 @@ from starloom_protocol.records.entities import Fault, ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, Repeatability, Sharing
 
 REPAIRS: Final = 2
+FORM: Final = "a review answers with an edit, look, no_change, give_up or cannot"
 USUAL_TOOLS: Final = "data."
 """Tools that only compute, by the beginning of their names: a mended plan often needs one more of them."""
 LOOK_TOOLS_BYTES: Final = 1_800
@@ -110,7 +111,7 @@ class ReviewTalk:
                 reply = await reply_of(self._model, self.parts[0].text, self._turns, Stage.REVIEWING)
             except ModelFault as error:
                 return Review(reason=error.fault.reason)
-            read = read_reply(reply)
+            read = read_reply(reply, FORM)
             if isinstance(read, Unchanged):
                 return Review(reason="no change")
             if isinstance(read, GaveUp):
@@ -129,8 +130,7 @@ class ReviewTalk:
                     self._turns.append(Turn("model", reply.text))
                     return Review(look=read, reason=read.why)
             else:
-                reason = "a review answers with an edit, look, no_change, give_up or cannot"
-                faults = [read if isinstance(read, Fault) else Fault(code=Code.MODEL_ANSWER, reason=reason)]
+                faults = [read if isinstance(read, Fault) else Fault(code=Code.MODEL_ANSWER, reason=FORM)]
             if not self._repairs:
                 return Review(reason=f"the model gave no usable edit: {faults[0].reason}")
             self._turns.append(Turn("model", reply.text.strip() or "(nothing)"))
