@@ -2,7 +2,8 @@
 
 Owns the first two rungs and the order of all; `rungs` has another call that is as good, and the question to a person.
 An edit by a rule or a reviewer follows from the events that are decided here. Attempts are bounded by a round's
-budget, so runs end. Work that is neither pure nor idempotent is repeated automatically only if no effect can have happened.
+budget, so runs end. Work that is neither pure nor idempotent is repeated without a person only if no effect can have
+happened.
 """
 
 from __future__ import annotations
