@@ -1,4 +1,4 @@
-"""Commands for access to this hub: `token`, `open`, and `demo rm`, which removes the devices of the sample."""
+"""Commands for access to this hub: `token`, `open`, and `demo remove`, which removes the devices of the sample."""
 
 from __future__ import annotations
 
