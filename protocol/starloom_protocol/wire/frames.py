@@ -1,4 +1,4 @@
-"""One frozen class per AIP frame; their protocol is in `session` and `contract.md`.
+"""The frames of AIP, one frozen class each. `session` says which may come when, `version` since which version.
 
 On the wire a message is `{"n": number, "f": [frames]}`: numbered within a connection, one or more frames each.
 Reports carry the agent's outbox number; orders are idempotent by (incarnation, task, attempt). Strict on both
