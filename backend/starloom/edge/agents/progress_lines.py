@@ -40,7 +40,7 @@ class Report:
 
 @dataclass(slots=True)
 class _Output:
-    """What is known of the output of one attempt. Times are of the monotonic clock; `rest` is an unfinished line."""
+    """The output of one attempt so far. Times are of the monotonic clock; `rest` is an unfinished line."""
 
     began_s: float
     told_s: float = -math.inf
