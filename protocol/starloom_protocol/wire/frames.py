@@ -103,7 +103,7 @@ class Refuse(Frame, frozen=True, kw_only=True, tag="refuse"):
 
 
 class OfferFrame(Frame, frozen=True, kw_only=True, tag="offer"):
-    """What this device can do now; the latest offer replaces the one before it."""
+    """The present offer of this device with its profile; it replaces the offer before it."""
 
     offer: Offer
     os: str

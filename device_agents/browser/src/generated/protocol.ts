@@ -1380,7 +1380,7 @@ export interface Refuse {
   retry_after_s?: number;
 }
 
-/** What this device can do now; the latest offer replaces the one before it. */
+/** The present offer of this device with its profile; it replaces the offer before it. */
 export interface OfferFrame {
   t: "offer";
   offer: Offer;
