@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 SLOWER = float(os.environ.get("TESTS_SLOWER") or 1)
-"""How much longer than on a machine of the expected speed everything is waited for; `scripts/verify.py` sets it."""
+"""How much longer than on a machine of the expected speed everything is waited for; `scripts/tier.py` sets it."""
 
 PATIENCE_S = 60.0 * SLOWER
 STEP_S = 0.05

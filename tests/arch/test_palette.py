@@ -1,6 +1,6 @@
 """The palette holds for eyes that see colours differently: done, failed and running stay apart, words can be read.
 
-Reads the tokens of the page themselves. Bounds: dashboard.md C7 - dE2000 of 20 under each simulated deficiency, a
+Reads the tokens of the page themselves. Bounds: a dE2000 of 20 under each simulated deficiency, a
 contrast of 4.5 for text and 3 for glyphs, in both themes.
 """
 

@@ -1,7 +1,8 @@
 """The history checker: says what a history breaks of what Starloom promises. Pure, so that it can be shown to fail.
 
-Promises (engine.md, Delivery and I1-I11): accepted requests are kept; repeatable work runs at least once, other work
-at most once; a result takes effect once; the log has no gaps and its fold is the state; nothing is silently stuck.
+Promises (docs/concepts.md, and the invariants of `core.state.invariants`): accepted requests are kept; repeatable work
+runs at least once, other work at most once; a result takes effect once; the log has no gaps and its fold is the state;
+nothing is silently stuck.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Figures:
             self._verdicts[stack] = verdict
 
     def document(self) -> dict[str, int]:
-        """Return the figures under the names of quality.md."""
+        """Return the figures by name."""
         kills = {f"{what}_kills": sum(one[what] for one in self._kills.values()) for what in FAULTS}
         found = {what: sum(len(one[what]) for one in self._verdicts.values()) for what in FOUND}
         return {

@@ -101,7 +101,7 @@ def read_local(home: Path) -> HubAddress | None:
     try:
         said = json.loads(path.read_text())
         url, tunnel = _clean(str(said["url"])), said.get("tunnel")
-        if tunnel is None:  # left by a version that listened on a port only: nobody knows who does so now
+        if tunnel is None:  # a version without sockets left it: any program may have its port now
             return None
         own = OwnHub(
             path,

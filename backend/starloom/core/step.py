@@ -114,12 +114,12 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
             turns += len(touched)
             for name, key in touched:
                 if shard.pointed and name in shard.pointed:
-                    # Before anything that waits for a point is decided.
+                    # The review of a point opens first, since it holds the tasks that wait for the point.
                     review.at_points(work, name)
                 _reconsider(work, name, key)
             if turns > SETTLE_MOST:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
-        # All placeable tasks were placed: only tasks that this touched can make room for more.
+        # A placement that touches nothing leaves nothing to settle: no further task can be placed.
         placed = _place(work, silent=silent)
         if not other_calls.go_round(work) and (not placed or not (shard.touched or work.rules_due)):
             break
@@ -169,7 +169,7 @@ def _reconsider(work: Work, name: str, key: str) -> None:
     elif stands is _WAITING:
         spec = constellation.specs[key]
         if spec.tool is None and spec.person is None:
-            # The answer of a goal whose new round has none yet.
+            # This is the answer of a goal, and the present round of that goal has given none yet.
             return
         if spec.person is not None:
             if review.holds(record):
@@ -187,13 +187,13 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             except NoMoment as error:
                 moments.fail(work, constellation, key, record, error)
                 return
-        # One event at the end of the step has all tasks that became ready in it and were not leased.
+        # No event of its own: `_say_ready` names all tasks that became ready in this step and were not leased.
         work.quietly(constellation, "task", key, ready)
         work.ready[(name, key)] = None
-        # Its own change touched it again, but nothing that was just examined has changed.
+        # Its own change has touched it again; its gates were examined just now, so it needs no further turn.
         work.shard.touched.pop((name, key), None)
     elif constellation.specs[key].reuse is not None and record.reason is None:
-        # It became ready before its plan was approved, or while the whole was paused.
+        # It became ready while its plan had no approval or the constellation was paused, when nothing is taken over.
         kept_results.take_over(work, constellation, constellation.specs[key], record)
 
 

@@ -107,8 +107,8 @@ class _Devices:
             await self._app(scope, receive, send)
 
 
-class _Through:
-    """Puts a finished layer under the next one."""
+class _RelayLayer:
+    """The relay as a layer. It is made before Starlette makes the layers, because it must be cut later."""
 
     def __init__(self, app: ASGIApp, relay: Relay) -> None:
         relay.app = app
@@ -259,7 +259,7 @@ def _wrapped(app: FastAPI, aip: AipEndpoint, hub: Hub) -> Relay | None:
     if hub.ownership is not None and hub.peers is not None:
         # Starlette makes layers late; this one must be known, so that it can be cut.
         relay = Relay(app.router, hub.ownership, hub.peers, hub.settings.port)
-        app.add_middleware(_Through, relay=relay)
+        app.add_middleware(_RelayLayer, relay=relay)
     app.add_middleware(CutShort, ending=lambda: hub.fanout.ending)
     app.add_middleware(Shield, reach=hub.reach, peers=hub.peers)
     return relay

@@ -1,6 +1,7 @@
-"""The finished objects that the edge works with, handed over by `app.py`. No behaviour of its own.
+"""The finished objects that the edge works with, made and handed over by `starloom.app`. No behaviour of its own.
 
-`Planner` is the edge's port to recipes and matching: pure, quick calls, so that a preview works as one types.
+`Planner` is the edge's port to recipes, matching and previews. Its calls are pure and quick, because a page asks for a
+preview while a person types.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class LabDesk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """Everything that routes need."""
+    """The objects of one hub process, as routes and sockets use them; None for a part that this hub does without."""
 
     access: AccessView
     artifacts: Blobs

@@ -225,7 +225,7 @@ class Engine:
             self.lose(f"the task {task.get_name()} has died; its state is loaded again")
 
     async def _load(self, own: Ownership) -> None:
-        """Load the live streams, in the order of engine.md."""
+        """Load the live streams: `access` and `fleet`, then the others by name. The order influences decisions."""
         loaded = await self._store.load()
         shard = Shard(self._settings.shard())
         shard.incarnation = own.incarnation

@@ -98,6 +98,8 @@ class JobSender(Protocol):
 
 
 class Clock(Protocol):
+    """Hub time, and the wait for a part of it."""
+
     def now_ms(self) -> int:
         """Return wall-clock milliseconds."""
         ...

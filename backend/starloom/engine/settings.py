@@ -1,4 +1,4 @@
-"""The engine's settings, which `app.py` makes from the hub's."""
+"""The settings of the engine, which `starloom.app` makes from those of the hub. Reads no file and no variable."""
 
 from __future__ import annotations
 

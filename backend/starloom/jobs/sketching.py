@@ -1,8 +1,7 @@
-"""Sends the sketch of a plan, a review or an answer while a model writes it, at most four times a second, and again
-while nothing changes.
+"""The sending of sketches: pictures of a plan, a review or an answer while a model writes it.
 
-Owns when a sketch is sent. A sketch that cannot be sent is dropped: planning never waits for its picture and never
-fails by it.
+Owns when a sketch is sent: at most four times a second, and again while nothing changes. A sketch that cannot be sent
+is dropped: planning never waits for its picture and never fails by it.
 """
 
 from __future__ import annotations

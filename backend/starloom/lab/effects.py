@@ -17,7 +17,7 @@ Row = tuple[str, str, bool]
 
 @dataclass(frozen=True)
 class Effects:
-    """By task: on which device it was begun, how often."""
+    """How often each task was begun: task -> device -> number."""
 
     begun: Mapping[str, Mapping[str, int]]
 

@@ -1,7 +1,7 @@
 """A whole installation for one scenario: hub, Redis and worker under their supervisor, simulated devices, their links.
 
 Everything is started and ended here, by process id, from the thread that made it (a child ends with that thread).
-Owns no faults: those are in `breaking`, their times in `carrying`.
+Owns no faults: `injection` carries them out, `scenarios.scenario_run` decides when.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A declaration alone widens nothing: the call stands in the plan that is previewed, hashed and approved. One is left
 out without a fault where it has more effects, another repeatability, or does not give what the readers of the task
-point into, so that no device can make a plan invalid. Only plain calls get one; rules and plans within are as written.
+point into, so that no device can make a plan invalid. Only plain calls get one; rules and nested plans stay as written.
 """
 
 from __future__ import annotations

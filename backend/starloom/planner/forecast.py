@@ -84,7 +84,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Change:
-    """A fleet that is not there: devices left out, and devices of which there is one more; by id."""
+    """A change of the fleet that is only assumed: devices left out, and devices that are there twice; by id."""
 
     without: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()

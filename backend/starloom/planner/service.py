@@ -38,7 +38,7 @@ from starloom_protocol.vocabulary import Code
 
 
 class Planning:
-    """`fleet` and `saved` return the current ones; quickly, because previews are made while a person types."""
+    """The planner. `fleet` and `saved` return the present fleet and recipes; quickly, for previews during typing."""
 
     def __init__(
         self,

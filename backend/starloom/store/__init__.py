@@ -3,7 +3,6 @@
 Rooms and modules, each of which imports only those below it; `lint-imports` checks the order:
 
 opening          the store of a process: of a hub, or of a worker that only reads and posts inputs
-memory           the store in memory, for tests and the simulator; its servers are in `memory_servers`
 redis            the shard in Redis: commits, the inbox, reads, the log for other hubs
 sql              the durable history: tables, whole commits in order, pruning, dumps
 faults           errors as a full disk, a corrupt history, or no answer

@@ -2,10 +2,11 @@
 
 Owns the content of a link, of a pruning and of a line of the index, and the walk that checks them. Reads and writes no
 history. `link = SHA-256(link before, digest of the commit)`; the digest covers position, time, ownership, every event
-and every input, each with its length. A person who can write the database can also write a whole new chain; only an
-anchor (a position and its link, kept elsewhere) shows that.
+and every input, each with its length. A person who can write the database can also write a whole new chain; only a
+position and its link that somebody has kept elsewhere show that.
 
-A pruning removes commits, or all events of a commit but those of streams that stay. Its seal is a link of the chain: it
+A pruning removes commits, or all events of a commit but those of streams that stay. An `Anchor` stands for a run of
+removed commits. The seal of a pruning is a link of the chain: it
 follows the last commit before the pruning, and the next commit follows it, so an anchor cannot be forged, changed or
 removed without changing the links after it. The index names the commits that hold the events of a stream (`Span`). It
 is derived from the events alone, so a reader of the whole log can check it.

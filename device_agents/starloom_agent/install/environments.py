@@ -37,7 +37,7 @@ def starting_python(home: AgentHome) -> str:
 
 
 class Environments:
-    """Those of one home."""
+    """The environments of one home."""
 
     def __init__(self, home: AgentHome) -> None:
         self._root = home.root

@@ -31,7 +31,7 @@ class CannotDo(Exception):
 
 
 class CannotMean(CannotDo):
-    """The command line itself is wrong."""
+    """The command line itself is wrong; the text says what to type instead."""
 
 
 def show(text: str) -> None:

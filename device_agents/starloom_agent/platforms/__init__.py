@@ -1,5 +1,9 @@
-"""Differences between operating systems: clocks that run during sleep, start times of processes, parent death.
+"""Differences between operating systems, one subject a module. Owns no decision about work.
 
-`processes` is the only module that others import; where a system lacks a feature it answers None or does nothing, and
-reports that through `missing_layers`.
+processes        clocks that run during sleep, identity and groups of processes, death with a parent
+presence         whether the owner is at the screen
+desktop_session  the variables by which programs find the desktop of this user
+exchange         two names of one file system exchanged in one step
+
+Where a system lacks a feature, a function returns None or False, or raises OSError as it says.
 """

@@ -77,7 +77,7 @@ def _libc() -> Any:
 
 
 def die_with_parent(number: int, parent: int) -> bool:
-    """Ask for a signal at the parent's death; False where there is no such thing. Ends at once if it is too late."""
+    """Ask for a signal at the parent's death; False where there is none. Ends at once if `parent` is dead already."""
     done = _prctl(_PR_SET_PDEATHSIG, number)
     if done and os.getppid() != parent:
         os.kill(os.getpid(), number)

@@ -1,9 +1,9 @@
 """Questions to the owner of this device, and the answers typed here: one small file each in the agent's home.
 
 The agent asks and takes answers; `starloom-agent approve` and `deny` give them. An answer from the hub counts only if
-the policy says so, and then for one question, identified by a nonce.
-A question is answered once, the call that takes an allowance uses it up, and a question without an answer is denied
-after a day. The policy, not this module, decides which calls ask.
+the policy says so, and then for one question, identified by a nonce. A question is answered once, the call that takes
+an allowance uses it up, and a question without an answer is denied after a day. The policy, not this module, decides
+which calls ask.
 """
 
 from __future__ import annotations

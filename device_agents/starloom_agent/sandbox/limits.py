@@ -19,7 +19,7 @@ _OOM_SCORE = 700
 
 
 def _threads_now() -> int | None:
-    """How many threads the whole machine has, where that is cheap to know."""
+    """Return how many threads the whole machine has, where that is cheap to know."""
     try:
         return int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[2])
     except (OSError, ValueError, IndexError):

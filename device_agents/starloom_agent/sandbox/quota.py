@@ -31,7 +31,7 @@ _IN_MEMORY: Final = ("tmpfs", "ramfs")
 
 
 class Pace:
-    """When to measure next: soon at first, then every `EVERY_S`, less often where one measurement takes long."""
+    """The times of measurements: soon at first, then every `EVERY_S`, less often where one measurement takes long."""
 
     def __init__(self) -> None:
         self.due_at = 0.0

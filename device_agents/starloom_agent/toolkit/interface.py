@@ -164,16 +164,21 @@ def _stay_free() -> None:
 
 @dataclass
 class ToolContext:
-    """The context of one call. `workdir` is this attempt's own directory: empty at the start, deleted after the end.
+    """The context of one call: the folders, hosts, secrets and ports that its tool may use.
 
-    `fence` is `INCARNATION.ATTEMPT` (also in the environment as STARLOOM_FENCE). `hosts` are those that the owner
-    lists for `net:reach`; `*` is any. `notes` is a folder of the agent for data that tools keep between calls, or None.
-    `secrets` (values by handle) are scrubbed by value from everything that leaves. `cage` names the sandbox layer for
-    programs of the request's own making, `none` where the owner allows to do without, empty where such a program may
-    not run. `confine` gives up every file but the granted folders and `workdir`, for good; a tool that starts caged
-    programs calls it when the last one has ended, because no cage can be made afterwards. `lab` is a device of the
-    demonstration. `detached` takes the programs that outlive a call that succeeds. `permits`
-    answers the questions of a running call. `session` is the socket of the kept session that a call goes through.
+    workdir    this attempt's own directory: empty at the start, deleted after the end
+    fence      `INCARNATION.ATTEMPT`, also in the environment as STARLOOM_FENCE
+    secrets    values by handle; each is scrubbed by value from everything that leaves
+    hosts      those that the owner lists for `net:reach`; `*` is any
+    cage       the sandbox layer for programs that come with the request; `none` where the owner allows to do without,
+               empty where no such program may run
+    notes      a folder of the agent for data that tools keep between calls, or None
+    lab        whether this is a device of the demonstration
+    detached   takes the programs that outlive a call that succeeds
+    confine    gives up every file but the granted folders and `workdir`, for good; a tool that starts caged programs
+               calls it when the last one has ended, because no cage can be made afterwards
+    permits    answers the questions of a running call
+    session    the socket of the kept session that a call goes through
     """
 
     workdir: Path
@@ -322,20 +327,23 @@ def _available() -> str | None:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool of a device.
+    """One tool of a device. Its result has the type that `run` returns, unless `returns` has a schema.
 
-    `grant` None means that every profile allows it. `probe` returns why the tool cannot work here, without any
-    effect. `in_process` tools run in the agent's own loop and must be pure and instant; only the lab has one.
-    `lab_only` tools are offered with `--lab` alone. `caged` tools run programs that come with the request: without a
-    cage on this device they are not available, unless the owner grants `python:unconfined`. The process of a
-    `confined` tool reaches the granted folders, its own directory and the folders `reads` alone. `asks_by` names the
-    arguments that an answer of the owner is bound to (none: all); a `never_asks` tool asks the person in its own way.
-    `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects. `schema` is the text of
-    the JSON schema if it is not made from `args`; `told` is the data from which its module makes this tool in its
-    process. The result has the type that `run` returns; only for a tool with `told` is `returns` the schema's text.
-    `asks_within` names the tools whose calls a running call may ask about; each is judged by the policy on its own.
-    `kept_by` names the server whose session the agent keeps for the calls of a constellation. A tool that `hears` takes
-    hints of people while it runs.
+    grant        the grant that a call needs; None: every profile allows it
+    probe        returns why the tool cannot work here, without any effect
+    in_process   it runs in the agent's own loop, so it must be pure and instant; only the lab has such a tool
+    lab_only     it is offered with `--lab` alone
+    caged        it runs programs that come with the request: it is not available without a cage on this device, unless
+                 the owner grants `python:unconfined`
+    confined     its process reaches the granted folders, its own directory and the folders in `reads` alone
+    asks_by      the arguments to which an answer of the owner is bound; none: all
+    never_asks   it asks the person in its own way
+    effects_by   narrows `effects` by the value of one argument: argument -> value -> effects
+    schema       the text of the JSON schema of its arguments, if that is not made from `args`
+    told         the data from which its module makes this tool in its process; only then is `returns` a schema's text
+    asks_within  the tools whose calls a running call may ask about; the policy judges each on its own
+    kept_by      the server whose session the agent keeps for the calls of a constellation
+    hears        it takes hints of people while it runs
     """
 
     name: str

@@ -4,8 +4,7 @@ Decides nothing about work. A hub that does not sign with the key pinned at join
 
 All waiting frames leave as one message, so numbers and order hold. A message is handled in the turn in which it
 arrives, and its replies are sent in that turn if the line takes them at once; the writer sends everything else. The
-`Agent` handles the frames; the runtime decides when to dial again. The heartbeat is pure: it knows
-no socket and no clock.
+`Peer` handles the frames; `link` decides when to dial again. `Heartbeat` is pure: it knows no socket and no clock.
 """
 
 from __future__ import annotations

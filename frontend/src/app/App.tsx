@@ -1,4 +1,4 @@
-/** Who is signed in decides what is drawn; then the address does. */
+/** The whole page: the sign-in for somebody who is not signed in, else the page that belongs to the address. */
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { Route, Switch } from "wouter";
 import type { Problem } from "../link/rest.ts";
@@ -45,7 +45,7 @@ export function App() {
   const [stage, setStage] = useState<Stage>({ kind: "opening" });
   const [turn, setTurn] = useState(0);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` stands for a wish to try again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` changes when a person tries again.
   useEffect(() => {
     let wanted = true;
     const link = takeSignInLink();

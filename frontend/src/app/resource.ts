@@ -27,7 +27,7 @@ export function useResource<T>(
   latest.current = read;
   const shownKey = useRef<string | null>(null);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` stands for a wish to read again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` changes when the list is to be read again.
   useEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
@@ -73,7 +73,7 @@ const unread = <T>(key: string | null): Read<T> => ({
   loading: key !== null,
 });
 
-/** What a reload without the hub still knows of a list. */
+/** The list as it was kept for a reload without the hub; null where none was kept. */
 const known = <T>(key: string | null): T | null => (key === null ? null : (knownList(key) as T | null));
 
 export function asProblem(error: unknown): Problem {

@@ -1,6 +1,6 @@
 /**
- * What waits for a person beside questions: devices that ask their owners or ask to join, tasks that lack a grant or a
- * secret, phones that sleep. Devices are live from the fleet's stream; tasks are read when they change.
+ * Everything that waits for a person beside questions: devices that ask their owners or ask to join, tasks that lack a
+ * grant or a secret, phones that sleep. Devices are live from the fleet's stream; tasks are read when they change.
  */
 
 import { create } from "zustand";
@@ -109,7 +109,7 @@ export function lineOf(actions: readonly string[]): string {
   return "";
 }
 
-/** Takes what was marked off the list at once; the next reading is the truth. */
+/** Removes a task that was marked here from the list at once; the next reading replaces the list. */
 export function markedHere(constellation: string, task: string): void {
   const { stopped, set } = useStore.getState();
   set(stopped.filter((one) => one.constellation !== constellation || one.task !== task || one.doubted.length === 0));

@@ -1,4 +1,4 @@
-/** The whole drawing on one canvas, for when cards would be too many or too small to read. Same places, same marks. */
+/** The whole drawing on one canvas, where cards would be too many or too small to read; with their places and marks. */
 import { useStore, ViewportPortal } from "@xyflow/react";
 import { useEffect, useRef } from "react";
 import { taskView } from "../model/selectors.ts";
@@ -14,7 +14,7 @@ const EDGES_MAX = 2000;
 
 /** How much of the view is painted beyond each of its sides, so that a pan shows what is there already. */
 const BESIDE = 0.25;
-/** The picture is scaled up to so much before it is painted anew. */
+/** The picture is scaled up by at most this factor before it is painted again. */
 const SCALED_MAX = 1.6;
 const SETTLED_MS = 120;
 

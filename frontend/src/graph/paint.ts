@@ -1,4 +1,4 @@
-/** Colours and marks for what is drawn on a canvas: the same tokens as the page, read once a theme. */
+/** Colours and marks for drawings on a canvas: the tokens of the page, read once for each theme. */
 import type { Shown } from "../model/presentation.ts";
 import type { Tone } from "../model/types.ts";
 

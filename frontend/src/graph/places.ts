@@ -1,7 +1,7 @@
 /**
- * What is drawn and where its blocks stand. A small plan is drawn and placed at once, and placed again by ELK in its
- * worker; a large one is drawn in slices and placed in a worker only, by the quick placement: ELK takes tens of seconds
- * for thousands and would move what one already reads.
+ * The drawing of a plan and the places of its blocks. A small plan is drawn and placed at once, and placed again by ELK
+ * in its worker; a large one is drawn in slices and placed in a worker only, by the quick placement: ELK takes tens of
+ * seconds for thousands of tasks, and would move blocks that a person reads already.
  */
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useStructure } from "../app/context.ts";

@@ -1,4 +1,4 @@
-/** The rectangle of each task within its block: the one source for all that paints or is pressed without cards. */
+/** The rectangle of each task within its block: for all code that paints or finds tasks without cards. */
 import {
   type Block,
   denseCell,

@@ -1,6 +1,7 @@
 /**
- * When what came over the link is taken: once for each frame of the screen, and never so often that taking and drawing it
- * fill more than half of the time. A slow machine or a large page then shows less often, and still answers a person.
+ * The moments at which messages of the link are taken: once for each frame of the screen, and never so often that taking
+ * and drawing them fill more than half of the time. A slow machine or a large page then shows less often,
+ * and still answers a person.
  */
 
 /** However long the last turn took, the next one comes this soon. */

@@ -1,4 +1,4 @@
-/** What became different while a person was away: ends of constellations, devices that came or went. Pure. */
+/** The changes while a person was away: ends of constellations, devices that came or went. Pure. */
 
 import { createdMs, endedMs } from "../link/endpoints.ts";
 import type { DeviceView } from "./fleet.ts";
@@ -39,7 +39,7 @@ export function changesSince(
 export const isNothing = (since: Since): boolean =>
   [since.ended, since.asked, since.joined, since.gone].every((part) => part.length === 0);
 
-/** What failed first, then the newest ends; without those that are shown elsewhere. */
+/** The failures first, then the newest ends; without those that are shown elsewhere. */
 export function worthShowing(since: Since, elsewhere: readonly ConstellationRow[]): ConstellationRow[] {
   const shown = new Set(elsewhere.map((row) => row.id));
   return [...since.failed, ...since.ended.filter((row) => row.state !== "failed")].filter((row) => !shown.has(row.id));

@@ -1,4 +1,4 @@
-/** The names of the protocol and of the API as the page uses them. The only door to `generated/`: nothing else imports it. */
+/** The names of the protocol and of the API as the page uses them. No other module imports `generated/`. */
 export type {
   ActivityRow,
   AttentionRow,

@@ -1,4 +1,4 @@
-/** Home answers three questions without a scroll: what needs me, what happens now, is the fleet fine. */
+/** The home page: what needs this person, what runs now, and the health of the fleet, without a scroll. */
 
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
@@ -51,7 +51,7 @@ export function HomePage() {
   const reached = all.filter((view) => view.device.link === "online").length;
   const sinceMs = useVisitBefore();
   const since = sinceMs && list.value && fleet.ready ? changesSince(sinceMs, rows, !list.value.next, all) : null;
-  // Each end is told once: a failure where failures are, what is new under it, the rest as recent.
+  // Each end is shown once: failures first, then other ends since the last visit, then older ones as recent.
   const worth = since ? worthShowing(since, failed).slice(0, SINCE_MAX) : [];
   const told = new Set([...failed.slice(0, FAILED_MAX), ...worth].map((row) => row.id));
   const recent = rows.filter((row) => FINAL.has(row.state) && !told.has(row.id)).slice(0, RECENT_MAX);

@@ -1,4 +1,4 @@
-/** Everything that waits for a person, answered in place or several at once; and who answered what lately. */
+/** Everything that waits for a person, answered in place or several at once, and who gave the latest answers. */
 import { useState } from "react";
 import { Link } from "wouter";
 import { useDoing } from "../app/Actions.tsx";

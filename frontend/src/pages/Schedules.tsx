@@ -1,4 +1,4 @@
-/** What runs on a clock: when it fires next, how it went, what it has to tell; add, change, pause, run, remove. */
+/** The schedules: the next firing, the last one and the notice of each; add, change, pause, run, remove. */
 
 import { useEffect, useState } from "react";
 import { Link, useSearch } from "wouter";
@@ -77,7 +77,7 @@ export function SchedulesPage() {
   );
 }
 
-/** What of a schedule is seen in the list, beside its times. */
+/** A text that changes whenever the list of schedules has to be read again because of this one. */
 const stampOf = (one: Schedule): string =>
   [
     one.id,

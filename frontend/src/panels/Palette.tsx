@@ -1,4 +1,4 @@
-/** The palette: type, arrows, Enter. Shows every action with its key, and what the hub has of the words. */
+/** The palette: every action with its key, and the finds of the hub for the typed words; arrows and Enter choose. */
 import { type KeyboardEvent, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { hasWords, requestOf, useFinds } from "../app/finds.ts";

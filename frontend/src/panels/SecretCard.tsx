@@ -1,4 +1,4 @@
-/** Secrets in Settings: what is known of each, setting, replacing and removing. A value is never shown. */
+/** Secrets in Settings: the name, version and receivers of each; set, replace, remove. A value is never shown. */
 
 import { useState } from "react";
 import { useDoing } from "../app/Actions.tsx";

@@ -54,7 +54,7 @@ export function Slots({ params, types, onChange }: SlotsProps) {
 const isDevice = (value: unknown): boolean =>
   value !== null && typeof value === "object" && ("name" in value || "id" in value);
 
-/** What an empty slot means: its default, or that anything will do; nothing where a value is needed. */
+/** The meaning of an empty slot: its default, or that anything will do; nothing where a value is needed. */
 function absentWord(row: SlotType | undefined): string {
   if (!row) return "";
   if (typeof row.default === "string" || typeof row.default === "number") return String(row.default);

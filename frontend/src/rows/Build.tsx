@@ -1,6 +1,6 @@
 /**
- * A plan built in rows: draft, preview as one types, trying rows, launch, save as recipe. Loaded on need.
- * Launch sends the hash of what was shown, so that nothing else can run.
+ * A plan built in rows: the draft, its preview while a person types, rows tried alone, launch, save as recipe.
+ * Launch sends the hash of the plan that was shown, so that nothing else can run. Loaded when it is opened.
  */
 import { usePreview } from "../app/preview.ts";
 import "../styles/rows.css";

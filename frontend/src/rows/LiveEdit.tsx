@@ -1,5 +1,5 @@
 /**
- * Editing a plan while it runs: a draft over the running one, in the same rows. Rows that have started stand fast.
+ * Editing a plan while it runs: a draft over the running one, in the same rows. Rows that have started cannot be edited.
  * Apply is one edit of the version that was seen; if that is no longer the newest, what changed is shown first.
  */
 import type { RequestPreview } from "../model/types.ts";

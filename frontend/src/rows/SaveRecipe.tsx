@@ -1,4 +1,4 @@
-/** *Save as recipe*: a name, words to say, which constants become parameters; what looks like a secret is left out. */
+/** *Save as recipe*: a name, phrases, and the constants that become parameters; what looks like a secret is left out. */
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { useWorkspace } from "../app/context.ts";

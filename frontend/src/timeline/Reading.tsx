@@ -1,6 +1,6 @@
 /**
  * The timeline for those who do not see it: one tab stop; up and down read the tasks as they began, left and right walk
- * the critical path. Only what is near the chosen task is in the page.
+ * the critical path. Only tasks near the chosen one are in the page.
  */
 import type { KeyboardEvent } from "react";
 

@@ -26,7 +26,7 @@ import { NOT_PLACED, useLanes } from "./useLanes.ts";
 import { useRun } from "./useRun.ts";
 
 const STEP = 1.5;
-/** What is expected takes at most so much beside what has been: the past keeps two thirds of the picture. */
+/** The expected rest of a run takes at most this part of the past, which keeps two thirds of the picture. */
 const AHEAD_MOST = 0.5;
 const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Model" };
 
@@ -73,7 +73,7 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
 
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
-  // Null shows all of the run, also what comes.
+  // Null shows the whole run, its expected rest included.
   const [view, setView] = useState<Window | null>(null);
   const [top, setTop] = useState(0);
   const [hovered, setHovered] = useState<{ text: string; x: number; y: number } | null>(null);

@@ -1,4 +1,4 @@
-/** What is under a point of a timeline: a bar, a moment at its upper edge, or nothing. */
+/** The bar or the moments under a point of a timeline. Pure; moments stand at its upper edge. */
 import type { Bar, Lanes } from "../model/lanes.ts";
 import { AXIS_PX, type Moment, msAt, type Place, xOf, yOf } from "./paintLanes.ts";
 

@@ -232,7 +232,7 @@ function paintBar(
     const inset = tone === "vermilion" ? 14 : 5;
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";
-    // Half of a cause says nothing: it is whole in the words of the bar.
+    // A cause that has no room is left out whole; the words of the bar have it.
     const fits = !waits || context.measureText(words).width <= wide - inset - 4;
     const said = fits ? cut(context, words, wide - inset - 4) : "";
     if (!said) return;

@@ -1,4 +1,4 @@
-/** *Asleep - open it*: where the page of a browser tab is opened, on the device itself, by its camera or by hand. */
+/** The way to wake a sleeping browser tab: its page is opened on the device itself, by its camera or by hand. */
 import type { PageAddress } from "../model/types.ts";
 import { CopyLine } from "./parts.tsx";
 import { QrCode } from "./QrCode.tsx";

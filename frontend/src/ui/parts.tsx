@@ -57,7 +57,7 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   large?: boolean;
   /** A reason makes the button unusable but still reachable, so that the reason can be read. */
   why?: string | null;
-  /** It asks something of the hub: not possible while the hub is away, or by somebody whose role may not. */
+  /** The press asks something of the hub: unusable while the hub is away, or for a role that may not. */
   asks?: Asks;
 }
 

@@ -1,6 +1,6 @@
-"""Answers about devices, their tools and their joining.
+"""Answers about devices: the fleet, its tools, join codes, and the questions of devices to their owners.
 
-And answers to devices outside a connection: joining, leaving, upgrading; and the questions to their owners.
+Also the answers to devices that have no connection: joining, leaving, upgrading. Types only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Answers about the past: events, output, forks, undone work, authors and artifacts of a constellation.
+"""Answers about the past: of a constellation (events, output, forks, undone work, authors, artifacts) and of the hub.
 
-And the record of activity: its events, the check of its chain, and replays of decisions.
+The past of the hub is the record of activity, the check of its chain, and replays of decisions. Types only.
 """
 
 from __future__ import annotations

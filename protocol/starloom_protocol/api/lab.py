@@ -1,4 +1,4 @@
-"""Answers of the lab about faults and orders."""
+"""Answers of the lab: faults of simulated devices, orders to break and to heal, scenarios and their runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A plan and its edits as the core takes them: checked and lowered to entities; only rules keep unresolved nodes.
 
-`plan` makes these from documents; the core applies them; nothing else builds one. In a rule's operations (kept as
-canonical text) `{"output": "/pointer"}` may replace any value; it is resolved when the rule fires.
+`starloom_protocol.plan` makes these from documents and the core applies them; nothing else builds one. In a rule's
+operations (kept as canonical text) `{"output": "/pointer"}` may replace any value; it is resolved when the rule fires.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ floats. Times are hub time in integer milliseconds. A value is canonical JSON te
 Keys in the stream of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`,
 `dep/FROM>TO:NAME`, `attempt/ID/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In `fleet`:
 `device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `scheduled_plan/ID`, `standing/ID`,
-`model_day/DAY`,
-`lab_fault/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`, `secret/NAME`,
-`kept/HASH`.
+`model_day/DAY`, `lab_fault/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`,
+`secret/NAME`, `kept/HASH`. `KINDS` has them all.
 """
 
 from __future__ import annotations

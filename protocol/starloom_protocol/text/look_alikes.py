@@ -1,4 +1,4 @@
-"""Names that look alike: letters of other alphabets that a reader takes for Latin ones. Pure; decides who has no name.
+"""Names that look alike: letters of other alphabets that a reader takes for Latin ones. Pure; gives no device a name.
 
 The letters are the single-letter look-alikes of Cyrillic and Greek in the table of Unicode Technical Standard 39.
 """

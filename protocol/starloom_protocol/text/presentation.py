@@ -1,4 +1,4 @@
-"""The presentation of a task's state: the one mapping to a word, a shape and a tone (dashboard.md C7).
+"""The presentation of a task's state: the one mapping to a word, a shape and a tone.
 
 Owns these words and nothing else; page, CLI and exports show them and invent no state. Colours and drawings belong to
 the page.
@@ -78,7 +78,7 @@ SKIP_WORDS: dict[Reason, str] = {
 def presentation(
     state: TaskState, reason: Reason | None = None, *, attempt: int = 0, checked: bool = False
 ) -> Presentation:
-    """Return the presentation of a task's state and reason (dashboard.md C7).
+    """Return the presentation of a task's state and reason.
 
     `reason` is the task's own stored reason or the one joined from its constellation or demand.
     """

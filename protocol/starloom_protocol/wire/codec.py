@@ -1,4 +1,4 @@
-"""Bytes <-> messages of AIP, with limits; total: any bytes give a message or a `ProtocolFault`.
+"""The codec of AIP: messages to bytes and back, within limits. Any bytes give a message or a `ProtocolFault`.
 
 Owns the text form `{"n": number, "f": [frames]}`, its sizes and its depth. Which frame may come when is `session`.
 Everywhere `side` is the side that *sends* the message.

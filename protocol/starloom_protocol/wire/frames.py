@@ -1,4 +1,4 @@
-"""One frozen class per AIP frame; their protocol is in `session` and `contract.md`.
+"""The frames of AIP, one frozen class each. `session` says which may come when, `version` since which version.
 
 On the wire a message is `{"n": number, "f": [frames]}`: numbered within a connection, one or more frames each.
 Reports carry the agent's outbox number; orders are idempotent by (incarnation, task, attempt). Strict on both
@@ -68,6 +68,8 @@ class Challenge(Frame, frozen=True, kw_only=True, tag="challenge"):
 
 
 class Prove(Frame, frozen=True, kw_only=True, tag="prove"):
+    """The signature of the agent over the handshake, by the key that its `hello` named."""
+
     signature: str
 
 
@@ -101,6 +103,8 @@ class Refuse(Frame, frozen=True, kw_only=True, tag="refuse"):
 
 
 class OfferFrame(Frame, frozen=True, kw_only=True, tag="offer"):
+    """The present offer of this device with its profile; it replaces the offer before it."""
+
     offer: Offer
     os: str
     policy_digest: str
@@ -115,6 +119,8 @@ class Alive(Frame, frozen=True, kw_only=True, tag="alive"):
 
 
 class Started(Frame, frozen=True, kw_only=True, tag="started"):
+    """An attempt has begun on this device; a report."""
+
     at: LeaseRef
     report: int
 
@@ -238,6 +244,8 @@ class FactsFrame(Frame, frozen=True, kw_only=True, tag="facts"):
 
 
 class Bye(Frame, frozen=True, kw_only=True, tag="bye"):
+    """The agent ends the connection on purpose, for this reason."""
+
     reason: str
 
 
@@ -281,6 +289,8 @@ class Dispatch(Frame, frozen=True, kw_only=True, tag="dispatch"):
 
 
 class Cancel(Frame, frozen=True, kw_only=True, tag="cancel"):
+    """Stop an attempt; a `receipt` answers when its process group has ended."""
+
     at: LeaseRef
     reason: str
 
@@ -318,11 +328,15 @@ class ResumePlan(Frame, frozen=True, kw_only=True, tag="resume_plan"):
 
 
 class DrainFrame(Frame, frozen=True, kw_only=True, tag="drain"):
+    """Whether this device drains, and why: the hub gives it no new work meanwhile."""
+
     draining: bool
     reason: str
 
 
 class Query(Frame, frozen=True, kw_only=True, tag="query"):
+    """Ask for the state of attempts in the ledger; a `ledger` frame answers."""
+
     attempts: list[LeaseRef]
 
 
@@ -366,10 +380,14 @@ class OverFrame(Frame, frozen=True, kw_only=True, tag="over"):
 
 
 class UpdateAvailable(Frame, frozen=True, kw_only=True, tag="update_available"):
+    """The hub hands out a newer agent. Only the owner of the device installs it."""
+
     version: str
 
 
 class Goaway(Frame, frozen=True, kw_only=True, tag="goaway"):
+    """The hub ends this connection; the agent connects again after `retry_after_s`, and its attempts go on."""
+
     reason: str
     retry_after_s: float
 
@@ -378,10 +396,14 @@ class Goaway(Frame, frozen=True, kw_only=True, tag="goaway"):
 
 
 class Ping(Frame, frozen=True, kw_only=True, tag="ping"):
+    """Ask the other side for a `pong` with the same `at_ms`."""
+
     at_ms: int
 
 
 class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
+    """The answer to a `ping`."""
+
     at_ms: int
 
 
@@ -437,11 +459,15 @@ ReportFrame = Started | ResultFrame | Receipt
 
 
 class AgentMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Message `n` of an agent on one connection."""
+
     f: list[AgentFrame]
     n: int
 
 
 class HubMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Message `n` of the hub on one connection."""
+
     f: list[HubFrame]
     n: int
 

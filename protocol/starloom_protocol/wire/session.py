@@ -3,8 +3,8 @@
     agent hello -> hub challenge -> agent prove -> hub welcome | refuse -> open
 
 Owns no socket or clock: callers move the bytes, verify the signatures (`channel`) and keep the deadlines. From `secure`
-on every message carries its seal, and one without it ends the session.
-A refused or broken session is `CLOSED`; `farewell` makes the last message that tells the peer why.
+on every message carries its seal, and one without it ends the session. A refused or broken session is `CLOSED`;
+`farewell` makes the last message that tells the peer why.
 """
 
 from __future__ import annotations

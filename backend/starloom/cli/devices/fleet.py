@@ -1,4 +1,4 @@
-"""The fleet: `devices`, `device show|drain|resume|revoke|forget|rename|label|seen`."""
+"""Commands for devices: `devices`, `device show|drain|resume|revoke|forget|rename|label|seen`."""
 
 from __future__ import annotations
 

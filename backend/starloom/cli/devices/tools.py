@@ -1,4 +1,4 @@
-"""Tools as devices offer them: `tools ls`, and `tools show` with the arguments of a call and the fields of a result."""
+"""Commands for the tools that devices offer: `tools ls`, and `tools show` with arguments and fields of the result."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands about what the owner keeps: recipes, schedules, secrets and tokens."""
+"""Commands about what the owner keeps: people, tokens, secrets, recipes, schedules, and the record of activity."""

@@ -1,4 +1,4 @@
-"""Recipes and artifacts: `recipes`, `recipe show|run|test|import|export|rm`, `artifacts get`."""
+"""Commands for recipes and artifacts: `recipes`, `recipe show|run|test|import|export|rm`, `artifacts get`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets: `secret set|ls|rm`. A value is typed without being shown, piped, or read from a file - never an argument."""
+"""Commands for secrets: `secret set|ls|rm`. A value is typed unseen, piped, or read from a file; never an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands for access: `token open demo`."""
+"""Commands for access to this hub: `token`, `open`, and `demo remove`, which removes the devices of the sample."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Constellations, devices and answers as text for a terminal. Renders; asks and decides nothing."""
+"""Constellations, devices, plans and answers as text for a terminal. Renders; asks and decides nothing."""

@@ -1,4 +1,4 @@
-"""The answer as `/result` gives it, as text."""
+"""The answer of a constellation, as `/result` gives it, as text for a terminal. Renders; decides nothing."""
 
 from __future__ import annotations
 

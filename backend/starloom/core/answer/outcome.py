@@ -1,4 +1,8 @@
-"""The outcome of a constellation: when it is over, how it ended, and its answer (plan.md, Outcome and answer)."""
+"""The outcome of a constellation: when it is over, how it ended, and its answer.
+
+Owns the rules that make a final state and the items of the answer from results of tasks. Writes no sentence: `story`
+does. An end waits for reviews, the judge and the answer in words, and opens their jobs.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +35,9 @@ _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
 _CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
 _SHOWN_BYTES_MAX = 4096
-_WITH_SESSIONS = "mcp."
+_SESSION_TOOLS = "mcp."
 GROWTH_PART = 4
+"""A partial answer is made again when one part in so many more of its tasks have ended."""
 
 
 def settle(work: Work, name: str) -> None:
@@ -71,22 +76,22 @@ def settle(work: Work, name: str) -> None:
         note=answer.sentence,
         by="engine",
     )
-    for device in _keeping(constellation):
+    for device in _session_devices(constellation):
         work.order(SendOver(constellation=constellation.name, device=device))
 
 
-def _keeping(constellation: Constellation) -> list[str]:
-    """Return the devices that may keep a session for it: those on which a tool of an MCP server was called.
+def _session_devices(constellation: Constellation) -> list[str]:
+    """Return the devices that may keep a session for a constellation: those on which it called a tool of an MCP server.
 
     The tool of a task that an edit removed is not known any more, so its device is among them.
     """
     specs = constellation.specs
     found = ((specs.get(key.rpartition("/")[0]), attempt) for key, attempt in constellation.attempts.items())
-    return sorted({one.device for spec, one in found if spec is None or (spec.tool or "").startswith(_WITH_SESSIONS)})
+    return sorted({one.device for spec, one in found if spec is None or (spec.tool or "").startswith(_SESSION_TOOLS)})
 
 
 def _state_of(constellation: Constellation) -> ConstellationState:
-    """Return the state in which it ends now that nothing is open any more."""
+    """Return the state in which a constellation ends in which nothing is open any more."""
     head = constellation.head
     if head.undone_from is not None and head.state is not _STATE.CANCELLING:
         return _STATE.FAILED if _not_undone(constellation) else head.undone_from
@@ -98,7 +103,7 @@ def _state_of(constellation: Constellation) -> ConstellationState:
 
 
 def _waits(work: Work, constellation: Constellation) -> bool:
-    """Whether the end waits for a review, a person, the judge, or last for the answer in words; opens the jobs."""
+    """Open the jobs that come before the end, the answer in words last, and tell whether the end waits for one."""
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return True
     state = judge(constellation)

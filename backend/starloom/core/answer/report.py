@@ -4,8 +4,8 @@ Owns the definitions that `RunReport` words, so that a figure of the CLI, the pa
 Sources: `parallelism_ratio = total_work / critical_path_length` over actual times is that of UFO's constellation
 statistics; width, latency gain and recoveries by rung are those of the benchmark suite. Two definitions are stricter.
 The longest chain follows a dependency only if its source had ended when the target could begin, so that the parts of a
-chain never overlap and it is never longer than the run. The time one at a time keeps the time in which no task was on a
-device: planning and people take it in any order.
+chain never overlap and it is never longer than the run. The time of a run that does one task
+at a time includes the time in which no task was on a device: planning and people take it in any order.
 
 A device that is off when a task becomes ready counts as waiting for a free device: the log of a run does not tell them
 apart. Time on a device that does not answer is waiting, not work.

@@ -1,7 +1,7 @@
 """Access: principals, tokens, sign-in links, and who was refused at a door.
 
-All are entities or events of `access`, so the log has a revocation, and also those who were not let in. The rate of
-refusals is bounded where they are noticed (`access.rate_limits`).
+All are entities or events of `access`, so the log shows each revocation and each refusal. The rate of refusals is
+bounded where they are noticed (`access.rate_limits`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Constellations from request to first version; jobs, approvals and questions to people."""
+"""Requests: a constellation from its request to version 1, with the claims of jobs and the questions to people.
+
+Owns who may claim a job, what a planner's proposal becomes, and `person:` tasks. The content of an approval is
+in `approvals`, looks and questions of planners are in `inquiries`.
+"""
 
 from __future__ import annotations
 

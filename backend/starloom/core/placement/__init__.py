@@ -2,10 +2,12 @@
 
 selection           feasible, rank, pick: a device or a reason
 health              devices that fail more than their peers: suspect, set aside, restored
+absent_devices      devices that a waiting task names and that cannot take it
 device_conditions   battery, owner, sleep and disk as a device reports them; devices that are spared
 off_devices         groups that report a device that is off instead of waiting for it
 returning           groups over devices that wait for devices after a restart of the hub
 left_out            the devices that a group left out, and why
 waiting             ready tasks that no device can take, and the attention that they ask for
 queue_position      the position of a ready task in its queues
+pace                how long calls take on each device, and when a task should be done there
 """

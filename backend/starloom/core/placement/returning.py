@@ -1,8 +1,8 @@
 """Groups over devices: they wait for those that are expected back before they make their list.
 
 Owns which devices are expected back, how long a group waits for them, and when it continues. After the end of a hub
-that is each of its devices (`Settings.return_ms`: an agent's first tries to connect take less), and at any time one
-whose connection has just dropped (`DROPPED_MS`): its agent may have been restarted. Never waits for another one.
+that is each of its devices (`ShardSettings.return_ms`: an agent's first tries to connect take less), and at any time
+one whose connection has just dropped (`DROPPED_MS`): its agent may have been restarted. Never waits for another one.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Families expand when their list is known, whole, in one commit and one version; then children decide their groups.
+"""Groups: a family expands when its list is known, whole, in one commit and one version; its children end its groups.
 
+Owns the expansion of families, the turns of a repeated call, and the end of nested plans and of groups that need only
+some of their children. `relisting` expands again over a new list, `goals` grows by the steps of a model.
 A child's id is `GROUP.KEY`; keys are positions, or device ids. A dependency between two groups of a family becomes
 one from child to child with the same key; from anything else it stands for the whole group or task.
 """

@@ -105,7 +105,7 @@ def expand_again(work: Work, constellation: Constellation, group: str) -> bool:
             work, constellation, root, GroupState.FAILED, Reason.UPSTREAM_FAILED, root, Code.PLAN_TOO_BIG, note
         )
         return True
-    _Again(work, constellation, root, members, items).commit()
+    _Expansion(work, constellation, root, members, items).commit()
     return True
 
 
@@ -153,8 +153,8 @@ def _without_list(
             )
 
 
-class _Again:
-    """One expansion over a new list, while it is being built."""
+class _Expansion:
+    """One expansion over a new list, while it is being built: what is added, opened again, dropped and kept."""
 
     def __init__(
         self, work: Work, constellation: Constellation, root: str, members: list[str], items: dict[str, Item]

@@ -2,8 +2,7 @@
 
 A task changes the world by its tool, by the files that it saves beside its result (`files_out`), by the call that
 undoes it (`undo`), by the call that checks for its effect (`verify`) and by other calls that it may take (`any_of`).
-Approval, preview, review and rights all use
-this module, so that every part of a task counts everywhere.
+Approval, preview, review and rights all use this module, so that every part of a task counts everywhere.
 """
 
 from __future__ import annotations

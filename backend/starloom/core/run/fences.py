@@ -1,4 +1,4 @@
-"""The name of a lease, its fence and its timers, from which absence and end of an attempt are computed. Pure."""
+"""The fence of an attempt, at which its device must stop it, with the name and the timers of the attempt. Pure."""
 
 from __future__ import annotations
 

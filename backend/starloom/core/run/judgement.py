@@ -39,7 +39,7 @@ ROUNDS_MOST: Final = 2
 """A result that its judge refused twice does not become right by a third attempt of the same work. A first no to the
 whole answer may be reviewed; the second one stands."""
 JUDGEMENTS_MOST: Final = 100
-"""Of one constellation; beyond them each result counts as unclear, so that a person sees it."""
+"""The most judgements of one constellation; each further result counts as unclear, so that a person sees it."""
 BECAUSE_CHARS_MOST: Final = 500
 CITES_MOST: Final = 40
 YES, NO, UNCLEAR = "yes", "no", "unclear"
@@ -206,7 +206,7 @@ def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdi
         change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=note, by=verdict.by)
         return
     attempt = constellation.attempt(task, record.attempt)
-    # Its device did end it well, and that stands: an end counts once.
+    # The attempt keeps its end: its device ended it well, and an attempt has one end.
     ended = replace(attempt, code=Code.CHECK_FAILED, detail=words(spec.judge, verdict)[:2000])
     last = sum(job.tasks[0].startswith(f"{task}/{record.round}/") for job in _jobs(constellation)) >= ROUNDS_MOST
     recovery.broke(work, constellation, spec, record, ended, last=last)

@@ -1,7 +1,9 @@
-"""The recovery ladder of engine.md for attempts without success: rungs 1, 2, 3, 5, 6 and 7.
+"""The recovery ladder of an attempt without success: the same device, another one, another call, a person, failure.
 
-Rung 4 (a rule's edit) is triggered by the events decided here. Attempts are bounded by a round's budget, so runs end.
-Work that is neither pure nor idempotent is repeated automatically only if no effect can have happened.
+Owns the first two rungs and the order of all; `rungs` has another call that is as good, and the question to a person.
+An edit by a rule or a reviewer follows from the events that are decided here. Attempts are bounded by a round's
+budget, so runs end. Work that is neither pure nor idempotent is repeated without a person only if no effect can have
+happened.
 """
 
 from __future__ import annotations

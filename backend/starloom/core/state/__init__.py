@@ -10,5 +10,5 @@ queues        queues of ready tasks, and the fair sharing of free slots
 tool_sets     the tools that many devices offer alike, held once
 idempotency   a request repeated under its key is carried out once
 stalls        a live constellation in which nothing can move
-invariants    I1 to I13 over a whole shard, and over what a step touched
+invariants    the invariants of a shard, by number, checked over all of it or over what a step touched
 """

@@ -1,7 +1,26 @@
-"""The invariants of a shard after every step: numbered as in engine.md, checked whole as the oracle of tests.
+"""The invariants of a shard after every step, by the numbers that code and tests use for them.
 
 `check` walks the whole shard; `check_touched` only the entities in a step's journal, so that its cost follows the step.
-I8 (durability) and I14-I16 belong to the store, the edge and the agent and are checked there.
+I4 to I6, I8 and I13 to I16 are listed here and checked where they belong: in the handlers, the store, the edge, the
+agent and their tests.
+
+I1   the tasks of a constellation form no cycle
+I2   a task is leased only when all its gates are open
+I3   a task has at most one open attempt, two while a hedge of repeatable work is open; numbers of attempts only rise
+I4   a report counts only if it names the open lease of the log and came from the leased device
+I5   state and result of a final round of a task never change
+I6   an edit touches only tasks that have not started, and dependencies on them
+I7   versions rise by one, logs have no gap, and the fold of the events is the state
+I8   no acknowledged request or result is missing from the durable history
+I9   work that must not be repeated is begun once, unless a person has confirmed another attempt
+I10  each constellation and each task is counted once: as final, live, or replaced by its successor
+I11  a live constellation has something that can move it, or a person has paused it
+I12  no device holds more tasks than it has slots
+I13  every queue, buffer and log stays within its limit
+I14  every input names the connection that it came from and its scope
+I15  every call of a tool was permitted by the policy of its device
+I16  the audit chain verifies
+I17  nothing that a judge has to pass has succeeded without its yes
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def load_or_make(path: Path) -> Sealer:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            pass  # another hub of this home was quicker
+            pass  # Another hub of this home has made the file meanwhile; its keys count.
         else:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(made)

@@ -1,6 +1,6 @@
 """The read model of access: principals, tokens, sign-in links and records of secrets, as the log has them.
 
-Fed by events; posts nothing. It finds the caller to whom a secret belongs now.
+Fed by events; posts nothing. It finds the caller to whom a token or session belongs now.
 """
 
 from __future__ import annotations

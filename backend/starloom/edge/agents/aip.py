@@ -117,17 +117,17 @@ class AipEndpoint:
             who = Peer(address, proved.device.id, proved.device.name)
             await Connection(self, self._parts, socket, aip, who, proved.channel).serve(proved.hello)
         except (Gone, TimeoutError, Refused, ProtocolFault) as error:
-            await self._part(socket, aip, who, error)
+            await self._close_for(socket, aip, who, error)
 
     def end(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
-        """End a connection that has no call any more; None: it was to end, and the peer knows."""
+        """End a connection whose call has returned; with `error` None the peer knows of the end."""
         if isinstance(error, Gone) and socket.closed:
             return
-        parting = asyncio.get_running_loop().create_task(self._part(socket, aip, who, error))
+        parting = asyncio.get_running_loop().create_task(self._close_for(socket, aip, who, error))
         self._parting.add(parting)
         parting.add_done_callback(self._parting.discard)
 
-    async def _part(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
+    async def _close_for(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
         """Count why a connection ends, let its peer know, and close it."""
         code, reason = 1000, ""
         match error:
@@ -158,7 +158,7 @@ class AipEndpoint:
         await socket.close(code, reason)
 
     def _failed(self, code: str, who: Peer, reason: str = "") -> bool:
-        """Count a failure; return whether it was noted, which those of a flood are not."""
+        """Count a failure; return whether it was noted: those of an address that sends too many are only counted."""
         self._parts.count(str(code))
         if self._parts.limits.failed("handshake", who.address):
             return False
@@ -230,7 +230,7 @@ class Connection:
             self._link.serve(self._end)
             await self._socket.hand_over(self._take, self._gone)
         except BaseException:
-            self._leave()
+            self._remove_link()
             raise
 
     async def _welcome(self, hello: f.Hello) -> None:
@@ -285,11 +285,11 @@ class Connection:
 
     def _end(self, error: Exception | None) -> None:
         if not self._over:
-            self._leave()
+            self._remove_link()
             self._endpoint.end(self._socket, self._aip, self._who, error)
 
-    def _leave(self) -> None:
-        """Be a link no more, once."""
+    def _remove_link(self) -> None:
+        """Take the link out of the open ones, once, and tell the engine that the device has disconnected."""
         if self._over:
             return
         self._over = True

@@ -23,7 +23,7 @@ class LogStore(Protocol):
 
 
 class LogWriter:
-    """One for the hub; `run` writes until it is cancelled, `flush` waits for what is queued."""
+    """The writer of one hub process; `run` writes until it is cancelled, `flush` waits for the queued chunks."""
 
     def __init__(self, store: LogStore) -> None:
         self._store = store

@@ -39,7 +39,9 @@ class Report:
 
 
 @dataclass(slots=True)
-class _Voice:
+class _Output:
+    """The output of one attempt so far. Times are of the monotonic clock; `rest` is an unfinished line."""
+
     began_s: float
     told_s: float = -math.inf
     next_offset: int = 0
@@ -49,16 +51,16 @@ class _Voice:
 
 
 class ProgressLines:
-    """Reads the output of attempts whose tasks have a rule. `faults` counts what was not taken, by its reason."""
+    """The output of attempts whose tasks have a rule on progress. `faults` counts refused lines, by reason."""
 
     def __init__(self, rules: StopRules, monotonic_s: Callable[[], float], faults: dict[str, int]) -> None:
         self._rules = rules
         self._monotonic_s = monotonic_s
         self._faults = faults
-        self._voices: OrderedDict[LeaseRef, _Voice] = OrderedDict()
+        self._outputs: OrderedDict[LeaseRef, _Output] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._voices)
+        return len(self._outputs)
 
     def take(self, frame: LogChunk) -> Report | None:
         """Return the report to the engine after this piece of output; None if there is nothing, or not yet."""
@@ -66,33 +68,33 @@ class ProgressLines:
         if name is None:
             return None
         now_s = self._monotonic_s()
-        voice = self._voices.setdefault(frame.at, _Voice(now_s))
-        self._voices.move_to_end(frame.at)
-        while len(self._voices) > ATTEMPTS_MOST:
-            self._voices.popitem(last=False)
-        gap = frame.offset != voice.next_offset
-        voice.next_offset = frame.offset + len(frame.text.encode("utf-8", "replace"))
+        output = self._outputs.setdefault(frame.at, _Output(now_s))
+        self._outputs.move_to_end(frame.at)
+        while len(self._outputs) > ATTEMPTS_MOST:
+            self._outputs.popitem(last=False)
+        gap = frame.offset != output.next_offset
+        output.next_offset = frame.offset + len(frame.text.encode("utf-8", "replace"))
         if frame.stream == _ERRORS:
             return None
         if gap:
             # The rest of a line that was lost must not be joined with another one.
-            voice.rest = ""
-        *lines, voice.rest = (voice.rest + frame.text).split("\n")
+            output.rest = ""
+        *lines, output.rest = (output.rest + frame.text).split("\n")
         for line in lines:
-            self._line(voice, line, name)
-        if len(voice.rest) > LINE_CHARS_MOST:
+            self._line(output, line, name)
+        if len(output.rest) > LINE_CHARS_MOST:
             self._count("progress_line_too_long")
-            voice.rest = "-"  # so that what is left of the line is no object
-        if not voice.lines or now_s - voice.told_s < max(EVERY_S, (now_s - voice.began_s) / PART):
+            output.rest = "-"  # so that what is left of the line is no object
+        if not output.lines or now_s - output.told_s < max(EVERY_S, (now_s - output.began_s) / PART):
             return None
-        report = Report(voice.value, voice.lines)
-        voice.lines, voice.told_s = 0, now_s
+        report = Report(output.value, output.lines)
+        output.lines, output.told_s = 0, now_s
         return report
 
     def _count(self, what: str) -> None:
         self._faults[what] = self._faults.get(what, 0) + 1
 
-    def _line(self, voice: _Voice, line: str, name: str) -> None:
+    def _line(self, output: _Output, line: str, name: str) -> None:
         if not line.startswith("{"):
             return
         if len(line) > LINE_CHARS_MOST:
@@ -108,8 +110,8 @@ class ProgressLines:
         if not _is_told(found[name]):
             self._count("progress_no_value")
             return
-        voice.value = canonical(found[name])
-        voice.lines += 1
+        output.value = canonical(found[name])
+        output.lines += 1
 
 
 def _is_told(value: Any) -> bool:

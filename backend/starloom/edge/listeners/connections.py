@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`waiting_max` counts the connections of one address whose peer has to say or read something next.
+    """The bounds of one kind of listener. `waiting_max` is for connections of one address whose peer has to act next.
 
     `connections_max` counts requests, each with a file open beside its connection; a socket counts half of one.
     """
@@ -65,7 +65,7 @@ class Held(Protocol):
 
     address: str
     descriptors: int
-    """How many files it may hold, itself among them."""
+    """The most files that are open for it, its own socket among them."""
 
     def give_way(self) -> None:
         """End at once: a newer connection needs the place."""
@@ -121,8 +121,8 @@ class Keepalive:
 class Connections:
     """The open connections of all listeners of one kind.
 
-    None waits for a place: when all are taken, of the connections that wait for their peer the one that has been silent
-    for longest, of the address that has most of them, gives way. So a newcomer gets in however many have stalled.
+    No connection waits for a place. When all are taken, one that waits for its peer gives way: of the address that has
+    most of them, the one that has been silent for longest. So a newcomer gets in however many have stalled.
     """
 
     def __init__(self, bounds: Bounds) -> None:
@@ -161,7 +161,7 @@ class Connections:
         self.works(held)
 
     def waits(self, held: Held) -> None:
-        """The peer has to say or read something next, or has just done a part of it."""
+        """Note that the peer has to say or read something next, or has just done a part of it."""
         if held not in self._open:
             return
         crowd = self._waiting.setdefault(held.address, {})
@@ -171,7 +171,7 @@ class Connections:
             self._end(next(iter(crowd)))
 
     def works(self, held: Held) -> None:
-        """The hub has to do something next."""
+        """Note that the hub has to do something next."""
         crowd = self._waiting.get(held.address)
         if crowd is not None and held in crowd:
             del crowd[held]
@@ -200,14 +200,14 @@ class Connections:
 
 
 class Places:
-    """Those from the network, and the owner's own through a Unix socket, which no network takes the place of."""
+    """The places for connections of the network, and a few for the owner's Unix socket that no network can take."""
 
     def __init__(self, bounds: Bounds | None = None) -> None:
         self.network = Connections(bounds or Bounds())
         self.local = Connections(Bounds(connections_max=LOCAL_MAX, waiting_max=LOCAL_MAX))
 
     def of(self, transport: asyncio.BaseTransport) -> Connections:
-        """Return those that a connection belongs to."""
+        """Return the places among which a connection counts."""
         end = transport.get_extra_info("socket")
         unix = getattr(socket, "AF_UNIX", None)
         return self.local if end is not None and unix is not None and end.family == unix else self.network
@@ -239,7 +239,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._body_timed = False
         self._head_bytes = 0
         self._body_bytes = 0
-        self._too_late: asyncio.TimerHandle | None = None
+        self._peer_timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -247,7 +247,7 @@ class BoundedHttp(HttpToolsProtocol):
         self.address = self.client[0] if self.client else ""
         self._place = self._places.of(transport)
         if self._place.enter(self):
-            self._expect(self._place.bounds.head_s)
+            self._await_peer(self._place.bounds.head_s)
         else:
             reason = f"{self._place.bounds.connections_max} connections are open"
             self._refuse(Problem(Code.OVERLOADED, reason, retry_after_s=1))
@@ -257,12 +257,12 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def give_way(self) -> None:
-        self._expect_no_more()
+        self._await_no_more()
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._too_late is not None:
+        if self._peer_timer is not None:
             self._place.waits(self)
         if self._in_head:
             self._head_bytes += len(data)
@@ -270,16 +270,16 @@ class BoundedHttp(HttpToolsProtocol):
                 reason = f"the head of a request has at most {HEAD_BYTES_MAX} bytes"
                 self._refuse(Problem(Code.TOO_LARGE, reason, hint="Send fewer or shorter headers.", status=431))
         elif self._in_body and not self._body_timed:
-            self._expect_no_more()
+            self._await_no_more()
             self._body_timed = True
-            self._expect(self._place.bounds.body_s)
+            self._await_peer(self._place.bounds.body_s)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head = True
         self._head_bytes = 0
-        if self._too_late is None:
-            self._expect(self._place.bounds.head_s)
+        if self._peer_timer is None:
+            self._await_peer(self._place.bounds.head_s)
 
     def on_headers_complete(self) -> None:
         # Most requests are whole at this moment: the clock of the head is left to `on_message_complete` to stop.
@@ -293,15 +293,15 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body = False
-        self._expect_no_more()
+        self._await_no_more()
         super().on_message_complete()
         if self.cycle is not None and self.cycle.response_complete:  # answered before it was whole
-            self._expect(self._place.bounds.head_s)
+            self._await_peer(self._place.bounds.head_s)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._too_late is None and self.cycle.response_complete:
-            self._expect(self._place.bounds.head_s)
+        if self._peer_timer is None and self.cycle.response_complete:
+            self._await_peer(self._place.bounds.head_s)
 
     def handle_websocket_upgrade(self) -> None:
         self._in_head = self._in_body = False
@@ -316,7 +316,7 @@ class BoundedHttp(HttpToolsProtocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._read_on()
-        if self._too_late is None:
+        if self._peer_timer is None:
             self._place.works(self)
 
     def _read_on(self) -> None:
@@ -325,24 +325,24 @@ class BoundedHttp(HttpToolsProtocol):
             self._unread = None
 
     def _leave(self) -> None:
-        self._expect_no_more()
+        self._await_no_more()
         self._read_on()
         self._place.leave(self)
 
-    def _expect(self, within_s: float) -> None:
-        """It is the peer's turn, for so long."""
-        self._too_late = self.loop.call_later(within_s, self._give_up)
+    def _await_peer(self, within_s: float) -> None:
+        """Give the peer so long for its next step."""
+        self._peer_timer = self.loop.call_later(within_s, self._give_up)
         self._place.waits(self)
 
-    def _expect_no_more(self) -> None:
-        if self._too_late is not None:
-            self._too_late.cancel()
-            self._too_late = None
+    def _await_no_more(self) -> None:
+        if self._peer_timer is not None:
+            self._peer_timer.cancel()
+            self._peer_timer = None
         if self._unread is None:
             self._place.works(self)
 
     def _give_up(self) -> None:
-        self._too_late = None
+        self._peer_timer = None
         bounds = self._place.bounds
         if self.transport.is_closing():  # it was to end, and its peer does not take the rest
             self.transport.abort()
@@ -353,7 +353,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._end()
         elif self.flow.read_paused or self._body_bytes >= bounds.body_s * bounds.body_bytes_per_s:
             self._body_bytes = 0
-            self._expect(bounds.body_s)
+            self._await_peer(bounds.body_s)
         else:
             reason = f"the body of a request comes with {bounds.body_bytes_per_s} bytes a second at least"
             self._refuse(Problem(Code.BAD_REQUEST, reason, hint="Send it again, in smaller parts.", status=408))
@@ -361,7 +361,7 @@ class BoundedHttp(HttpToolsProtocol):
     def _refuse(self, problem: Problem) -> None:
         """Answer as the application does, unless it has begun to, and end the connection."""
         self._in_head = False
-        self._expect_no_more()
+        self._await_no_more()
         if self.transport.is_closing():
             return
         answering = self.cycle is not None and self.cycle.response_started
@@ -373,4 +373,4 @@ class BoundedHttp(HttpToolsProtocol):
 
     def _end(self) -> None:
         self.transport.close()
-        self._expect(self._place.bounds.linger_s)
+        self._await_peer(self._place.bounds.linger_s)

@@ -3,6 +3,7 @@
 endpoint              tickets, subscriptions, snapshots and events of one page
 fanout                each committed event to read models, waiting requests and live sockets; changed lists to pages
 views                 read models: the fleet, open questions, headlines, rules on progress
+sketches              sketches of plans from workers to the pages that look at the constellation
 entity_json           entities as JSON of the REST API
 plan_versions         the plan of a constellation at a version, and the difference of two
 pruned                answers about constellations that left the history

@@ -19,6 +19,8 @@ _FINAL = frozenset(str(state) for state in FINAL_CONSTELLATION_STATES)
 
 
 class _Attempt(msgspec.Struct):
+    """The fields of an attempt by which its artifacts are kept."""
+
     artifact: str | None = None
     end: str | None = None
     leased_ms: int = 0
@@ -28,7 +30,7 @@ _attempt = msgspec.json.Decoder(_Attempt)
 
 
 class Retained:
-    """`Named` over the store. `held` are the constellations that the engine has, whether or not history knows them."""
+    """`store.blobs.collection.Named` from the store. `held` returns the constellations that the engine holds."""
 
     def __init__(
         self, reads: ReadPort, held: Callable[[], Collection[str]], now_ms: Callable[[], int], keep_s: float

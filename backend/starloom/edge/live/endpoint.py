@@ -48,7 +48,7 @@ THREAD_ABOVE_ENTITIES = 2_000
 SNAPSHOT_PART_BYTES = 256 * 1024
 """A page parses so much within a few milliseconds; a snapshot of 5,000 tasks has ten times as much."""
 FRAME_S = 0.016
-"""The shortest time between two pictures of a screen (dashboard.md)."""
+"""The shortest time between two pictures of a screen that draws 60 in a second."""
 _log = logging.getLogger(__name__)
 _requests = msgspec.json.Decoder(feed.LiveRequest)
 _encode = msgspec.json.Encoder().encode
@@ -80,8 +80,8 @@ class Snapshots:
     def __init__(self, reads: ReadPort, fanout: Fanout) -> None:
         self._reads = reads
         self._fanout = fanout
-        self._kept: dict[bool, tuple[int, tuple[bytes, ...]]] = {}  # by whether it is in parts
-        self._of = 0  # which beginning of the log it is of
+        self._kept: dict[bool, tuple[int, tuple[bytes, ...]]] = {}  # key: whether it is in parts
+        self._begun = 0  # the `Fanout.begun` of what is kept: a log that was replaced makes it void
         self._changes = 0
         self._making = asyncio.Lock()
         fanout.listeners.append(self._hear)
@@ -98,7 +98,7 @@ class Snapshots:
             Unavailable: the store does not answer.
         """
         async with self._making:
-            if self._of != self._fanout.begun:
+            if self._begun != self._fanout.begun:
                 self._kept = {}
             if parts in self._kept:
                 return self._kept[parts]
@@ -106,7 +106,7 @@ class Snapshots:
             seq, entities = await self._reads.entities(feed.FLEET) or (0, {})
             made = (seq, await _made(feed.FLEET, seq, entities, parts=parts))
             if changes == self._changes:
-                self._kept[parts], self._of = made, begun
+                self._kept[parts], self._begun = made, begun
             return made
 
 

@@ -3,9 +3,8 @@
 It is the engine's `LiveSink`: never blocks, never raises, keeps nothing but its lists of listeners. Each viewer bounds
 its own queue.
 
-`Changes` says to every page, beside the fleet's stream, that a list of the REST API has changed. A page reads a list
-once, and again when it has changed, so that it polls nothing. A change has no content: a page that hears it reads the
-list with its own rights. A page that connects reads all its lists again.
+`Changes` listens to the same events and tells pages which list of the REST API has changed, so that they poll nothing.
+The message has no content: a page that hears it reads the list with its own rights.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ class Fanout:
         self.ending = False
         """Whether the hub is about to end, so that no request waits for an event any more."""
         self.published = 0
-        self.begun = 0  # how often the log became another one
+        self.begun = 0  # how often the log was replaced by another one
         self.pos = 0
-        self.carry: Callable[[bytes], None] | None = None  # takes what is beside the log to the other hubs
+        self.carry: Callable[[bytes], None] | None = None  # sends a message beside the log to the other hubs
 
     # -- LiveSink
 

@@ -424,7 +424,7 @@ async def live_constellations(reads: ReadPort) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """The read models that need no whole stream."""
+    """The read models over all constellations; those of the streams `fleet` and `access` are apart."""
 
     headlines: Headlines
     questions: QuestionsView
@@ -452,7 +452,7 @@ async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet:
     wanted = [ACCESS, FLEET, *await live_constellations(reads)]
     read = await reads.live_entities(wanted)
     for stream in wanted:
-        # One that has left Redis since it was listed.
+        # It has left Redis since it was listed; the history has it.
         if stream not in read and (found := await reads.entities(stream)) is not None:
             read[stream] = found
     # No await from here on: what was published while reading is in `early`, what comes next goes to the models.

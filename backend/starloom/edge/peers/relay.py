@@ -27,7 +27,7 @@ from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX
 
 if TYPE_CHECKING:
-    import httpx  # below in functions: most hubs never pass anything on, and it is slow to import
+    import httpx  # imported at its use: most hubs never pass anything on, and the import is slow
 
 PASSED_MOST = 2_000
 CONNECT_WITHIN_S = 2.0
@@ -62,25 +62,25 @@ _HANDSHAKE = frozenset(
         b"sec-websocket-protocol",
     }
 )
-_SAID_HERE = frozenset({b"x-request-id", b"strict-transport-security", POSITION_HEADER.encode(), b"date", b"server"})
-_HERE = frozenset({("POST", V1 + "/live/tickets"), ("POST", V1 + "/lan/open"), ("POST", V1 + "/lan/close")})
-_KNOWN_BETTER = (V1 + "/enrollments", V1 + "/devices", V1 + "/vitals")
+_OWN_HEADERS = frozenset({b"x-request-id", b"strict-transport-security", POSITION_HEADER.encode(), b"date", b"server"})
+_ANSWERED_HERE = frozenset({("POST", V1 + "/live/tickets"), ("POST", V1 + "/lan/open"), ("POST", V1 + "/lan/close")})
+_OWNER_KNOWS_MORE = (V1 + "/enrollments", V1 + "/devices", V1 + "/vitals")
 """The owner alone holds in memory the load of a device, its figures, and refused callers; the rest is in the log."""
-_AT_OWNER = ("/aip/", V1 + "/lab/", *_KNOWN_BETTER)
+_AT_OWNER = ("/aip/", V1 + "/lab/", *_OWNER_KNOWS_MORE)
 _STALE = Problem(Code.STORE_UNAVAILABLE, "this hub has not heard from the log lately", retry_after_s=1)
 _PLAIN = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 def answers_alone(method: str, path: str) -> bool:
     """Return whether the owner knows better, and the log here well enough."""
-    return method in ("GET", "HEAD") and path.startswith(_KNOWN_BETTER)
+    return method in ("GET", "HEAD") and path.startswith(_OWNER_KNOWS_MORE)
 
 
 def belongs_here(method: str, path: str) -> bool:
     """Return whether a hub that does not own the shard answers a request itself."""
     if path.startswith(_AT_OWNER):
         return False
-    return method in ("GET", "HEAD") or (method, path) in _HERE
+    return method in ("GET", "HEAD") or (method, path) in _ANSWERED_HERE
 
 
 class Relay:
@@ -339,4 +339,4 @@ def _refused(error: InvalidStatus) -> Problem:
 
 
 def _is_kept(name: bytes) -> bool:
-    return name.lower() not in _HOP and name.lower() not in _SAID_HERE
+    return name.lower() not in _HOP and name.lower() not in _OWN_HEADERS

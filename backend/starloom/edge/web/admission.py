@@ -225,7 +225,7 @@ def _request_proof(key: bytes, request: Request) -> str:
 
 
 def _proved(request: Request, response: Response) -> Response:
-    """Have a device see that the answer is the hub's."""
+    """Add the proof by which a device knows the answer as its hub's; others get the answer unchanged."""
     found = getattr(request.state, "answers_by", None)
     if found is not None:
         key, asked = found
@@ -257,7 +257,7 @@ def _bounded(request: Request, body_max: int) -> Request:
 
     async def receive() -> Message:
         nonlocal seen
-        if seen <= body_max:  # one that was too long stays so, however often it is read
+        if seen <= body_max:  # a body that was too long is refused again each time it is read
             message = await request.receive()
             seen += len(message.get("body", b""))
             if seen <= body_max:

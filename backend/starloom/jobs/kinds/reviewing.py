@@ -1,8 +1,7 @@
 """The review job: sends ended tasks and the current plan to the owner's model, and proposes its edit or its look.
 
-A look ends the claim: when the looked-at devices have answered, the engine opens the same job again for any worker.
-
-Every failure ends in "no change", so that no task is held back for a model that does not help.
+A look ends the claim: when the devices have answered, the engine opens the same job again for any worker. Every failure
+ends in "no change", so that no task is held back for a model that does not help.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`make demo-check`: the sample in a temporary home, as a stranger runs it, and everything `sample.md` says asserted.
+"""`make demo-check`: the sample in a temporary home, as a stranger runs it, with every promise of the sample asserted.
 
 Compares files byte by byte on disk, counts started attempts in the three ledgers, and looks for processes that outlived
 the service. Prints each assertion and ends with one line of JSON.

@@ -88,7 +88,7 @@ def _on_disk(phone: Path, path: Path) -> Path:
 
 @dataclass
 class Figures:
-    """The figures that `make demo-check` prints at its end; see quality.md."""
+    """The figures that `make demo-check` prints at its end; durations are in seconds."""
 
     succeeded: bool
     answer_files: int

@@ -1,4 +1,6 @@
-"""One scenario from beginning to end: a folder, an installation in it, the run, and nothing left of any of them."""
+"""One scenario from beginning to end: a folder with an installation is made, the run is carried out, both are removed.
+
+Owns the time of each fault. `injection` breaks, `follower` reads the log, `verdict` judges."""
 
 from __future__ import annotations
 

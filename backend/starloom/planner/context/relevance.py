@@ -1,4 +1,4 @@
-"""The relevance of a text to a request, by BM25 over its words; and `USUAL`, the tools that most plans use.
+"""The relevance of a text to a request, by BM25 over its words; and the tools that most plans use (`USUAL`).
 
 Decides only what is shown where not everything fits. Equal texts keep the order in which they were given. Pure.
 """

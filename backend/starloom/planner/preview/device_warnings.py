@@ -1,7 +1,8 @@
 """Warnings of a preview about what owners of devices decide: paths outside allowed folders, work for agents of others.
 
 Pure; warns and refuses nothing. The device alone decides: only it knows where links lead, so a path is judged only
-where it is written out in full; and it judges each step of an agent, of which only its owner's declaration is said.
+where it is written out in full. It judges each step of an agent of others, too; the warning about one repeats what its
+owner has declared.
 """
 
 from __future__ import annotations

@@ -247,8 +247,8 @@ def core_fleet(fleet: FleetView) -> Fleet:
 class _Placed:
     """The placement of the tasks of one demand: `device` in words, the ids of the chosen, and all candidates.
 
-    For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, and `off`
-    sentences on devices that are off, and `demos` the names of demonstration devices that real ones replace.
+    For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, `off` are
+    sentences on devices that are off, and `demos` are the names of demonstration devices that real ones replace.
     """
 
     device: str | None

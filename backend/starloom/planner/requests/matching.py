@@ -191,11 +191,11 @@ def match(
     right = spelled(said, known, fleet.by_name)
     if right == said:
         return as_typed
-    # A slip of the pen is put right to offer a recipe, never to run one.
+    # Misspelt words are corrected to offer a recipe, never to run one.
     meant = _match(right, recipes, fleet, given)
     changed = sum(typed != meant for typed, meant in zip(said, right, strict=True))
     if meant.outcome is Match.NONE or (changed == 1 and meant.candidates[0].score < _WHOLE):
-        return as_typed  # one word that is like another one says nothing yet
+        return as_typed  # one corrected word is too little to offer a recipe by
     offered = _first_of_each([*meant.candidates, *(as_typed.candidates if as_typed.outcome is Match.NEAR else ())])
     return Matched(Match.NEAR, tuple(offered[:CANDIDATES_MOST]))
 

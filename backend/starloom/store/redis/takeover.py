@@ -1,7 +1,8 @@
 """The start of an owner: term, incarnation, and Redis and SQL brought to the same position.
 
-Owns the order of these steps (engine.md, "Start of an owner"). A crash may interrupt each; the next owner then starts
-over and finds either the old state or one that it recognises as unfinished.
+Owns the order of the steps, which `take_over` shows: the term in Redis and in SQL, the incarnation, the projection of
+the rest, and a Redis that lacks commits rebuilt. A crash may interrupt each step; the next owner then starts over and
+finds either the old state or one that it recognises as unfinished.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ class PostgresDatabase:
         self.damage = ""
         self.place = f"PostgreSQL {url.host or url.query.get('host', '')}/{url.database}"
         self._read_only = read_only
-        from asyncpg import InterfaceError, PostgresError  # here, because only PostgreSQL needs it
+        from asyncpg import InterfaceError, PostgresError  # imported at its use: only PostgreSQL needs it
 
         # SQLAlchemy does not wrap errors of connecting, as of a server that is starting or full.
         self._faults = (SQLAlchemyError, OSError, InterfaceError, PostgresError, *Unreadable)

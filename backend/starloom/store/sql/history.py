@@ -329,7 +329,7 @@ def _add_devices(dialect: Dialect) -> _Prepared:
 def _insert_into(table: Table, dialect: Dialect) -> postgresql.Insert | sqlite.Insert:
     if dialect.name != "postgresql":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # here, because its import takes as long as all imports for SQLite
+    from sqlalchemy.dialects import postgresql  # its import takes as long as all for SQLite
 
     return postgresql.insert(table)
 

@@ -1352,6 +1352,7 @@ export interface Challenge {
   version: number;
 }
 
+/** The signature of the agent over the handshake, by the key that its `hello` named. */
 export interface Prove {
   t: "prove";
   signature: string;
@@ -1379,6 +1380,7 @@ export interface Refuse {
   retry_after_s?: number;
 }
 
+/** The present offer of this device with its profile; it replaces the offer before it. */
 export interface OfferFrame {
   t: "offer";
   offer: Offer;
@@ -1394,6 +1396,7 @@ export interface Alive {
   sent_ms: number;
 }
 
+/** An attempt has begun on this device; a report. */
 export interface Started {
   t: "started";
   at: LeaseRef;
@@ -1488,6 +1491,7 @@ export interface FactsFrame {
   kept?: boolean;
 }
 
+/** The agent ends the connection on purpose, for this reason. */
 export interface Bye {
   t: "bye";
   reason: string;
@@ -1524,6 +1528,7 @@ export interface Dispatch {
   wants?: string[];
 }
 
+/** Stop an attempt; a `receipt` answers when its process group has ended. */
 export interface Cancel {
   t: "cancel";
   at: LeaseRef;
@@ -1558,12 +1563,14 @@ export interface ResumePlan {
   entries: PlanEntry[];
 }
 
+/** Whether this device drains, and why: the hub gives it no new work meanwhile. */
 export interface DrainFrame {
   t: "drain";
   draining: boolean;
   reason: string;
 }
 
+/** Ask for the state of attempts in the ledger; a `ledger` frame answers. */
 export interface Query {
   t: "query";
   attempts: LeaseRef[];
@@ -1601,22 +1608,26 @@ export interface OverFrame {
   constellation: string;
 }
 
+/** The hub hands out a newer agent. Only the owner of the device installs it. */
 export interface UpdateAvailable {
   t: "update_available";
   version: string;
 }
 
+/** The hub ends this connection; the agent connects again after `retry_after_s`, and its attempts go on. */
 export interface Goaway {
   t: "goaway";
   reason: string;
   retry_after_s: number;
 }
 
+/** Ask the other side for a `pong` with the same `at_ms`. */
 export interface Ping {
   t: "ping";
   at_ms: number;
 }
 
+/** The answer to a `ping`. */
 export interface Pong {
   t: "pong";
   at_ms: number;
@@ -1629,11 +1640,13 @@ export interface ErrorFrame {
   reason: string;
 }
 
+/** Message `n` of an agent on one connection. */
 export interface AgentMessage {
   f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | VitalsFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame)[];
   n: number;
 }
 
+/** Message `n` of the hub on one connection. */
 export interface HubMessage {
   f: (Challenge | Welcome | Refuse | Dispatch | Cancel | Renew | Ack | ResumePlan | DrainFrame | Query | FetchFacts | OwnerAnswer | HintFrame | OverFrame | UpdateAvailable | Goaway | Ping | Pong | ErrorFrame)[];
   n: number;

@@ -1,8 +1,8 @@
 """The descriptors of one running call in the agent: its tool's socket, the two pipes of its output, and the text.
 
 The agent reads them directly: the input and output of a call pass through no process that serves another call. Each
-turn of the loop takes a bounded part; output beyond the limit is read and dropped. The text is numbered,
-capped and scrubbed; it knows no process and no clock.
+turn of the loop takes a bounded part; output beyond the limit is read and dropped. The text (`Output`)
+is numbered, capped and scrubbed; it knows no process and no clock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A whole plan or edit: read, every fault found, lowered for the core.
+"""The check of a whole plan or edit: it is read, all its faults are found, and it is lowered for the core.
 
     check_plan   a document -> `PlanCheck`: all faults, or the plan that becomes version 1
     check_edit   a list of operations -> all faults, or the operations

@@ -1,7 +1,7 @@
-"""Operations of an edit, as people, agents and rules write them -> those that the core takes.
+"""The operations of an edit, lowered from the form that people, agents and rules write to that of the core.
 
-One map with one word a piece: `{add_task: {...}}`. Owns their shapes; whether an edit still fits the plan is
-judged by the core at commit. In a rule `{output: /pointer}` may stand wherever a value may.
+Each is a map with one word: `{add_task: {...}}`. Owns their shapes. The core judges at the commit whether an edit still
+fits the plan. In a rule `{output: /pointer}` may stand wherever a value may.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text -> the plain maps and lists of a document: JSON, or YAML without its surprises.
+"""The reading of a document: a text in JSON or YAML becomes plain maps and lists.
 
 YAML is read as 1.2 reads it: `no` and dates stay texts, no octal or base-60 numbers, no tags, anchors or merges; keys
 are texts and stand once. Owns size and depth; knows nothing of plans.

@@ -1,4 +1,4 @@
-"""The gate table of plan.md, every cell of it, through the one function that decides."""
+"""The table of gates, every cell of it, through the one function that decides."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A `Round` is one pass over the queues. A task that waits for a better device claims its next slot, so that the tasks
 after it do not count on the same one. At most `PASSED_MOST` tasks wait in a round; all others take any free device.
 A busy device that is late is expected to need as long again as it is late, so every wait for it has an end.
-The sweep over leases asks for waits that are over, as for timeouts; this module ends none.
+Waits end in the sweep over leases, which asks here for those that are over. A `Round` here is no round of a task.
 """
 
 from __future__ import annotations

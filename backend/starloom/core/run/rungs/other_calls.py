@@ -1,4 +1,4 @@
-"""Rung 3 of the recovery ladder: a task takes another call that its plan names as good (`any_of`).
+"""The rung of the recovery ladder before failure: a task takes another call that its plan names as good (`any_of`).
 
 Owns when one is taken and the version that says so. A call was approved with its plan, so nobody is asked. It is never
 taken after an attempt that may have changed the world unless that attempt was repeatable, and each is taken once, so

@@ -1,4 +1,4 @@
-"""Gates: a dependency is open, shut or undecided, by a total function of its source's record (plan.md, Dependencies).
+"""Gates: a dependency is open, shut or undecided, by a total function of its source's record.
 
 Reads facts of attempts; never parses more than the one fact that a condition names.
 """

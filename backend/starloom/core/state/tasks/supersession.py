@@ -1,4 +1,4 @@
-"""Supersession: another task counts in the outcome for one that ended without success."""
+"""Supersession: another task counts in the outcome for one that ended without success. Pure; makes no edit."""
 
 from __future__ import annotations
 

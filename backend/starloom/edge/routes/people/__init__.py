@@ -2,6 +2,7 @@
 
 sessions    signing in, links, tokens, tickets
 approvals   questions to people and standing approvals
+persons     who may use this hub, with which role
 activity    the record, the audit chain, replays of decisions
 secrets     names and setting of secrets; no value is returned
 """

@@ -7,4 +7,5 @@ recipes         recipes and their versions
 schedules       schedules and their previews     schedule_json   their JSON
 first_plan      the plan of a constellation as it was submitted
 model           the settings, usage and test of the model
+a2a             the door for agents of others     a2a_tasks   constellations in the form of A2A
 """

@@ -1,4 +1,4 @@
-"""Health, readiness, metrics and the OpenAPI document."""
+"""Routes about the hub itself: health, readiness, metrics and the OpenAPI document. They read and change nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The fault profiles of the suite: what breaks, at which share of the tasks, and where. Drawn by task and seed. Pure.
 
-Breaks nothing: `striking` carries a strike out, `world_program` the noise of P2.
+Breaks nothing: `striker` carries a strike out, `world_program` makes the noise of P2.
 """
 
 from __future__ import annotations

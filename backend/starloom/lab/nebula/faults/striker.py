@@ -1,7 +1,7 @@
 """The striker of one run: breaks what its strikes say when their time has come, and makes all whole again afterwards.
 
-Breaking itself is the lab's (`breaking`); which fault, when and where is drawn by `faults`. Judges nothing. A call of
-the model comes on another thread and waits there until the fault has struck, so that it strikes while it is asked.
+The lab carries a fault out (`lab.injection`); which fault, when and where is drawn by `faults`. Judges nothing. A call
+of the model comes on another thread and waits there until the fault has struck, so that it strikes while it is asked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The figures of one constellation, taken from the fold of its log alone: time, work, depth, recovery.
 
-Pure. `work` is the time of all attempts on devices, `critical` the longest path of it through the dependencies, both
-as they really were. `gain` compares the whole with the same attempts one after the other.
+Pure. `work_ms` is the time of all attempts on devices, `critical_ms` the longest path of it through the dependencies,
+both as they really were. `gain` compares the whole with the same attempts one after the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asks for an answer as a stream, tells its pieces, and hands on the same body that the unstreamed call gives.
+"""Streamed calls: each piece of an answer is told as it comes, and the whole has the body of an unstreamed call.
 
 Owns the way from a stream to a body, between the libraries of the wires and the endpoint. The libraries see one answer,
 however it came: a plain one where the server streams nothing. Must not judge an answer or keep one.

@@ -1,6 +1,6 @@
-"""The card of an agent that is reached by A2A: read from the owner's address, and believed in as little as possible.
+"""The card of an agent that is reached by A2A: read from the owner's address, with as few of its fields as possible.
 
-The card names interfaces; only one at the very host that the owner wrote is used. Its words about itself show up in no
+The card names interfaces; only one at the very host that the owner wrote is used. Its words about itself stand in no
 offer and widen nothing.
 """
 

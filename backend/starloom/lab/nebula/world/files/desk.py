@@ -1,4 +1,4 @@
-"""The desk: 40 texts, pictures, a git repository of 12 commits with tests, and its mail, calendar and notes."""
+"""The files of the desk: 40 texts, pictures, a git repository of 12 commits with tests, mail, calendar and notes."""
 
 from __future__ import annotations
 

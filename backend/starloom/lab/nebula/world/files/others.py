@@ -1,4 +1,4 @@
-"""The gpu with its training program, and the phone with its pictures and messages."""
+"""The files of two devices: the gpu with its training program, and the phone with its pictures and messages."""
 
 from __future__ import annotations
 

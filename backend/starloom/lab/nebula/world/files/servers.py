@@ -1,4 +1,4 @@
-"""The two servers: sales, logs, a site, a configuration, a database of orders, backups, services and packages.
+"""The files of two servers: sales, logs, a site, a configuration, a database of orders, backups, services and packages.
 
 They differ on purpose: `srv-b` writes sales as Germans do, has one other line of configuration, a burst of database
 errors from ten o'clock on, and a damaged newest backup.
