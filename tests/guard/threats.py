@@ -728,7 +728,7 @@ THREATS = (
     Threat(
         "T116",
         "a recipe from elsewhere says that it only reads, and its plan writes, destroys or reaches out",
-        "a saved recipe is shown with the effects of the tools that its plan names anywhere, and its preview judges the "
+        "a saved recipe is shown with the effects of the tools that its plan names, and its preview judges the "
         "plan itself",
         (
             "tests/planner/recipes/test_library.py::test_a_saved_recipe_has_the_effects_of_its_tools_whatever_it_says",
