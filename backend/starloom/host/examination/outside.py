@@ -26,7 +26,7 @@ def examine_outside(home: Path | None) -> list[Finding]:
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid:
-        return []  # what is wrong with them was found before
+        return []  # the examination of this machine has reported their faults already
     return look_from_outside(settings)
 
 

@@ -17,7 +17,7 @@ from starloom.store.redis.link import place_of
 from starloom.store.redis.reads import reaching
 
 REPLY_WITHIN_S: Final = 2.0
-"""Shorter than for state: the picture after this one says the same and more."""
+"""Shorter than for state: a lost sketch is replaced by the next one, which says the same and more."""
 
 
 class RedisSketches:

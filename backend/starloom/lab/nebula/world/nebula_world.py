@@ -148,7 +148,7 @@ class NebulaWorld(Installation):
     def _device(self, name: str) -> Path:
         return self.root / "devices" / name
 
-    # -- what it does otherwise than an installation of the lab
+    # -- differences from an installation of the lab
 
     def folder(self, name: str) -> Path:
         return self._device(name) / FILES

@@ -84,7 +84,7 @@ class AnswerSeen:
 
 @dataclass(frozen=True)
 class Seen:
-    """The whole of it; `truth` is what the task's fixture computed, `words` what stands for `@{...}`."""
+    """All that a check sees; `truth` is what the task's fixture computed, `words` what stands for `@{...}`."""
 
     before: Snapshot
     after: Snapshot
