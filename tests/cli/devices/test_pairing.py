@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import select
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from starloom.cli.devices.pairing import drop_typeahead
 from starloom.edge.routes.fleet.join_lines import qr
 from tests.cli.test_commands import StubHub, starloom
 
@@ -134,3 +139,26 @@ def test_a_hub_without_the_agent_makes_no_code(stub: StubHub) -> None:
     code, said = starloom(stub, "enroll", "--no-wait")
     assert (code, "no agent to hand out" in said, "Install it whole." in said) == (2, True, True)
     assert ENROLL not in [asked[:2] for asked in stub.asked]
+
+
+def test_what_was_typed_before_the_words_were_shown_answers_nothing() -> None:
+    person, terminal = pty.openpty()
+    with (
+        os.fdopen(terminal, "r+b", buffering=0) as shown,
+        open(shown.fileno(), encoding="utf-8", closefd=False) as text,
+    ):
+        os.write(person, b"y\n")
+        assert select.select([shown], [], [], 5)[0]
+        drop_typeahead(text)
+        assert not select.select([shown], [], [], 0)[0]
+        os.write(person, b"n\n")
+        assert text.readline() == "n\n"
+    os.close(person)
+
+
+def test_an_answer_that_is_piped_stays(tmp_path: Path) -> None:
+    given = tmp_path / "answer"
+    given.write_text("y\n", encoding="utf-8")
+    with given.open(encoding="utf-8") as text:
+        drop_typeahead(text)
+        assert text.readline() == "y\n"

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -235,6 +235,14 @@ def _until(made: NewEnrollment) -> str:
     return clock(made["expires_at"])
 
 
+def drop_typeahead(terminal: TextIO) -> None:
+    """Forget what was typed before a question: it answers nothing that its writer has not read."""
+    if terminal.isatty() and sys.platform != "win32":
+        import termios  # Windows has none
+
+        termios.tcflush(terminal.fileno(), termios.TCIFLUSH)
+
+
 def _wait_for_device(run: Invocation, enrollment: str) -> None:
     """Poll the pairing; show the six words when the device asks, and let the person decide here."""
     print("Waiting for the device ... (Ctrl-C leaves; approve it later in Fleet)")
@@ -248,6 +256,7 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
             print(f"\n    {found['words']}\n")
             if found.get("labels"):
                 print(f"It asks for the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
+            drop_typeahead(sys.stdin)
             allow = typer.confirm("Are they the same, and may it join?", default=False)
             body = {} if allow else {"reason": "refused at the command line"}
             decide = post_enrollment_approve if allow else post_enrollment_deny
