@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from starloom.cli.text.constellation_text import answer_text, task_name
@@ -87,3 +89,24 @@ def test_an_answer_calls_devices_by_their_names() -> None:
     lines = printed(answer_text(Answer(items=items, sentence="Done.", state="final"), names))
     assert lines[1] == "Sizes  (info on nas)"
     assert lines[-2:] == ["None  (table on nas)", "  nothing"]
+
+
+def test_the_columns_of_a_query_are_names_and_its_rows_maps_or_lists() -> None:
+    for rows in ([{"n": 3, "who": "ann"}], [[3, "ann"]]):
+        head, first = (line.split() for line in printed(value_table({"columns": ["n", "who"], "rows": rows})))
+        assert (head, first) == (["n", "who"], ["3", "ann"])
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+FIELDS = st.sampled_from(["field", "title", "show", "differs", "a"])
+PARTS = st.recursive(
+    SCALARS | st.sampled_from(["bytes", "date", "duration"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(FIELDS, inner, max_size=4),
+)
+
+
+@given(columns=PARTS, rows=PARTS)
+def test_no_value_of_a_device_ends_the_command(columns: object, rows: object) -> None:
+    for value in (rows, {"columns": columns, "rows": rows}, {"columns": [columns], "rows": [rows]}):
+        if is_table(value):
+            printed(value_table(value))

@@ -13,19 +13,25 @@ from starloom.client.terminal.style import clock, size
 ROWS_MOST = 30
 _COLUMNS_MOST = 10
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_LAST_DATE_S = 253_402_300_799
+"""The end of the year 9999, beyond which Python has no date."""
+
+
+Column = tuple[str, str, str]
+"""The field of a row, the title above it, and how its values are shown."""
 
 
 def is_table(value: object) -> bool:
-    """Return whether a value is a table: rows, or `data.table`'s columns and rows."""
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(row, dict) for row in value)
-    return isinstance(value, dict) and isinstance(value.get("columns"), list) and isinstance(value.get("rows"), list)
+    """Return whether a value is a table: rows, or columns and rows as `data.table` or `sqlite.query` give them.
+
+    A device may give anything: a value that only looks like a table is none.
+    """
+    return _read(value) is not None
 
 
 def value_table(value: Any, most: int = ROWS_MOST) -> Table:
     """Return a table value as a table; `is_table` holds for it."""
-    rows = value if isinstance(value, list) else value["rows"]
-    columns = _columns_of(value, rows)
+    columns, rows = _read(value) or ([], [])
     marked = any("differs" in row for row in rows)
     table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
     for _, title, show in columns:
@@ -42,11 +48,33 @@ def value_table(value: Any, most: int = ROWS_MOST) -> Table:
     return table
 
 
-def _columns_of(value: Any, rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    if isinstance(value, dict):
-        return [(str(item["field"]), str(item["title"]), str(item.get("show", ""))) for item in value["columns"]]
-    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name != "differs"]
-    return [(name, name, "") for name in names[:_COLUMNS_MOST]]
+def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
+    if isinstance(value, list):
+        if not value or not all(isinstance(row, dict) for row in value):
+            return None
+        names = [name for name in dict.fromkeys(name for row in value for name in row) if name != "differs"]
+        return [(name, name, "") for name in names[:_COLUMNS_MOST]], value
+    if not isinstance(value, dict):
+        return None
+    named, rows = value.get("columns"), value.get("rows")
+    if not isinstance(named, list) or not isinstance(rows, list):
+        return None
+    columns = [_column(item) for item in named]
+    known = [column for column in columns if column is not None]
+    if len(known) < len(columns):
+        return None
+    fields = [field for field, _, _ in known]
+    # The rows of a query are lists in the order of its columns.
+    read = [dict(zip(fields, row, strict=False)) if isinstance(row, list) else row for row in rows]
+    return (known, read) if all(isinstance(row, dict) for row in read) else None
+
+
+def _column(item: object) -> Column | None:
+    if isinstance(item, str):
+        return item, item, ""
+    if not isinstance(item, dict) or "field" not in item:
+        return None
+    return str(item["field"]), str(item.get("title", item["field"])), str(item.get("show", ""))
 
 
 def cell(value: object, show: str) -> str:
@@ -63,7 +91,7 @@ def cell(value: object, show: str) -> str:
                 return f"{value:g} %"
             case "duration":
                 return _duration(int(value))
-            case "date":
+            case "date" if abs(value) <= _LAST_DATE_S:
                 return clock(int(value) * 1000)
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, list):
