@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import starloom
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Place, Problem, usage
@@ -39,7 +40,10 @@ def _about() -> None:
 
 def chaos_run(
     run: Invocation,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, as docs/lab.md tells.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="The scenario (docs/lab.md), or a name such as killed-agent."),
+    ],
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the file's own.")] = None,
     live: Annotated[
         bool, typer.Option("--live", help="Print the story as it comes, then the verdict: lines of JSON.")
@@ -76,16 +80,30 @@ def _interrupted(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _built_in() -> dict[str, Path]:
+    """Return the scenarios of this installation by name: of the checkout, or of the wheel."""
+    package = Path(starloom.__file__).resolve().parent
+    for folder in (package.parents[1] / "recipes" / "scenarios", package / "_recipes" / "scenarios"):
+        found = {path.stem: path for path in folder.glob("*.yaml")}
+        if found:
+            return found
+    return {}
+
+
+def read_file(file: Path) -> bytes:
+    """Return the text of a scenario: of this file, else of the one of that name which comes with Starloom."""
+    known = _built_in()
+    try:
+        return (file if file.exists() else known.get(file.stem, file)).read_bytes()
+    except OSError as error:
+        way = f"Name a file, or a scenario that comes with Starloom: {', '.join(sorted(known))}."
+        raise usage(f"{file} cannot be read: {error.strerror}", way) from error
+
+
 def _read(file: Path) -> Scenario:
     from starloom_protocol.plan.scenario import read_scenario
 
-    try:
-        text = file.read_bytes()
-    except OSError as error:
-        raise usage(
-            f"{file} cannot be read: {error.strerror}", "Name a file, such as one of recipes/scenarios/."
-        ) from error
-    check = read_scenario(text)
+    check = read_scenario(read_file(file))
     if check.scenario is not None:
         return check.scenario
     places = [
