@@ -4,13 +4,14 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { Link, useLocation } from "wouter";
 import { timeOfDay } from "../model/words.ts";
 import { KeyList } from "../panels/KeyList.tsx";
-import { Palette, type PaletteEntry } from "../panels/Palette.tsx";
+import { Palette } from "../panels/Palette.tsx";
 import { Acts } from "../ui/Acts.tsx";
 import { Boundary } from "../ui/Boundary.tsx";
 import { Brand, Icon, type IconName } from "../ui/Icon.tsx";
 import { Button } from "../ui/parts.tsx";
 import { useDoing } from "./Actions.tsx";
 import { useLink, useMedia, usePhone, useWorkspace } from "./context.ts";
+import type { PaletteEntry } from "./finds.ts";
 import { type Key, useKeys } from "./keys.ts";
 import { useNeeds } from "./needs.ts";
 import { turnTheme, useLook } from "./theme.ts";

@@ -5,9 +5,17 @@ import { Schedules } from "../link/schedules.ts";
 import { firingTime } from "../model/clock.ts";
 import { deviceShown, devices } from "../model/fleet.ts";
 import { constellationShown } from "../model/words.ts";
-import type { PaletteEntry } from "../panels/Palette.tsx";
 import { useFleet, useWorkspace } from "./context.ts";
 import { useResource } from "./resource.ts";
+
+export interface PaletteEntry {
+  id: string;
+  group: string;
+  label: string;
+  note?: string;
+  keys?: string;
+  run: () => void;
+}
 
 const PAUSE_MS = 150;
 const OF_A_KIND_MAX = 6;

@@ -13,6 +13,12 @@ export interface Shown {
   stuck: boolean;
 }
 
+/** How many stand where: a piece of a state bar. */
+export interface Count {
+  shown: Shown;
+  count: number;
+}
+
 const TABLE = new Map(
   PRESENTATION.map((row) => [
     `${row.state}/${row.reason ?? ""}/${row.checked}`,

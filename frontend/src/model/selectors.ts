@@ -6,7 +6,7 @@
 import { boardOf, type TaskView } from "./board.ts";
 import { parseExact } from "./exact.ts";
 import { naturalKey } from "./natural.ts";
-import { GLYPH_ORDER, type Shown } from "./presentation.ts";
+import { type Count, GLYPH_ORDER, type Shown } from "./presentation.ts";
 import type { StreamModel } from "./stream.ts";
 import type { Answer, Attempt, Dependency, Head, Question, TaskRecord, TaskSpec, Version } from "./types.ts";
 
@@ -58,11 +58,6 @@ export function attempts(model: StreamModel, task: string): { number: number; at
 
 export function taskView(model: StreamModel, fleet: StreamModel, id: string): TaskView | undefined {
   return boardOf(model, fleet).view(id);
-}
-
-export interface Count {
-  shown: Shown;
-  count: number;
 }
 
 /** How many tasks stand where, in the order of a state bar. */

@@ -1,7 +1,7 @@
 /** What became different while a person was away: ends of constellations, devices that came or went. Pure. */
 
-import { createdMs, endedMs } from "../link/endpoints.ts";
 import type { DeviceView } from "./fleet.ts";
+import { createdMs, endedMs } from "./times.ts";
 import type { ConstellationRow } from "./types.ts";
 
 export interface Since {

@@ -8,7 +8,7 @@ import type { ConstellationRow } from "../model/types.ts";
 import { constellationShown } from "../model/words.ts";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
 import { Choose, SearchField } from "../ui/Search.tsx";
-import { RecentRow } from "./Home.tsx";
+import { RecentRow } from "./RecentRow.tsx";
 
 const STATES = [
   "",

@@ -10,9 +10,9 @@ import { midnight, useVitals, useWorkToday } from "../app/vitals.ts";
 import { openAsks } from "../app/waiting.ts";
 import { useWorkOf } from "../app/work.ts";
 import type { Hub } from "../link/endpoints.ts";
-import { createdMs } from "../link/endpoints.ts";
 import { type DeviceView, deviceShown, devices, linkWords } from "../model/fleet.ts";
 import { rightsOf } from "../model/rights.ts";
+import { createdMs } from "../model/times.ts";
 import { plural } from "../model/words.ts";
 import { LargeLines, workParts } from "../panels/DeviceLines.tsx";
 import {
@@ -27,7 +27,7 @@ import { PaceCard } from "../panels/PaceCard.tsx";
 import { AskItem } from "../panels/WaitingCard.tsx";
 import { CopyLine, Empty, ProblemNote, StatePill } from "../ui/parts.tsx";
 import { typedOnDevice } from "../ui/typed.ts";
-import { RecentRow } from "./Home.tsx";
+import { RecentRow } from "./RecentRow.tsx";
 
 const LAST_MAX = 8;
 const WAITING_MAX = 8;

@@ -10,14 +10,14 @@ import { useVisitBefore } from "../app/visit.ts";
 import { useVitals } from "../app/vitals.ts";
 import { useWaiting } from "../app/waiting.ts";
 import { useWork } from "../app/work.ts";
-import { createdMs, endedMs } from "../link/endpoints.ts";
 import { type DeviceView, deviceShown, devices } from "../model/fleet.ts";
 import { allViews, answer, counted, counts, head, inTrouble } from "../model/selectors.ts";
 import { changesSince, worthShowing } from "../model/since.ts";
 import { headShown, sentenceNow } from "../model/soFar.ts";
+import { createdMs, endedMs } from "../model/times.ts";
 import type { ConstellationRow } from "../model/types.ts";
 import { linesOf } from "../model/vitals.ts";
-import { ATTENTION, age, clock, constellationShown, duration, FINAL, plural } from "../model/words.ts";
+import { ATTENTION, age, clock, constellationShown, FINAL, plural } from "../model/words.ts";
 import { Notices } from "../panels/Notices.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
 import { SinceCard } from "../panels/SinceCard.tsx";
@@ -27,6 +27,7 @@ import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StateBar } from "../ui/parts.tsx";
 import { Spark } from "../ui/Spark.tsx";
+import { RecentRow } from "./RecentRow.tsx";
 
 const RUNNING_MAX = 6;
 const RECENT_MAX = 8;
@@ -293,24 +294,6 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
           <StateBar counts={counts(pieces)} />
         </span>
       )}
-    </Link>
-  );
-}
-
-export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) {
-  const shown = constellationShown(row.state);
-  const end = endedMs(row);
-  return (
-    <Link className="recent" href={`/constellations/${row.id}`}>
-      <Glyph name={shown.glyph} tone={shown.tone} />
-      <span className="sr">{shown.word}</span>
-      <b className="strong cut" title={row.request}>
-        {row.name || row.request || row.id}
-        {row.name && row.request && row.request !== row.name && <span className="dim asked"> {row.request}</span>}
-      </b>
-      <span className="dim cut sentence">{row.sentence || row.request}</span>
-      <span className="small dim num nowrap">{end ? duration(end - createdMs(row)) : ""}</span>
-      <span className="small dim num nowrap">{age(end || createdMs(row), now)}</span>
     </Link>
   );
 }

@@ -2,8 +2,8 @@
 
 import { useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
-import { msOf } from "../link/endpoints.ts";
 import { history } from "../link/history.ts";
+import { msOf } from "../model/times.ts";
 import type { BlameLine } from "../model/types.ts";
 import { author, timeOfDay } from "../model/words.ts";
 import { ProblemNote } from "../ui/parts.tsx";

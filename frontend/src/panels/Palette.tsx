@@ -1,17 +1,8 @@
 /** The palette: type, arrows, Enter. Shows every action with its key, and what the hub has of the words. */
 import { type KeyboardEvent, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { hasWords, requestOf, useFinds } from "../app/finds.ts";
+import { hasWords, type PaletteEntry, requestOf, useFinds } from "../app/finds.ts";
 import { Modal } from "../ui/Modal.tsx";
-
-export interface PaletteEntry {
-  id: string;
-  group: string;
-  label: string;
-  note?: string;
-  keys?: string;
-  run: () => void;
-}
 
 const SHOWN_MAX = 40;
 

@@ -1,6 +1,7 @@
 /** The strip under the answer: how many stand where, and which devices are in use. Every number filters the list. */
 import { deviceShown, devices } from "../model/fleet.ts";
-import type { Count, TaskView } from "../model/selectors.ts";
+import type { Count } from "../model/presentation.ts";
+import type { TaskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { StateBar } from "../ui/parts.tsx";
