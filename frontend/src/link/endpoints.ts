@@ -1,6 +1,7 @@
 /** The calls of the REST API that the page makes. Their paths, parameters and answers are those of the contract. */
-import { msOf } from "../model/times.ts";
+
 import type { Call, NamedQuestionRow, Question, SetModel, StreamEvent, WhyAll, WhyRow } from "../model/types.ts";
+import { msOf } from "../model/words/times.ts";
 import { addressOf, BASE, type BodyOf, type Given, type Rest } from "./rest.ts";
 
 /** A request as a person sends it: words, a recipe or a plan, and how it is to run. */

@@ -1,6 +1,6 @@
 /** Small parts without data access: pills, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
 import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
-import type { Count, Shown } from "../model/presentation.ts";
+import type { Count, Shown } from "../model/words/presentation.ts";
 import { type Asks, useWhyNot } from "./away.ts";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
