@@ -4,7 +4,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
-const SOURCE = join(import.meta.dirname, "..");
+const SOURCE = import.meta.dirname;
 const RULES = Object.entries(
   JSON.parse(readFileSync(join(SOURCE, "../../tests/arch/accents.json"), "utf8")) as Record<string, string>,
 ).map(([name, pattern]) => ({ name, pattern: new RegExp(pattern) }));
