@@ -19,6 +19,7 @@ import { Said } from "../../ui/Said.tsx";
 import { type Earlier, sampleWords, ToolPicker, Tree } from "./form/pickers.tsx";
 import { RowForm } from "./form/RowForm.tsx";
 import { PlanGraph } from "./PlanGraph.tsx";
+import { RowFaults } from "./RowFaults.tsx";
 import { RowLine } from "./RowLine.tsx";
 import { TextLens } from "./TextLens.tsx";
 import type { Drafting } from "./useDraft.ts";
@@ -370,30 +371,4 @@ function fieldFor(
   const suits = fields.filter((field) => suitable(whole, field).length > 0);
   const named = suits.find((field) => whole.some((one) => one.name === field.name));
   return (named ?? suits.find((field) => field.required) ?? suits[0])?.name ?? null;
-}
-
-function RowFaults({ faults, onFix }: { faults: readonly RowFault[]; onFix: (fault: RowFault, at: number) => void }) {
-  const told = faults.filter((fault) => !fault.open || fault.fixes.length > 0);
-  if (told.length === 0) return null;
-  return (
-    <ul className="rowfaults" aria-label="Faults of this row">
-      {told.map((fault) => (
-        <li key={`${fault.field} ${fault.reason}`} className="row wrap small">
-          <span className={`word ${fault.open ? "tone-violet" : "tone-vermilion"}`}>
-            <Said text={fault.reason} />.
-          </span>
-          {fault.hint && fault.fixes.length === 0 && (
-            <span className="dim">
-              <Said text={fault.hint} />
-            </span>
-          )}
-          {fault.fixes.map((fix, at) => (
-            <Button key={fix.label} onClick={() => onFix(fault, at)}>
-              {fix.label}
-            </Button>
-          ))}
-        </li>
-      ))}
-    </ul>
-  );
 }
