@@ -5,33 +5,26 @@ import { useDoing } from "../../app/actions/Actions.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { openAsks } from "../../app/waiting/waiting.ts";
 import { useFleet, useMedia, useNow, usePhone, useWorkspace } from "../../app/workspace/context.ts";
-import { type DeviceView, deviceShown, devices, linkWords, openEnrollments } from "../../model/fleet/fleet.ts";
-import { rightsInShort } from "../../model/fleet/rights.ts";
+import { type DeviceView, deviceShown, devices, openEnrollments } from "../../model/fleet/fleet.ts";
 import { plural } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
-import { Icon, type IconName } from "../../ui/Icon.tsx";
-import { Button, Empty, StateBar } from "../../ui/parts.tsx";
+import { Icon } from "../../ui/Icon.tsx";
+import { Button, Empty } from "../../ui/parts.tsx";
 import { AskItem } from "../inbox/WaitingCard.tsx";
+import { DeviceCards } from "./DeviceCards.tsx";
+import { DeviceTable } from "./DeviceTable.tsx";
 import { DevicePanel } from "./device/DevicePanel.tsx";
+import { type DevicesNow, StateCounts } from "./devicesNow.tsx";
 import { AddDevice } from "./joining/AddDevice.tsx";
 import { wayOf } from "./joining/JoinWays.tsx";
 import { OnlyOne } from "./OnlyOne.tsx";
 import { StopEverything, Stopped } from "./StopEverything.tsx";
-import { KeptLine, SmallLines, workWordsOf } from "./vitals/DeviceLines.tsx";
+import { KeptLine } from "./vitals/DeviceLines.tsx";
 import { useVitals, useWorkToday } from "./vitals/vitals.ts";
 import { useWork } from "./vitals/work.ts";
 
 /** Devices that are shown at first, and more at each press. */
 const SHOWN_AT_ONCE = 50;
-
-export const ICONS: Record<DeviceView["kind"], IconName> = {
-  phone: "phone",
-  server: "server",
-  laptop: "laptop",
-  desktop: "desktop",
-  tab: "tab",
-  machine: "desktop",
-};
 
 export function FleetPage() {
   const fleet = useFleet();
@@ -62,18 +55,12 @@ export function FleetPage() {
   const ids = list.map((view) => view.id);
   const vitals = useVitals(ids).value;
   const today = useWorkToday(ids);
-  const tally = new Map<string, { word: string; count: number; view: DeviceView }>();
-  for (const view of all) {
-    const word = shownOf(view).word.split(",")[0] ?? "";
-    const held = tally.get(word);
-    if (held) held.count += 1;
-    else tally.set(word, { word, count: 1, view });
-  }
   const asking = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
   // The open sheet asks the same question itself.
   const elsewhere = adding ? [] : asking;
   const chosen = open ? devices(fleet).get(open) : undefined;
   const asks = openAsks(fleet);
+  const shownNow: DevicesNow = { work, today, vitals, shownOf };
   const close = () => go("/devices");
   const add = () => go("/devices?add=1");
   const panel = adding || chosen;
@@ -97,21 +84,7 @@ export function FleetPage() {
     >
       <section className="scroller">
         <div className="fleethead">
-          {tally.size > 1 && (
-            <StateBar counts={[...tally.values()].map((one) => ({ ...one, shown: shownOf(one.view) }))} />
-          )}
-          <span className="counts">
-            {[...tally.values()].map(({ word, count, view }) => {
-              const shown = shownOf(view);
-              return (
-                <span key={word} className="count">
-                  <Glyph name={shown.glyph} tone={shown.tone} />
-                  <b>{count}</b>
-                  {word.toLowerCase()}
-                </span>
-              );
-            })}
-          </span>
+          <StateCounts all={all} shownOf={shownOf} />
           <label className="field search end">
             <Icon name="filter" />
             <input
@@ -179,95 +152,9 @@ export function FleetPage() {
             </Empty>
           </section>
         ) : cards ? (
-          <ul className="devicecards">
-            {list.map((view) => {
-              const shown = shownOf(view);
-              return (
-                <li key={view.id}>
-                  <Link href={`/devices?device=${view.id}`} className="devicecard">
-                    <span className="row">
-                      <Icon name={ICONS[view.kind]} big />
-                      <span className="tag">{view.tag}</span>
-                      <b className="strong cut">{view.device.name}</b>
-                      {view.device.demo && <span className="chip demo">demo</span>}
-                    </span>
-                    <span className={`row strong word tone-${shown.tone}`}>
-                      <Glyph name={shown.glyph} />
-                      {shown.word}
-                    </span>
-                    <span className="small dim">
-                      {[osOf(view), workWords(work.get(view.id)), workWordsOf(today.get(view.id))]
-                        .filter(Boolean)
-                        .join(", ")}
-                    </span>
-                    <span className="small dim">{rightsInShort(view.device, view.offer)}</span>
-                    <SmallLines vitals={vitals} device={view.id} />
-                  </Link>
-                </li>
-              );
-            })}
-          </ul>
+          <DeviceCards list={list} now={shownNow} />
         ) : (
-          <table className="fleettable">
-            <thead>
-              <tr>
-                <th>State</th>
-                <th>Device</th>
-                <th>Now</th>
-                <th>The last hour</th>
-                <th>Today</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.map((view) => {
-                const shown = shownOf(view);
-                return (
-                  <tr key={view.id} className={view.id === open ? "selected" : ""}>
-                    <td>
-                      <span className={`row word strong nowrap tone-${shown.tone}`}>
-                        <Glyph name={shown.glyph} />
-                        {shown.word}
-                      </span>
-                      <span className="small dim nowrap">{linkWords(view.device, now)}</span>
-                    </td>
-                    <td>
-                      <Link className="row" href={`/devices?device=${view.id}`}>
-                        <span className="dim">
-                          <Icon name={ICONS[view.kind]} big />
-                        </span>
-                        <span className="twolines">
-                          <span className="row">
-                            <span className="tag">{view.tag}</span>
-                            <b className="strong nowrap">{view.device.name}</b>
-                            {view.device.demo && <span className="chip demo">demo</span>}
-                          </span>
-                          <span className="small dim cut">{osOf(view)}</span>
-                        </span>
-                      </Link>
-                    </td>
-                    <td className="small">
-                      <span className="twolines">
-                        <NowLine tasks={work.get(view.id)} />
-                        <span className="dim">{rightsInShort(view.device, view.offer)}</span>
-                      </span>
-                    </td>
-                    <td>
-                      <SmallLines vitals={vitals} device={view.id} />
-                    </td>
-                    <td className="small nowrap">
-                      {workWordsOf(today.get(view.id)) ? (
-                        <Link className="link" href={`/devices/${view.id}#today`}>
-                          {workWordsOf(today.get(view.id))}
-                        </Link>
-                      ) : (
-                        <span className="dim">nothing yet</span>
-                      )}
-                    </td>
-                  </tr>
-                );
-              })}
-            </tbody>
-          </table>
+          <DeviceTable list={list} now={shownNow} open={open} nowMs={now} />
         )}
         {fitting.length > list.length && (
           <p className="row kept">
@@ -299,31 +186,5 @@ export function FleetPage() {
         />
       )}
     </Shell>
-  );
-}
-
-export const osOf = (view: DeviceView): string =>
-  [
-    view.offer?.facts?.os_name ?? view.device.os,
-    view.device.condition?.battery ? `battery ${view.device.condition.battery}` : "",
-  ]
-    .filter(Boolean)
-    .join(", ");
-
-function workWords(tasks: { task: string; name: string }[] | undefined): string {
-  if (!tasks?.length) return "";
-  const shown = tasks.slice(0, 2).map((one) => one.task);
-  return `${shown.join(", ")}${tasks.length > 2 ? ` and ${tasks.length - 2} more` : ""}, ${tasks[0]?.name ?? ""}`;
-}
-
-/** What a device does now, each task with a way to it. */
-function NowLine({ tasks }: { tasks: { task: string; name: string; constellation: string }[] | undefined }) {
-  const [first, ...more] = tasks ?? [];
-  if (!first) return <span className="dim">nothing now</span>;
-  return (
-    <Link className="link cut" href={`/constellations/${first.constellation}/t/${first.task}`}>
-      {first.task}, {first.name}
-      {more.length > 0 && ` and ${more.length} more`}
-    </Link>
   );
 }
