@@ -16,11 +16,15 @@ import { withWhere } from "../../model/rows/where.ts";
 import type { RequestPreview, TaskPreviewRow } from "../../model/types.ts";
 import { Button, Tabs } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
-import { type Earlier, sampleWords, ToolPicker, Tree } from "./form/pickers.tsx";
+import { type Earlier, ToolPicker } from "./form/pickers.tsx";
+import { RowActs } from "./form/RowActs.tsx";
+import { RowFaults } from "./form/RowFaults.tsx";
 import { RowForm } from "./form/RowForm.tsx";
+import { RowOutput } from "./form/RowOutput.tsx";
 import { PlanGraph } from "./PlanGraph.tsx";
-import { RowFaults } from "./RowFaults.tsx";
+import { PlanParams } from "./PlanParams.tsx";
 import { RowLine } from "./RowLine.tsx";
+import { RowPages } from "./RowPages.tsx";
 import { TextLens } from "./TextLens.tsx";
 import type { Drafting } from "./useDraft.ts";
 
@@ -148,23 +152,10 @@ export function RowsEditor(props: RowsEditorProps) {
           />
         </header>
         {params.length > 0 && lens !== "text" && (
-          <div className="params row wrap">
-            <span className="small dim">Parameters</span>
-            {params.map(([name, param]) => (
-              <span key={name} className="setting-chip">
-                <span className="small dim">{String(param.type)}</span>
-                <span className="ref">{name}</span>
-                {locked === NONE && (
-                  <Button
-                    kind="quiet"
-                    icon="close"
-                    aria-label={`Make ${name} a fixed value again`}
-                    onClick={() => change((held) => withoutParam(held, name))}
-                  />
-                )}
-              </span>
-            ))}
-          </div>
+          <PlanParams
+            params={params}
+            onFix={locked === NONE ? (name) => change((held) => withoutParam(held, name)) : null}
+          />
         )}
         {lens === "graph" && (
           <PlanGraph
@@ -243,75 +234,29 @@ export function RowsEditor(props: RowsEditorProps) {
                           onTry={props.onTry}
                           onRenamed={setOpen}
                         />
-                        <div className="rowacts row wrap">
-                          <Button
-                            asks
-                            icon="play"
-                            why={props.trying ? "A row is being tried." : props.whyNot(row.id) || null}
-                            onClick={() => props.onTry(row.id)}
-                          >
-                            {props.tried.has(row.id) ? "Try this row again" : "Try this row"}
-                          </Button>
-                          {props.whyNot(row.id) && <span className="small dim why">{props.whyNot(row.id)}</span>}
-                          <span className="grow" />
-                          {!lock && (
-                            <>
-                              <Button
-                                kind="quiet"
-                                why={row.at === 0 ? "It is the first." : null}
-                                onClick={() => change((held) => ({ ...held, plan: moved(held.plan, row.id, -1) }))}
-                              >
-                                Up
-                              </Button>
-                              <Button
-                                kind="quiet"
-                                why={row.at === rows.length - 1 ? "It is the last." : null}
-                                onClick={() => change((held) => ({ ...held, plan: moved(held.plan, row.id, 1) }))}
-                              >
-                                Down
-                              </Button>
-                              <Button
-                                kind="quiet"
-                                icon="copy"
-                                onClick={() => {
-                                  const made = copied(draft.plan, row.id);
-                                  change({ ...draft, plan: made.plan });
-                                  show(made.id, row.at + 1);
-                                }}
-                              >
-                                Copy
-                              </Button>
-                              <Button
-                                kind="bad"
-                                onClick={() => change((held) => ({ ...held, plan: removed(held.plan, row.id) }))}
-                              >
-                                Remove
-                              </Button>
-                            </>
-                          )}
-                        </div>
+                        <RowActs
+                          row={row}
+                          last={row.at === rows.length - 1}
+                          tried={props.tried.has(row.id)}
+                          trying={props.trying}
+                          whyNot={props.whyNot(row.id)}
+                          locked={lock !== null}
+                          onTry={props.onTry}
+                          onMove={(by) => change((held) => ({ ...held, plan: moved(held.plan, row.id, by) }))}
+                          onCopy={() => {
+                            const made = copied(draft.plan, row.id);
+                            change({ ...draft, plan: made.plan });
+                            show(made.id, row.at + 1);
+                          }}
+                          onRemove={() => change((held) => ({ ...held, plan: removed(held.plan, row.id) }))}
+                        />
                       </>
                     )}
                   </li>
                 );
               })}
             </ol>
-            {rows.length > PAGE_ROWS && (
-              <div className="rowadd">
-                <Button why={from === 0 ? "These are the first." : null} onClick={() => setFirst(from - PAGE_ROWS)}>
-                  Earlier rows
-                </Button>
-                <span className="small dim">
-                  {from + 1} to {Math.min(rows.length, from + PAGE_ROWS)} of {rows.length}
-                </span>
-                <Button
-                  why={from + PAGE_ROWS >= rows.length ? "These are the last." : null}
-                  onClick={() => setFirst(from + PAGE_ROWS)}
-                >
-                  Later rows
-                </Button>
-              </div>
-            )}
+            <RowPages from={from} count={rows.length} most={PAGE_ROWS} onFrom={setFirst} />
             <div className="rowadd">
               <Button
                 icon="plus"
@@ -333,17 +278,11 @@ export function RowsEditor(props: RowsEditorProps) {
         ))}
       </section>
       {lens === "rows" && opened && sample && (
-        <section className="card" aria-label={`Output of row ${opened.at + 1}`}>
-          <header>
-            <h2>Output of row {opened.at + 1}</h2>
-            <span className="small dim">{sampleWords(sample)}; click a field to use it in a new row</span>
-          </header>
-          <Tree
-            sample={sample}
-            chosen={null}
-            onPick={(branch) => setPicking({ row: null, use: { from: opened.id, output: branch.pointer } })}
-          />
-        </section>
+        <RowOutput
+          row={opened}
+          sample={sample}
+          onUse={(output) => setPicking({ row: null, use: { from: opened.id, output } })}
+        />
       )}
       {picking && (
         <ToolPicker

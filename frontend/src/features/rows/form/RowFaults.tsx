@@ -1,6 +1,6 @@
-import type { RowFault } from "../../model/rows/faults.ts";
-import { Button } from "../../ui/parts.tsx";
-import { Said } from "../../ui/Said.tsx";
+import type { RowFault } from "../../../model/rows/faults.ts";
+import { Button } from "../../../ui/parts.tsx";
+import { Said } from "../../../ui/Said.tsx";
 
 export function RowFaults({
   faults,
