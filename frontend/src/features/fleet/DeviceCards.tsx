@@ -1,3 +1,4 @@
+/** The devices as cards, for a narrow window. */
 import { Link } from "wouter";
 import type { DeviceView } from "../../model/fleet/fleet.ts";
 import { rightsInShort } from "../../model/fleet/rights.ts";

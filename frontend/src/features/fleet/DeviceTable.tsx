@@ -1,3 +1,4 @@
+/** The devices as a table: state, device, work now, the last hour, today. */
 import { Link } from "wouter";
 import { type DeviceView, linkWords } from "../../model/fleet/fleet.ts";
 import { rightsInShort } from "../../model/fleet/rights.ts";

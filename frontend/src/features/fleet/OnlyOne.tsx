@@ -1,3 +1,4 @@
+/** Tools that a single device offers. */
 import type { DeviceView } from "../../model/fleet/fleet.ts";
 
 /** Tools that a single device offers: where one loss is a hole. */

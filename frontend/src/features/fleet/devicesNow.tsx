@@ -1,3 +1,4 @@
+/** How the devices of a list stand now: the parts that cards and table of the fleet share. */
 import type { DeviceView, deviceShown } from "../../model/fleet/fleet.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import type { IconName } from "../../ui/Icon.tsx";

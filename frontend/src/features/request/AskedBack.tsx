@@ -1,3 +1,4 @@
+/** Questions that a planner asked about earlier words, on the page where they were sent from. */
 import { Link } from "wouter";
 import { useNeeds } from "../../app/waiting/needs.ts";
 import { QuestionCard } from "../inbox/questions/Questions.tsx";

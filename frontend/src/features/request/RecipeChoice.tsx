@@ -1,3 +1,4 @@
+/** The recipes to choose from, and the parameters of the one that is chosen. */
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import { Slots } from "./preview/Slots.tsx";

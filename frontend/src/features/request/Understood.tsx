@@ -1,3 +1,4 @@
+/** The words as the hub reads them: the recipe with its parameters, or that none fits. */
 import { Link } from "wouter";
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";

@@ -1,3 +1,4 @@
+/** The parameters of a plan, each with the way back to a fixed value. */
 import type { paramsOf } from "../../model/rows/document.ts";
 import { Button } from "../../ui/parts.tsx";
 

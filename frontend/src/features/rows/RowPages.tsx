@@ -1,3 +1,4 @@
+/** The way through a plan with more rows than a page shows. */
 import { Button } from "../../ui/parts.tsx";
 
 export function RowPages(props: { from: number; count: number; most: number; onFrom: (from: number) => void }) {

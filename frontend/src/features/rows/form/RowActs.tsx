@@ -1,3 +1,4 @@
+/** The acts of an open row: try it, move it, copy it, remove it. */
 import type { Row } from "../../../model/rows/row.ts";
 import { Button } from "../../../ui/parts.tsx";
 

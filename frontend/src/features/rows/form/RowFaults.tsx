@@ -1,3 +1,4 @@
+/** The faults of a row, each with the buttons that mend it. */
 import type { RowFault } from "../../../model/rows/faults.ts";
 import { Button } from "../../../ui/parts.tsx";
 import { Said } from "../../../ui/Said.tsx";

@@ -1,3 +1,4 @@
+/** The output of a row that was tried: a field of it is used in a new row. */
 import type { Row } from "../../../model/rows/row.ts";
 import type { Sample } from "../../../model/rows/sample.ts";
 import { sampleWords, Tree } from "./pickers.tsx";
