@@ -27,6 +27,7 @@ const NAMED: Record<string, string[]> = {
     "features/constellation/planning",
     "features/constellation/tasks",
     "features/constellation/timeline",
+    "features/constellation/view",
     "features/inbox/questions",
     "features/lab",
     "features/request",
@@ -41,6 +42,7 @@ const NAMED: Record<string, string[]> = {
     "features/inbox",
   ],
   "features/constellation/timeline": ["features/constellation/graph", "features/constellation/graph/canvas"],
+  "features/constellation/view": ["features/constellation/history", "features/constellation/tasks"],
   "features/fleet": ["features/fleet/device", "features/fleet/joining", "features/fleet/vitals", "features/inbox"],
   "features/fleet/device": ["features/constellation/list", "features/fleet/vitals", "features/inbox", "features/lab"],
   "features/home": [

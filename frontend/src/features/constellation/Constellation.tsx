@@ -3,7 +3,7 @@
  * and the feed. What is selected, the lens, the filter, the version and the tab stand in the address.
  */
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Link, useLocation, useSearch } from "wouter";
+import { useLocation, useSearch } from "wouter";
 import { ActionButton, useDoing } from "../../app/actions/Actions.tsx";
 import { constellationActions, failedTasks, taskActions } from "../../app/actions/actions.ts";
 import { forkFrom, takeBack, undoWork } from "../../app/actions/goingBack.ts";
@@ -24,7 +24,6 @@ import { fullFirst, leading, partsOf } from "../../model/answer/parts.ts";
 import { isPlanning } from "../../model/plan/planning.ts";
 import { answerNow, headShown, sentenceNow } from "../../model/plan/soFar.ts";
 import { overlay } from "../../model/stream/history.ts";
-import type { StreamModel } from "../../model/stream/stream.ts";
 import { readFilter } from "../../model/tasks/filter.ts";
 import {
   allViews,
@@ -32,7 +31,6 @@ import {
   counted,
   counts,
   head,
-  inTrouble,
   questions,
   readingOrder,
   specs,
@@ -42,10 +40,7 @@ import {
 import type { Device } from "../../model/types.ts";
 import { age, clock, duration, FINAL } from "../../model/words/words.ts";
 import { Acts } from "../../ui/Acts.tsx";
-import { Glyph } from "../../ui/Glyph.tsx";
-import { Icon } from "../../ui/Icon.tsx";
 import { Button, type Choice, Empty, ProblemNote, StatePill, Tabs } from "../../ui/parts.tsx";
-import { Said } from "../../ui/Said.tsx";
 import { AnswerChips, AnswerStage } from "../answer/Answer.tsx";
 import { AnswerBand } from "../answer/AnswerBand.tsx";
 import { QuestionCard } from "../inbox/questions/Questions.tsx";
@@ -53,22 +48,26 @@ import { BreakButton, FaultLines } from "../lab/BreakSomething.tsx";
 import { BehindLine, PriorityOf } from "../request/PriorityChoice.tsx";
 import { Repeat } from "../schedules/Repeat.tsx";
 import type { OpenMenu } from "./graph/context.ts";
-import { Feed } from "./history/Feed.tsx";
 import { useFeedPast, useLog, usePast } from "./history/past.ts";
-import { VersionChoice, Versions } from "./history/Versions.tsx";
+import { VersionChoice } from "./history/Versions.tsx";
 import { Inspector, type InspectorTab } from "./inspector/Inspector.tsx";
 import { Conversation, callsOf } from "./planning/Conversation.tsx";
 import { WritingNow } from "./planning/WritingNow.tsx";
 import { StuckCard } from "./tasks/StuckCard.tsx";
-import { Summary, shortWord } from "./tasks/Summary.tsx";
+import { Summary } from "./tasks/Summary.tsx";
 import { TapCard } from "./tasks/TapCard.tsx";
 import { TaskList } from "./tasks/TaskList.tsx";
 import { TaskMenu } from "./tasks/TaskMenu.tsx";
+import { Dock } from "./view/Dock.tsx";
+import { FilterField } from "./view/FilterField.tsx";
+import { LENS, type Lens, lensOf, manyLoose } from "./view/lens.ts";
+import { FaultNote, OriginLine } from "./view/Notes.tsx";
+import { Troubles } from "./view/Troubles.tsx";
+import { checkedWhole, retryFailed } from "./view/whole.ts";
 
 const Graph = lazy(() => import("./graph/Graph.tsx"));
 const Thinking = lazy(async () => ({ default: (await import("./planning/Thinking.tsx")).Thinking }));
 const Timeline = lazy(() => import("./timeline/Timeline.tsx"));
-type Lens = "planning" | "answer" | "graph" | "list" | "timeline" | "conversation";
 const PLAY_MS = 1200;
 /** As in `narrow.css`. */
 const LOW = "(max-height: 560px)";
@@ -78,18 +77,8 @@ const LOW_ZOOM = 0.3;
 const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
 const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
 const HIDDEN = "none";
-const LENS: Record<Lens, string> = {
-  planning: "Planning",
-  answer: "Answer in full",
-  graph: "Graph",
-  list: "List",
-  timeline: "Timeline",
-  conversation: "Conversation",
-};
 /** Above so many tasks the list or the graph is drawn in a task of its own, behind the rest of the page. */
 const LARGE = 300;
-/** Above this many tasks outside of groups the list is shown first. */
-const LOOSE_TASKS_MAX = 500;
 
 export function ConstellationPage({ id, task }: { id: string; task: string | null }) {
   const model = useStream(id);
@@ -379,18 +368,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
       <section className="band" aria-label="Answer">
         <div className="only-phone row phonestate">
           {pill}
-          {counts(views.filter((view) => inTrouble(view.shown))).map(({ shown: one, count }) => (
-            <button
-              key={one.glyph}
-              type="button"
-              className={`pill tone-${one.tone}`}
-              onClick={() => to({ set: { q: `state:${shortWord(one.word).replaceAll(" ", "-")}` } })}
-            >
-              <Glyph name={one.glyph} />
-              {count}
-              <span className="sr">{one.word}</span>
-            </button>
-          ))}
+          <Troubles views={views} onFilter={(text) => to({ set: { q: text } })} />
           <span className="dim end">{final ? duration(took) : clock(took)}</span>
         </div>
         <AnswerBand
@@ -414,28 +392,8 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
       </section>
       {idle && <BehindLine constellation={id} />}
       <FaultLines constellation={id} />
-      {constellation.origin && (
-        <p className="small dim origin">
-          Forked from{" "}
-          <Link className="link" href={`/constellations/${constellation.origin.constellation}`}>
-            an earlier run
-          </Link>
-          {constellation.origin.task
-            ? `, from ${constellation.origin.task} on; what stands before it was not done again.`
-            : `, as it was at v${constellation.origin.version}.`}
-        </p>
-      )}
-      {constellation.fault && (
-        <section className="note tone-vermilion asked" role="alert">
-          <Glyph name="cross" tone="vermilion" />
-          <p className="strong">
-            <Said text={constellation.fault.reason} />
-          </p>
-          <p className="small dim">
-            <Said text={constellation.fault.hint} />
-          </p>
-        </section>
-      )}
+      {constellation.origin && <OriginLine origin={constellation.origin} />}
+      {constellation.fault && <FaultNote fault={constellation.fault} />}
       {(open.length > 0 || (constellation.attention?.length ?? 0) > 0) && (
         <section className="card asked" aria-label="Needs you">
           {open.map((question) => (
@@ -456,22 +414,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
             choices={lenses}
           />
           {((lens === "list" && !phone) || filter) && (
-            <label className="field filter">
-              <Icon name="filter" />
-              <input
-                data-filter
-                aria-label="Filter tasks"
-                placeholder="state: device: dur:>10s name"
-                value={filter}
-                onChange={(event) => to({ set: { q: event.target.value, lens: "list" } }, true)}
-                onKeyDown={(event) => {
-                  if (event.key === "Escape") to({ set: { q: null } }, true);
-                }}
-              />
-              <kbd className="only-wide" aria-hidden="true">
-                /
-              </kbd>
-            </label>
+            <FilterField
+              value={filter}
+              onChange={(text) => to({ set: { q: text, lens: "list" } }, true)}
+              onClear={() => to({ set: { q: null } }, true)}
+            />
           )}
           {!final && lastVersion > 0 && <PriorityOf constellation={constellation} />}
           {phone && lens !== "timeline" && all.length > 1 && (
@@ -541,21 +488,18 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           </Suspense>
         )}
         {lens === "graph" && !phone && (
-          <div className={`dock ${feedOpen ? "" : "shut"}`}>
-            <div className="row">
-              <Versions versions={all} shown={shownVersion} onShow={lookAt} playing={playing} onPlay={play} />
-              <Button
-                icon={feedOpen ? "down" : "list"}
-                kind="quiet"
-                aria-label={feedOpen ? "Hide what happened" : "Show what happened"}
-                aria-expanded={feedOpen}
-                onClick={() => setFeedAsked({ low, open: !feedOpen })}
-              />
-            </div>
-            {feedOpen && (
-              <Feed events={scene.events} fleet={fleet} revision={scene.revision} most={40} onSelect={select} />
-            )}
-          </div>
+          <Dock
+            scene={scene}
+            fleet={fleet}
+            versions={all}
+            shown={shownVersion}
+            playing={playing}
+            open={feedOpen}
+            onShow={lookAt}
+            onPlay={play}
+            onOpen={(open) => setFeedAsked({ low, open })}
+            onSelect={select}
+          />
         )}
       </section>
       {menu && (
@@ -591,48 +535,4 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   );
 }
 
-/** The lens that is shown: the one asked for, else the answer once there is one, else graph or list. */
-function lensOf(
-  asked: string | null,
-  has: { planning: boolean; answer: boolean; chosen: boolean; listed: boolean },
-): Lens {
-  if (has.planning && (asked === null || asked === "planning")) return "planning";
-  if (asked === "answer" && has.answer) return "answer";
-  if (asked === "graph" || asked === "list" || asked === "timeline" || asked === "conversation") return asked;
-  if (has.answer && has.chosen) return "answer";
-  return has.listed ? "list" : "graph";
-}
-
-/** Whether so many tasks stand outside of groups that a list says more than a drawing of all of them. */
-function manyLoose(model: StreamModel): boolean {
-  const all = specs(model);
-  if (all.size <= LOOSE_TASKS_MAX) return false;
-  let loose = 0;
-  for (const spec of all.values()) if (!spec.group && !spec.for_each) loose += 1;
-  return loose > LOOSE_TASKS_MAX;
-}
-
-/** Whether every task that declares checks met them; a plan without checks is never shown as checked. */
-const checkedWhole = (views: TaskView[]): boolean => {
-  const asked = views.filter((view) => (view.spec.checks?.length ?? 0) > 0);
-  return asked.length > 0 && asked.every((view) => view.record?.checked || view.record?.state === "skipped");
-};
-
 const never = { id: "none", label: "", why: "Nothing to do.", run: async () => undefined };
-
-function retryFailed(
-  hub: Parameters<typeof taskActions>[0],
-  constellation: Parameters<typeof taskActions>[1],
-  failed: TaskView[],
-) {
-  if (failed.length === 0 || constellation.state === "cancelled") return null;
-  return {
-    id: "retry",
-    label: failed.length === 1 ? `Retry ${failed[0]?.id}` : `Retry ${failed.length} failed`,
-    why: null,
-    run: async (confirm?: string[]) => {
-      for (const view of failed)
-        await hub.taskControl(constellation.id, view.id, "retry", confirm?.length ? { confirm } : {});
-    },
-  };
-}
