@@ -3,8 +3,8 @@
  * Keeps its streams in memory; controls change them a little, so that buttons have an effect. No network of its own.
  */
 
-import { fold } from "../src/model/apply.ts";
-import { stateHash } from "../src/model/canonical.ts";
+import { fold } from "../src/model/stream/apply.ts";
+import { stateHash } from "../src/model/stream/canonical.ts";
 import type { Entity, StreamEvent } from "../src/model/types.ts";
 import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";

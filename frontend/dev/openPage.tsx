@@ -1,7 +1,7 @@
 /** Opens the page at an address against the mock hub, as a test of components sees it. */
 import { render } from "@testing-library/react";
 import { vi } from "vitest";
-import { App } from "../src/app/App.tsx";
+import { App } from "../src/App.tsx";
 import { MockHub, type MockOptions } from "./mockHub.ts";
 import { MockSocket } from "./mockSocket.ts";
 

@@ -1,6 +1,6 @@
 """Words that people read: the texts of the command line, the hub, the agents and the recipes are plain English.
 
-The same rules hold for the page (`frontend/src/model/wording.test.ts`). They stand in `accents.json`.
+The same rules hold for the page (`frontend/src/wording.test.ts`). They stand in `accents.json`.
 """
 
 from __future__ import annotations

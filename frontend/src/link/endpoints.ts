@@ -1,14 +1,7 @@
 /** The calls of the REST API that the page makes. Their paths, parameters and answers are those of the contract. */
-import type {
-  Call,
-  ConstellationRow,
-  NamedQuestionRow,
-  Question,
-  SetModel,
-  StreamEvent,
-  WhyAll,
-  WhyRow,
-} from "../model/types.ts";
+
+import type { Call, NamedQuestionRow, Question, SetModel, StreamEvent, WhyAll, WhyRow } from "../model/types.ts";
+import { msOf } from "../model/words/times.ts";
 import { addressOf, BASE, type BodyOf, type Given, type Rest } from "./rest.ts";
 
 /** A request as a person sends it: words, a recipe or a plan, and how it is to run. */
@@ -25,9 +18,6 @@ export interface Need extends Question {
   constellation: string;
   name: string;
 }
-
-/** Milliseconds of an RFC 3339 time; 0 for none. */
-export const msOf = (time: string | null | undefined): number => (time ? Date.parse(time) || 0 : 0);
 
 /** A question of the list of approvals as the stream has it. */
 function needOf(row: NamedQuestionRow): Need {
@@ -215,6 +205,3 @@ export class Hub {
   artifactUrl = (sha256: string, name?: string, media?: string | null, show?: boolean) =>
     `${BASE}${addressOf("/artifacts/{sha256}", { path: { sha256 }, query: { name, media, show: show ? "1" : "" } })}`;
 }
-
-export const createdMs = (row: ConstellationRow): number => msOf(row.created_at);
-export const endedMs = (row: ConstellationRow): number => msOf(row.ended_at);

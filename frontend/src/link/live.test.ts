@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Steps, whole } from "../model/steps.ts";
-import { StreamModel } from "../model/stream.ts";
+import { type Steps, whole } from "../model/stream/steps.ts";
+import { StreamModel } from "../model/stream/stream.ts";
 import { LiveLink, type Sink, type Socket } from "./live.ts";
 
 interface Rig {

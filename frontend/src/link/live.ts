@@ -2,7 +2,7 @@
  * The live socket: ticket, subscriptions, resume by number, resync, reconnect for ever.
  * Nothing shown is ever cleared by a lost link. No React; the socket, the clock and chance come from outside.
  */
-import type { Steps } from "../model/steps.ts";
+import type { Steps } from "../model/stream/steps.ts";
 import type { BesideItem, LiveFrame, SnapshotFrame, StreamEvent } from "../model/types.ts";
 import { paced } from "./pace.ts";
 import { inSlices } from "./slices.ts";

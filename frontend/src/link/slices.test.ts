@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Steps } from "../model/steps.ts";
+import type { Steps } from "../model/stream/steps.ts";
 import { inSlices } from "./slices.ts";
 
 /** Counts its steps, each of which takes so long by this clock. */

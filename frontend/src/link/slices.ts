@@ -1,5 +1,5 @@
 /** Runs work that may be interrupted in slices, so that the page draws and answers a person between them. */
-import { type Steps, untilLate } from "../model/steps.ts";
+import { type Steps, untilLate } from "../model/stream/steps.ts";
 
 /** Half of a frame: on a machine that does other things too, a slice takes a few times as long by the clock. */
 const SLICE_MS = 8;

@@ -1,4 +1,4 @@
-import { readable } from "../model/readable.ts";
+import { readable } from "../model/words/readable.ts";
 import { typed } from "./typed.ts";
 
 /** What the hub says, in which commands and names stand between backticks: those are shown as code. */

@@ -1,8 +1,6 @@
 /** Small parts without data access: pills, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
 import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
-import type { Problem } from "../link/rest.ts";
-import type { Shown } from "../model/presentation.ts";
-import type { Count } from "../model/selectors.ts";
+import type { Count, Shown } from "../model/words/presentation.ts";
 import { type Asks, useWhyNot } from "./away.ts";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
@@ -170,8 +168,16 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
+/** A refusal as it is shown; the link's `Problem` is one. */
+export interface ShownProblem {
+  reason: string;
+  hint: string;
+  requestId: string;
+  faults: readonly { reason: string; place?: string; where?: string; hint?: string }[];
+}
+
 /** An error: what, the cause, the way out, each fault with its place, and an id to quote. */
-export function ProblemNote({ problem }: { problem: Problem }) {
+export function ProblemNote({ problem }: { problem: ShownProblem }) {
   return (
     <section className="note tone-vermilion" role="alert">
       <Glyph name="cross" tone="vermilion" />

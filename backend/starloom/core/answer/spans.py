@@ -1,7 +1,7 @@
 """The phases of a run's time, folded from its log: when each task was on a device, and when and why it waited.
 
 Owns the fold and nothing of its figures, which `report` makes. A moment is hub time here. The page folds new events in
-the same way (`frontend/src/model/spans.ts`); `tests/core/answer/spans.json` holds both to the same result.
+the same way (`frontend/src/model/run/spans.ts`); `tests/core/answer/spans.json` holds both to the same result.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
  * A document seen as rows, one a task. A row is a view: it is read from the document and never stored, so that rows,
  * graph and text cannot drift apart. `edit` has what changes the document.
  */
-import { known } from "../known.ts";
+import { known } from "../words/known.ts";
 import { type Fields, idOf, isFields, type Json, list, nodeOf, tasksOf, textOf } from "./document.ts";
 import { type Where, whereOf } from "./where.ts";
 

@@ -1,0 +1,448 @@
+/** The pages against the mock hub: what a person sees and does, and axe on each. */
+import { act, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import axe from "axe-core";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { openPage as open } from "../dev/openPage.tsx";
+import { CONSTELLATION } from "../dev/scenario.ts";
+
+async function faultsOfAxe(): Promise<string[]> {
+  const found = await axe.run(document.body, {
+    resultTypes: ["violations"],
+    rules: { "color-contrast": { enabled: false }, region: { enabled: false } },
+  });
+  return found.violations.map(
+    (violation) => `${violation.id}: ${violation.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`,
+  );
+}
+
+/** The visits that the browser keeps. The page notes one in an effect, which may run after the page is drawn. */
+async function visitsNoted(): Promise<Record<string, unknown>[]> {
+  return waitFor(() => {
+    const visits = JSON.parse(localStorage.getItem("starloom.visits") ?? "[]");
+    expect(visits).toHaveLength(1);
+    return visits;
+  });
+}
+
+beforeEach(() => {
+  vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 0));
+});
+afterEach(() => vi.unstubAllGlobals());
+
+describe("signing in", () => {
+  it("says how to get a link when there is none", async () => {
+    open("/", { signedIn: false });
+    expect(await screen.findByText("starloom open")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("takes the link out of the address and opens the page", async () => {
+    const hub = open("/#/sign-in/abc.good", { signedIn: false });
+    expect(await screen.findByRole("heading", { name: "Home" })).toBeTruthy();
+    expect(location.hash).toBe("");
+    expect(hub.calls[0]).toMatchObject({ body: { id: "abc", secret: "good" }, path: "/sign-in" });
+  });
+
+  it("says that a used link is used", async () => {
+    open("/#/sign-in/abc.old", { signedIn: false });
+    expect(await screen.findByText(/unknown, used or too old/)).toBeTruthy();
+  });
+});
+
+describe("Home", () => {
+  it("tells somebody who comes back what changed, and somebody new nothing of it", async () => {
+    localStorage.clear();
+    open("/");
+    await screen.findByRole("region", { name: "Fleet" });
+    expect(screen.queryByRole("region", { name: "Since you were here" })).toBeNull();
+    const [visit] = await visitsNoted();
+    localStorage.setItem("starloom.visits", JSON.stringify([{ ...visit, seenMs: 1 }]));
+    document.dispatchEvent(new Event("visibilitychange"));
+    const since = await screen.findByRole("region", { name: "Since you were here" });
+    expect(since.textContent).toMatch(/requests? (or more )?ended|began|devices? joined/);
+    expect(await faultsOfAxe()).toEqual([]);
+    localStorage.clear();
+  });
+
+  it("tells each failed request once, also to somebody who comes back", async () => {
+    localStorage.clear();
+    const once = () => document.querySelectorAll('main a[href="/constellations/c-failed"]');
+    open("/");
+    await screen.findByText("Failed in the last day");
+    expect(once()).toHaveLength(1);
+    const [visit] = await visitsNoted();
+    localStorage.setItem("starloom.visits", JSON.stringify([{ ...visit, seenMs: 1 }]));
+    document.dispatchEvent(new Event("visibilitychange"));
+    await screen.findByRole("region", { name: "Since you were here" });
+    expect(once()).toHaveLength(1);
+    localStorage.clear();
+  });
+
+  it("answers a question where it stands", async () => {
+    const hub = open("/", { question: true });
+    const text = await screen.findByText("There is little room on the server. Copy all the same?");
+    const item = text.closest(".item") as HTMLElement;
+    await userEvent.click(within(item).getByRole("button", { name: "Copy" }));
+    await waitFor(() =>
+      expect(screen.queryByText("There is little room on the server. Copy all the same?")).toBeNull(),
+    );
+    expect(hub.entities(CONSTELLATION).get("question/q1")?.answer).toBe("go");
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("offers a viewer nothing that the hub would refuse", async () => {
+    open("/", { question: true, role: "viewer" });
+    const answer = await screen.findByRole("button", { name: "Copy" });
+    for (const button of [answer, screen.getByRole("button", { name: /^New request/ })]) {
+      expect(button.getAttribute("aria-disabled")).toBe("true");
+      expect(button.title).toMatch(/^You may look here/);
+    }
+  });
+
+  it("offers a first request when nothing has run", async () => {
+    open("/", { empty: true });
+    expect(await screen.findByText("Nothing has run yet.")).toBeTruthy();
+    expect(await screen.findByText("No device yet.")).toBeTruthy();
+    const start = await screen.findByRole("region", { name: "Start here" });
+    expect(
+      within(start)
+        .getByRole("link", { name: /Add a phone/ })
+        .getAttribute("href"),
+    ).toContain("way=phone");
+    expect(within(start).getByRole("link", { name: /how are my machines/ })).toBeTruthy();
+    const next = await screen.findByRole("region", { name: "Scheduled next" });
+    expect(within(next).getByText("Nightly backup")).toBeTruthy();
+    expect(within(next).getByText("Sun 29 Mar 02:30")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+});
+
+describe("Constellation", () => {
+  it("lists what is stuck first and opens it with the error on top", async () => {
+    open(`/constellations/${CONSTELLATION}?lens=list`);
+    await screen.findByRole("button", { name: /^send\.3/ });
+    const rows = within(screen.getByRole("list", { name: "Tasks" })).getAllByRole("button");
+    expect(rows[0]?.textContent).toContain("send.3");
+    await userEvent.click(rows[0] as HTMLElement);
+    const inspector = await screen.findByRole("complementary", { name: "Task send.3" });
+    expect(within(inspector).getByLabelText("What is wrong").textContent).toContain("has not answered for");
+    expect(location.pathname).toBe(`/constellations/${CONSTELLATION}/t/send.3`);
+    expect(await within(inspector).findByText(/send.3 waits for demo-phone/)).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("moves with j and k and closes with Escape", async () => {
+    open(`/constellations/${CONSTELLATION}?lens=list`);
+    await screen.findByRole("list", { name: "Tasks" });
+    await userEvent.keyboard("jj");
+    await waitFor(() => expect(location.pathname).toMatch(/\/t\/send\.4$/));
+    await userEvent.keyboard("k{Escape}");
+    await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
+  });
+
+  it("draws events as they come", async () => {
+    const hub = open(`/constellations/${CONSTELLATION}?lens=list`);
+    await screen.findByRole("list", { name: "Tasks" });
+    act(() =>
+      hub.publish(CONSTELLATION, "answer", {
+        answer: { items: [{ show: "value", task: "scan", title: "A new part", value: "7" }], state: "partial" },
+      }),
+    );
+    const chip = await screen.findByRole("button", { name: /A new part/ });
+    // Its sentence is of this moment, not of the answer's.
+    expect(document.querySelector(".answer .sentence")?.textContent).toMatch(/: \d+ of \d+ tasks done so far/);
+    await userEvent.click(chip);
+    expect(location.search).toContain("answer=scan");
+    expect(within(await screen.findByRole("region", { name: "Result" })).getByText("7")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("has an address for each part of its answer", async () => {
+    const hub = open(`/constellations/${CONSTELLATION}/answer/scan`);
+    expect(await screen.findByText("The answer has no such part.")).toBeTruthy();
+    act(() =>
+      hub.publish(CONSTELLATION, "answer", {
+        answer: { items: [{ show: "text", task: "scan", title: "Words", value: '"well"' }], state: "partial" },
+      }),
+    );
+    expect(await screen.findByText("well")).toBeTruthy();
+    expect(await screen.findByRole("heading", { name: "Words", level: 1 })).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("retries the failed task and pauses by their buttons", async () => {
+    const hub = open("/constellations/c-failed/t/send.3?lens=list");
+    const inspector = await screen.findByRole("complementary", { name: "Task send.3" });
+    expect(within(inspector).getByRole("button", { name: "Skip" }).getAttribute("aria-disabled")).toBe("true");
+    await userEvent.click(within(inspector).getByRole("button", { name: "Retry" }));
+    await waitFor(() =>
+      expect(hub.calls.map((call) => call.path)).toContain("/constellations/c-failed/tasks/send.3/retry"),
+    );
+  });
+
+  it("asks before it cancels", async () => {
+    const hub = open(`/constellations/${CONSTELLATION}?lens=list`);
+    await userEvent.click(await screen.findByRole("button", { name: "Cancel" }));
+    const path = `/constellations/${CONSTELLATION}/cancel`;
+    expect(hub.calls.map((call) => call.path)).not.toContain(path);
+    await userEvent.click(
+      within(await screen.findByRole("dialog")).getByRole("button", { name: "Cancel the constellation" }),
+    );
+    await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain(path));
+  });
+
+  it("says that it does not exist, and offers the way to all", async () => {
+    open("/constellations/nope");
+    expect(await screen.findByText("The hub knows no constellation nope.")).toBeTruthy();
+  });
+});
+
+describe("New request", () => {
+  it("previews words as one types and launches what was shown", async () => {
+    const hub = open("/new");
+    await userEvent.click(await screen.findByRole("textbox"));
+    await userEvent.paste("Back up the pictures of my phone to the server");
+    expect(await screen.findByText("What will run")).toBeTruthy();
+    expect(screen.getByText("photo-backup")).toBeTruthy();
+    expect(screen.getByText("starloom-agent grant files:write ~/Desktop/Pictures")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+    await userEvent.keyboard("{Control>}{Enter}{/Control}");
+    await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
+    expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toEqual({
+      plan_hash: "8c1f",
+      request: "Back up the pictures of my phone to the server",
+    });
+  });
+
+  it("answers what if a device were missing, with the chance of a deadline, and starts nothing", async () => {
+    const hub = open("/new?q=Back%20up%20the%20pictures%20of%20my%20phone%20to%20the%20server");
+    await userEvent.click(await screen.findByText("What if a device were missing, or there were one more"));
+    await userEvent.selectOptions(screen.getByLabelText("Device"), "demo-server");
+    const deadline = screen.getByLabelText("Deadline in seconds");
+    await userEvent.type(deadline, "soon");
+    expect(screen.getByRole("button", { name: "Estimate" }).getAttribute("aria-disabled")).toBe("true");
+    await userEvent.clear(deadline);
+    await userEvent.type(deadline, "45{Enter}");
+    expect(await screen.findByText("about 40 s (25-50); within 45 s with 84 % (78-88)")).toBeTruthy();
+    expect(screen.getByText("Without demo-server")).toBeTruthy();
+    expect(screen.getByText("It would take about 30 s longer.")).toBeTruthy();
+    expect(hub.calls.find((call) => call.path === "/what-if")?.body).toMatchObject({
+      without: ["demo-server"],
+      within_s: 45,
+    });
+    expect(hub.calls.some((call) => call.method === "POST" && call.path === "/constellations")).toBe(false);
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("says of words that the hub cannot be reached, and nothing of what they mean", async () => {
+    open("/new");
+    const box = await screen.findByRole("textbox");
+    vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
+    await userEvent.click(box);
+    await userEvent.paste("how are my machines");
+    expect((await screen.findByRole("alert")).textContent).toContain("The hub cannot be reached.");
+    expect(screen.queryByText(/No recipe fits/)).toBeNull();
+    expect(screen.queryByText(/the faults say why/)).toBeNull();
+    expect(document.body.textContent).not.toContain("/constellations/preview");
+    expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
+  });
+
+  it("starts nothing on a near match, and runs the hash once its slots are filled", async () => {
+    const hub = open("/new?q=back%20up%20something");
+    await screen.findByText("Did you mean");
+    expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
+    const form = screen.getByRole("button", { name: "Use this" }).closest("form") as HTMLElement;
+    await within(form).findAllByRole("option", { name: "demo-server" });
+    await userEvent.selectOptions(within(form).getByLabelText("the device to copy from"), "demo-phone");
+    await userEvent.selectOptions(within(form).getByLabelText("the device to copy to"), "demo-server");
+    await userEvent.click(within(form).getByRole("button", { name: "Use this" }));
+    await screen.findByText("What will run");
+    await waitFor(() =>
+      expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBeNull(),
+    );
+    await userEvent.click(screen.getByRole("button", { name: /^Launch/ }));
+    await waitFor(() =>
+      expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toMatchObject({
+        params: { source: { name: "demo-phone" }, target: { name: "demo-server" } },
+        plan_hash: "8c1f",
+        recipe: "photo-backup",
+      }),
+    );
+  });
+
+  it("says why a value of a near match is missing", async () => {
+    open("/new?q=back%20up%20something");
+    expect(await screen.findByText("the device to copy to: there is no device like toaster")).toBeTruthy();
+  });
+
+  it("answers a greeting with requests that work here", async () => {
+    open("/new?q=hello");
+    await userEvent.click(
+      await screen.findByRole("button", { name: "back up the pictures of demo-phone to demo-server" }),
+    );
+    expect(await screen.findByText("What will run")).toBeTruthy();
+  });
+
+  it("lets the model plan words that no recipe fits, where one is set", async () => {
+    const hub = open("/new?q=sing%20by%20the%20model");
+    await userEvent.click(await screen.findByRole("button", { name: /^Have the model plan it/ }));
+    await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
+    expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toEqual({
+      request: "sing by the model",
+    });
+  });
+
+  it("shows every fault of a pasted plan in its row, with the change that mends it", async () => {
+    localStorage.clear();
+    open("/new?way=build");
+    // The editor is loaded on need, which takes a while the first time.
+    await userEvent.click(await screen.findByRole("tab", { name: "Text" }, { timeout: 8000 }));
+    const text = screen.getByRole("textbox", { name: "Plan, as YAML or JSON" });
+    await userEvent.clear(text);
+    await userEvent.click(text);
+    await userEvent.paste("tasks: [{id: a, tol: fs.find}, {id: a, tool: fs.find}]");
+    await userEvent.click(screen.getByRole("tab", { name: "Rows" }));
+    expect(await screen.findByText("this field does not exist here.")).toBeTruthy();
+    expect(screen.getByText("two tasks have the id a.")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+    await userEvent.click(screen.getByRole("button", { name: "Call it tool" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Give it another name" }));
+    await userEvent.click(screen.getByRole("tab", { name: "Text" }));
+    const written = screen.getByRole("textbox", { name: "Plan, as YAML or JSON" }) as HTMLTextAreaElement;
+    expect(written.value).toContain("tool: fs.find");
+    expect(written.value).toContain("id: a-2");
+  });
+});
+
+describe("Fleet", () => {
+  it("adds a device: line, words, approved, ready", async () => {
+    const hub = open("/devices?add=1");
+    expect(await screen.findByText(/python3 join.py/)).toBeTruthy();
+    act(() => hub.knock());
+    expect(await screen.findByText("amber bridge cedar delta ember fjord")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Same, approve" }));
+    expect(await screen.findByText(/in the fleet/)).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("renames and drains a device", async () => {
+    const hub = open("/devices?device=d-server");
+    const sheet = await screen.findByRole("complementary", { name: "Device demo-server" });
+    const name = within(sheet).getByLabelText("Name");
+    await userEvent.clear(name);
+    await userEvent.type(name, "cellar");
+    await userEvent.click(within(sheet).getByRole("button", { name: "Rename" }));
+    await waitFor(() => expect(hub.entities("fleet").get("device/d-server")?.name).toBe("cellar"));
+    await userEvent.click(await screen.findByRole("button", { name: "Drain" }));
+    expect(await screen.findByRole("button", { name: "Take work again" })).toBeTruthy();
+    expect(screen.getByText(/It drains: it gets no new work/)).toBeTruthy();
+  });
+
+  it("shows each device alive, and leaves open what was not heard", async () => {
+    open("/devices");
+    const row = (await screen.findByText("demo-server")).closest("tr") as HTMLElement;
+    const load = await within(row).findByRole("img", { name: /^Load \d+ %, from \d+ % to \d+ % in 60 min/ });
+    expect(load.getAttribute("aria-label")).toContain("nothing was heard for 10 min of it");
+    expect(load.querySelectorAll("polyline")).toHaveLength(2);
+    expect(within(row).getByRole("link", { name: "5 today, 1 failed" })).toBeTruthy();
+    const other = screen.getByText("demo-phone").closest("tr") as HTMLElement;
+    expect(within(other).getByRole("img", { name: /^Load/ }).querySelectorAll("polyline")).toHaveLength(1);
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("gives each device a page with its lines, their table, its rights in words and its controls", async () => {
+    const hub = open("/devices/d-server");
+    expect(await screen.findByRole("heading", { name: "demo-server" })).toBeTruthy();
+    const hour = await screen.findByRole("region", { name: "The last hour" });
+    expect(within(hour).getAllByRole("img")).toHaveLength(3);
+    expect(hour.querySelectorAll(".gap")).toHaveLength(3);
+    await userEvent.click(within(hour).getByText("As a table"));
+    expect(within(hour).getAllByRole("row").length).toBeGreaterThan(8);
+    const rights = screen.getByRole("region", { name: "What it may do" });
+    expect(within(rights).getByText(/starloom-agent policy/)).toBeTruthy();
+    expect(within(screen.getByRole("region", { name: "Today" })).getByText("4 done, 1 failed")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Drain" }));
+    await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain("/devices/d-server/drain"));
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("says that an address is of no device here", async () => {
+    open("/devices/d-nobody");
+    expect(await screen.findByText("There is no such device in the fleet.")).toBeTruthy();
+  });
+
+  it("says why a device is set aside, and stops everything with the confirmations of each device", async () => {
+    const hub = open("/devices?device=d-server");
+    await screen.findByRole("complementary", { name: "Device demo-server" });
+    const held = hub.entities("fleet").get("device/d-server") ?? {};
+    const aside = { ...held, aside: "6 of its tasks failed", quarantined: true };
+    act(() => hub.publish("fleet", "device_quarantined", { "device/d-server": aside }));
+    expect(await screen.findByText(/It is set aside: 6 of its tasks failed/)).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Take work again" })).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Stop everything" }));
+    const asking = await screen.findByRole("dialog", { name: "Stop everything" });
+    await userEvent.click(within(asking).getByRole("button", { name: "Stop everything" }));
+    const told = await screen.findByRole("region", { name: "Stop everything" });
+    expect(within(told).getByText("Stopping: 1 of 2 devices confirmed")).toBeTruthy();
+    expect(within(told).getByText("confirmed, 1 task ended")).toBeTruthy();
+    expect(within(told).getByText("send.3")).toBeTruthy();
+  });
+});
+
+describe("a restored history", () => {
+  it("tells what a device remembers, until a person has seen it", async () => {
+    const hub = open("/inbox");
+    await screen.findByRole("heading", { name: "Inbox" });
+    const held = hub.entities("fleet").get("device/d-server") ?? {};
+    const remembering = { ...held, remembers: "it has begun 2 tasks that this history does not have" };
+    act(() => hub.publish("fleet", "device_remembers", { "device/d-server": remembering }));
+    expect(await screen.findByText(/demo-server remembers more than this history/)).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Seen" }));
+    await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain("/devices/d-server/seen"));
+  });
+});
+
+describe("everywhere", () => {
+  it("goes by keys, and the palette finds a place", async () => {
+    open("/");
+    await screen.findByRole("heading", { name: "Home" });
+    await userEvent.keyboard("gf");
+    await screen.findByRole("heading", { name: "Fleet" });
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await userEvent.type(await screen.findByRole("combobox"), "sett{Enter}");
+    expect(await screen.findByRole("heading", { name: "Settings" })).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it.each([
+    ["demo-serv", "Device", /^\/devices$/],
+    ["contact sheet", "Recipe", /^\/recipes\/photo-backup$/],
+    ["nightly", "Schedule", /^\/schedules$/],
+    ["back up the pic", "Constellation", /^\/constellations\/c-/],
+  ])("finds by %s a %s and opens it", async (words, group, where) => {
+    open("/");
+    await screen.findByRole("heading", { name: "Home" });
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await userEvent.type(await screen.findByRole("combobox"), words);
+    const [found] = await screen.findAllByRole("option", { name: new RegExp(`^${group}`) });
+    expect(await faultsOfAxe()).toEqual([]);
+    await userEvent.click(found as HTMLElement);
+    await waitFor(() => expect(location.pathname).toMatch(where));
+  });
+
+  it("makes a request of words that nothing is called by", async () => {
+    open("/");
+    await screen.findByRole("heading", { name: "Home" });
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await userEvent.type(await screen.findByRole("combobox"), "water the plants{Enter}");
+    await waitFor(() => expect(location.pathname).toBe("/new"));
+    expect(new URLSearchParams(location.search).get("q")).toBe("water the plants");
+  });
+
+  it("has schedules in its menu", async () => {
+    open("/");
+    const menu = await screen.findByRole("navigation", { name: "Main" });
+    expect(within(menu).getByRole("link", { name: "Schedules" }).getAttribute("href")).toBe("/schedules");
+  });
+});

@@ -1,0 +1,152 @@
+/** The whole page: the sign-in for somebody who is not signed in, else the page that belongs to the address. */
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import { Route, Switch } from "wouter";
+import { DoingProvider } from "./app/actions/Actions.tsx";
+import { keepFocus } from "./app/shell/focus.ts";
+import { MissingPage } from "./app/shell/Missing.tsx";
+import { watchNeeds } from "./app/waiting/needs.ts";
+import { WorkspaceContext } from "./app/workspace/context.ts";
+import { forget, onForgotten, read } from "./app/workspace/lastKnown.ts";
+import { keepPage } from "./app/workspace/offline.ts";
+import { asProblem } from "./app/workspace/resource.ts";
+import { Workspace } from "./app/workspace/workspace.ts";
+import { ActivityPage } from "./features/activity/Activity.tsx";
+import { AnswerPage } from "./features/answer/AnswerAlone.tsx";
+import { ConstellationPage } from "./features/constellation/Constellation.tsx";
+import { ConstellationsPage } from "./features/constellation/list/Constellations.tsx";
+import { DevicePage } from "./features/fleet/device/Device.tsx";
+import { FleetPage } from "./features/fleet/Fleet.tsx";
+import { HomePage } from "./features/home/Home.tsx";
+import { InboxPage } from "./features/inbox/Inbox.tsx";
+import { LabPage } from "./features/lab/Lab.tsx";
+import { RecipePage } from "./features/recipes/Recipe.tsx";
+import { RecipesPage } from "./features/recipes/Recipes.tsx";
+import { NewPage } from "./features/request/New.tsx";
+import { SchedulesPage } from "./features/schedules/Schedules.tsx";
+import { SettingsPage } from "./features/settings/Settings.tsx";
+import { SignInPage } from "./features/settings/sessions/SignIn.tsx";
+import type { Problem } from "./link/rest.ts";
+import { setProgram } from "./ui/typed.ts";
+
+const LiveEdit = lazy(() => import("./features/constellation/edit/LiveEdit.tsx"));
+const LINK = /^#?\/?(?:#\/)?sign-in\/([^./]+)\.(.+)$/;
+
+/** Takes a sign-in link out of the address, so that its secret stays in no history. */
+export function takeSignInLink(): { id: string; secret: string } | null {
+  const found = LINK.exec(location.hash);
+  if (!found?.[1] || !found[2]) return null;
+  history.replaceState(null, "", "/");
+  return { id: found[1], secret: found[2] };
+}
+
+type Stage = { kind: "opening" } | { kind: "out"; problem: Problem | null } | { kind: "in"; workspace: Workspace };
+
+export function App() {
+  const [stage, setStage] = useState<Stage>({ kind: "opening" });
+  const [turn, setTurn] = useState(0);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` changes when a person tries again.
+  useEffect(() => {
+    let wanted = true;
+    const link = takeSignInLink();
+    const leave = () => {
+      workspace.end();
+      setStage((held) => (held.kind === "in" ? { kind: "out", problem: null } : held));
+    };
+    const workspace = new Workspace(() => {
+      forget();
+      leave();
+    });
+    const stop = onForgotten(leave);
+    const open = async () => {
+      try {
+        // Another person may follow in this tab.
+        if (link) forget();
+        if (link) await workspace.hub.signIn(link.id, link.secret);
+        const session = await workspace.hub.session();
+        if (!wanted) return;
+        workspace.begin(session);
+        keepPage();
+        setStage({ kind: "in", workspace });
+      } catch (error) {
+        const problem = asProblem(error);
+        const known = problem.code === "hub_unreachable" && !link ? read() : null;
+        if (known && wanted) {
+          workspace.beginFrom(known);
+          setStage({ kind: "in", workspace });
+          return;
+        }
+        setProgram(problem.more.program);
+        if (wanted) setStage({ kind: "out", problem: problem.code === "not_signed_in" && !link ? null : problem });
+      }
+    };
+    void open();
+    return () => {
+      wanted = false;
+      stop();
+      workspace.end();
+    };
+  }, [turn]);
+
+  const workspace = stage.kind === "in" ? stage.workspace : null;
+  useEffect(() => (workspace ? watchNeeds(workspace) : undefined), [workspace]);
+  useEffect(keepFocus, []);
+  const retry = useCallback(() => {
+    setStage({ kind: "opening" });
+    setTurn((held) => held + 1);
+  }, []);
+  // A fresh link pasted into this very tab changes only the part after the #.
+  useEffect(() => {
+    const hear = () => {
+      if (LINK.test(location.hash)) retry();
+    };
+    addEventListener("hashchange", hear);
+    return () => removeEventListener("hashchange", hear);
+  }, [retry]);
+
+  if (stage.kind !== "in") {
+    return (
+      <SignInPage
+        problem={stage.kind === "out" ? stage.problem : null}
+        working={stage.kind === "opening"}
+        onRetry={retry}
+      />
+    );
+  }
+  return (
+    <WorkspaceContext value={stage.workspace}>
+      <DoingProvider>
+        <Switch>
+          <Route path="/">{() => <HomePage />}</Route>
+          <Route path="/new">{() => <NewPage />}</Route>
+          <Route path="/constellations">{() => <ConstellationsPage />}</Route>
+          <Route path="/constellations/:id/edit">
+            {({ id }) => (
+              <Suspense fallback={null}>
+                <LiveEdit key={id} id={id} />
+              </Suspense>
+            )}
+          </Route>
+          <Route path="/constellations/:id/answer/*?">
+            {({ id, "*": part }) => <AnswerPage key={id} id={id} part={part || null} />}
+          </Route>
+          <Route path="/constellations/:id/*?">
+            {({ id, "*": rest }) => (
+              <ConstellationPage key={id} id={id} task={rest?.startsWith("t/") ? rest.slice(2) : null} />
+            )}
+          </Route>
+          <Route path="/devices">{() => <FleetPage />}</Route>
+          <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
+          <Route path="/recipes">{() => <RecipesPage />}</Route>
+          <Route path="/recipes/:name">{({ name }) => <RecipePage key={name} name={name} />}</Route>
+          <Route path="/schedules">{() => <SchedulesPage />}</Route>
+          <Route path="/inbox">{() => <InboxPage />}</Route>
+          <Route path="/activity">{() => <ActivityPage />}</Route>
+          <Route path="/lab">{() => <LabPage />}</Route>
+          <Route path="/settings">{() => <SettingsPage />}</Route>
+          <Route>{() => <MissingPage />}</Route>
+        </Switch>
+      </DoingProvider>
+    </WorkspaceContext>
+  );
+}

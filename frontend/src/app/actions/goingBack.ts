@@ -1,0 +1,73 @@
+/** Actions that go back: fork from here, undo finished work, take back an edit; each says why it is not possible. */
+import { history } from "../../link/history.ts";
+import type { TaskView } from "../../model/tasks/selectors.ts";
+import type { Head, Version } from "../../model/types.ts";
+import { FINAL } from "../../model/words/words.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type { Action } from "./actions.ts";
+
+const NAMED_MAX = 5;
+
+type Go = (path: string) => void;
+
+export function forkFrom(
+  { hub }: Workspace,
+  constellation: string,
+  from: { from_version: number } | { from_task: string },
+  go: Go,
+): Action {
+  return {
+    id: "fork",
+    label: "from_task" in from ? "Fork from here" : `Fork v${from.from_version}`,
+    why: null,
+    run: async (confirm) => {
+      const made = await history.fork(hub.rest, constellation, from, confirm);
+      go(`/constellations/${encodeURIComponent(made.id)}`);
+    },
+  };
+}
+
+/** The tasks that have done something which they say how to take back, and nobody has. */
+function undoable(asked: readonly TaskView[], all: readonly TaskView[]): TaskView[] {
+  const done = asked.filter((view) => view.spec.undo && view.record?.state === "succeeded");
+  if (done.length === 0) return done;
+  const undone = new Set(all.filter((view) => view.record?.state !== "failed").map((view) => view.spec.undoes));
+  return done.filter((view) => !undone.has(view.id));
+}
+
+/** Undoes one task, or all that say how; null where nothing of that kind was done. */
+export function undoWork(
+  { hub }: Workspace,
+  head: Head,
+  all: readonly TaskView[],
+  task: TaskView | null,
+): Action | null {
+  const found = undoable(task ? [task] : all, all);
+  if (found.length === 0) return null;
+  const running = !task && !FINAL.has(head.state) ? "Wait until it has ended, or cancel it." : null;
+  return {
+    id: "undo",
+    label: task ? "Undo" : found.length === 1 ? `Undo ${found[0]?.id}` : `Undo ${found.length} steps`,
+    why: running,
+    asks: `${namesOf(found)} is taken back by the call that its plan names for this. There is no way forward again.`,
+    deed: found.length === 1 ? `Take back ${found[0]?.id}` : `Take back ${found.length} steps`,
+    run: () => history.undo(hub.rest, head.id, task ? [task.id] : []),
+  };
+}
+
+function namesOf(views: readonly TaskView[]): string {
+  const shown = views.slice(0, NAMED_MAX).map((view) => view.name);
+  const more = views.length - shown.length;
+  return `Work of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** Takes back the edit that made a version, as a new version. */
+export function takeBack({ hub }: Workspace, head: Head, version: Version): Action | null {
+  if (version.number <= 1 || version.author === "expand") return null;
+  return {
+    id: "undo",
+    label: `Undo v${version.number}`,
+    why: FINAL.has(head.state) ? "It has ended: fork it from the version before." : null,
+    run: () => history.takeBack(hub.rest, head.id, version.number),
+  };
+}

@@ -1,0 +1,97 @@
+/** Finds for the palette beyond the page's own entries: constellations, devices, recipes, schedules, words to run. */
+import { useEffect, useMemo, useState } from "react";
+import { useLocation } from "wouter";
+import { Schedules } from "../../link/schedules.ts";
+import { deviceShown, devices } from "../../model/fleet/fleet.ts";
+import { firingTime } from "../../model/words/clock.ts";
+import { constellationShown } from "../../model/words/words.ts";
+import { useFleet, useWorkspace } from "../workspace/context.ts";
+import { useResource } from "../workspace/resource.ts";
+
+export interface PaletteEntry {
+  id: string;
+  group: string;
+  label: string;
+  note?: string;
+  keys?: string;
+  run: () => void;
+}
+
+const PAUSE_MS = 150;
+const OF_A_KIND_MAX = 6;
+
+/** Whether an entry has every word, in its name or beside it. */
+export function hasWords(entry: PaletteEntry, words: string): boolean {
+  const text = `${entry.group} ${entry.label} ${entry.note ?? ""}`.toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((part) => text.includes(part));
+}
+
+/** What the hub and the fleet have for these words; with none, the newest constellations and no request. */
+export function useFinds(words: string): PaletteEntry[] {
+  const [, go] = useLocation();
+  const { hub } = useWorkspace();
+  const fleet = useFleet();
+  const asked = useSettled(words.trim());
+  const constellations = useResource(`palette ${asked}`, (signal) =>
+    hub.constellations(asked ? { q: asked } : {}, signal),
+  );
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const schedules = useResource("schedules", (signal) => new Schedules(hub.rest).list(signal));
+  return useMemo(() => {
+    const open = (path: string) => () => go(path);
+    const fitting = (entries: PaletteEntry[]) =>
+      entries.filter((entry) => hasWords(entry, words)).slice(0, OF_A_KIND_MAX);
+    // What was found for earlier words must not be under Enter.
+    const current = asked === words.trim() ? (constellations.value?.items ?? []) : [];
+    const found = current.slice(0, OF_A_KIND_MAX).map((row) => ({
+      id: row.id,
+      group: "Constellation",
+      label: row.name || row.request || row.id,
+      note: constellationShown(row.state).word,
+      run: open(`/constellations/${row.id}`),
+    }));
+    const ofFleet = [...devices(fleet).values()].map((view) => ({
+      id: view.id,
+      group: "Device",
+      label: view.device.name,
+      note: deviceShown(view, 0).word,
+      run: open(`/devices?device=${view.id}`),
+    }));
+    const known = (recipes.value?.items ?? []).map((row) => ({
+      id: `recipe ${row.name}`,
+      group: "Recipe",
+      label: row.title,
+      note: row.name,
+      run: open(`/recipes/${row.name}`),
+    }));
+    const clocks = (schedules.value?.items ?? []).map((row) => ({
+      id: `schedule ${row.id}`,
+      group: "Schedule",
+      label: row.name,
+      note: row.next[0] ? firingTime(row.next[0]).text : row.in_words,
+      run: open("/schedules"),
+    }));
+    const more = words.trim() ? [...fitting(ofFleet), ...fitting(known), ...fitting(clocks)] : [];
+    return [...found, ...more];
+  }, [constellations.value, recipes.value, schedules.value, fleet, asked, words, go]);
+}
+
+/** The words once nobody has typed for a moment, so that the hub is not asked for each letter. */
+function useSettled(words: string): string {
+  const [settled, setSettled] = useState(words);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(words), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [words]);
+  return settled;
+}
+
+/** The entry that makes a request of what was typed; null where there are no words. */
+export function requestOf(words: string, go: (path: string) => void): PaletteEntry | null {
+  const text = words.trim();
+  if (!text) return null;
+  return { id: "ask", group: "Ask", label: text, run: () => go(`/new?q=${encodeURIComponent(text)}`) };
+}

@@ -1,0 +1,192 @@
+/**
+ * Everything that waits for a person beside questions: devices that ask their owners or ask to join, tasks that lack a
+ * grant or a secret, phones that sleep. Devices are live from the fleet's stream; tasks are read when they change.
+ */
+
+import { create } from "zustand";
+import { ASLEEP, deviceShown, devices, openEnrollments } from "../../model/fleet/fleet.ts";
+import type { StreamModel } from "../../model/stream/stream.ts";
+import type {
+  AttentionRow,
+  ConstellationRow,
+  Device,
+  DeviceAsks,
+  Enrollment,
+  PageAddress,
+  PendingAsk,
+  Schedule,
+  WhyRow,
+} from "../../model/types.ts";
+import { FINAL } from "../../model/words/words.ts";
+import { useFleet } from "../workspace/context.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+export interface Ask extends PendingAsk {
+  device: string;
+  /** Whose answer counts: a person's here, or only one typed on the device. */
+  answers: string;
+}
+
+/** One task that cannot go on, with what a person does about it. */
+export interface Stopped {
+  constellation: string;
+  name: string;
+  task: string;
+  sentence: string;
+  /** The way out, in words; empty where a line or a page to open says it. */
+  todo: string;
+  line: string;
+  asleep: string[];
+  open: PageAddress | null;
+  /** The calls of which nobody knows whether they happened: the task itself, or those of the group `task`. */
+  doubted: string[];
+}
+
+interface Store {
+  stopped: Stopped[];
+  /** Whether it was read since this page was opened: until then nobody can say that nothing waits. */
+  read: boolean;
+  set: (stopped: Stopped[]) => void;
+}
+
+const useStore = create<Store>((set) => ({
+  stopped: [],
+  read: false,
+  set: (stopped) => set({ stopped, read: true }),
+}));
+
+const LOOKED_AT_MOST = 8;
+const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
+/** Reasons of tasks that end only by a person's hand. */
+const STUCK: ReadonlySet<string> = new Set([...LACKS, "no_capable_device"]);
+/** Attention of a constellation that the list has in another form: a question, an ask, or the tasks themselves. */
+const ELSEWHERE: ReadonlySet<string> = new Set([...STUCK, "question_open", "owner_asked", "task_unknown"]);
+
+const LACKING = "Allow it on the device, put there what it lacks, or edit the plan to use another device.";
+const NO_DEVICE = "Add a device that can, allow it on one of yours, or edit the plan to use another device or tool.";
+const MAY_HAVE = "Look at the device, then say whether it happened.";
+
+export function openAsks(fleet: StreamModel): Ask[] {
+  const all = [...fleet.kind<DeviceAsks>("asks").values()].flatMap((asks) =>
+    (asks.open ?? [])
+      .filter((ask) => !ask.answer)
+      .map((ask) => ({ ...ask, device: asks.device, answers: asks.answers })),
+  );
+  return all.sort((one, other) => one.asked_ms - other.asked_ms);
+}
+
+export interface Waiting {
+  asks: Ask[];
+  pairings: Enrollment[];
+  notices: Schedule[];
+  /** Devices that have begun work which this history does not have. */
+  remembering: Device[];
+  stopped: Stopped[];
+  count: number;
+  read: boolean;
+}
+
+export function useWaiting(): Waiting {
+  const fleet = useFleet();
+  const stopped = useStore((state) => state.stopped);
+  const read = useStore((state) => state.read);
+  const asks = openAsks(fleet);
+  const pairings = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
+  const notices = [...fleet.kind<Schedule>("schedule").values()].filter((schedule) => schedule.notice);
+  const remembering = [...fleet.kind<Device>("device").values()].filter((device) => device.remembers);
+  const count = asks.length + pairings.length + notices.length + remembering.length + stopped.length;
+  return { asks, pairings, notices, remembering, stopped, count, read };
+}
+
+/** The line to type that an action names, or nothing. */
+export function lineOf(actions: readonly string[]): string {
+  for (const action of actions) {
+    const found = /(?:'[^']+starloom-agent'|[\w./~@+:\\-]*starloom(?:-agent)?(?:\.exe)?) (?:grant|secret) [^;]*/.exec(
+      action,
+    );
+    if (found) return found[0].trim().replace(/[.,]$/, "");
+  }
+  return "";
+}
+
+/** Removes a task that was marked here from the list at once; the next reading replaces the list. */
+export function markedHere(constellation: string, task: string): void {
+  const { stopped, set } = useStore.getState();
+  set(stopped.filter((one) => one.constellation !== constellation || one.task !== task || one.doubted.length === 0));
+}
+
+/**
+ * The parts of a constellation that wait for a person's hand: a line to type, a page to open, a plan to change. Reasons
+ * of the whole (`attention`) come after its tasks.
+ */
+export function stoppedOf(
+  row: Pick<ConstellationRow, "id" | "name">,
+  items: readonly WhyRow[],
+  attention: readonly AttentionRow[] = [],
+): Stopped[] {
+  const found: Stopped[] = [];
+  const add = (task: string, sentence: string, more: Partial<Stopped>) =>
+    found.push({
+      constellation: row.id,
+      name: row.name || row.id,
+      task,
+      sentence,
+      todo: "",
+      line: "",
+      asleep: [],
+      open: null,
+      doubted: [],
+      ...more,
+    });
+  for (const item of items) {
+    const stuck = STUCK.has(item.reason ?? "");
+    const doubted = item.state === "unknown";
+    const asleep = item.asleep ?? [];
+    if (!stuck && !doubted && !asleep.length) continue;
+    if (doubted) {
+      const task = item.task ?? "";
+      const calls = item.doubted ?? [];
+      // The hub tells the calls of a group as one thing to decide, with its own way out.
+      const [of, todo] = calls.length > 1 ? [calls, ""] : [[task], MAY_HAVE];
+      add(task, item.sentence, { doubted: of, todo });
+      continue;
+    }
+    const lacks = LACKS.has(item.reason ?? "");
+    const line = lacks ? lineOf(item.actions ?? []) : "";
+    const todo = item.reason === "no_capable_device" ? NO_DEVICE : "";
+    add(item.task ?? "", item.sentence, {
+      asleep,
+      line,
+      open: item.open ?? null,
+      todo: lacks && !line ? LACKING : todo,
+    });
+  }
+  for (const one of attention) if (!ELSEWHERE.has(one.reason)) add("", one.sentence, {});
+  return found;
+}
+
+/** Whether a person has to look at why a constellation stands still; questions and asks are read elsewhere. */
+export const isStuck = (attention: readonly string[] | undefined): boolean =>
+  (attention ?? []).some((reason) => reason !== "question_open" && reason !== "owner_asked");
+
+/** The phones that sleep, by id: work waits for them without any attention of its constellation. */
+export const sleeping = (fleet: StreamModel): string[] =>
+  [...devices(fleet).values()]
+    .filter((view) => deviceShown(view, 0).word === ASLEEP)
+    .map((view) => view.device.id)
+    .sort();
+
+/** Reads what waits once; constellations that lack nothing are asked only while a phone sleeps. */
+export async function readStopped(workspace: Workspace): Promise<void> {
+  const { hub, fleet } = workspace;
+  const sleeps = sleeping(fleet).length > 0;
+  const page = await hub.constellations({});
+  const live = page.items.filter((row) => !FINAL.has(row.state));
+  const asked = live.filter((row) => sleeps || isStuck(row.attention));
+  const found: Stopped[] = [];
+  for (const row of asked.slice(0, LOOKED_AT_MOST)) {
+    const { items, attention } = await hub.whyAll(row.id);
+    found.push(...stoppedOf(row, items, attention));
+  }
+  useStore.getState().set(found);
+}

@@ -1,0 +1,160 @@
+/**
+ * The page's one object that holds the link and the streams. Streams are counted: the first to look subscribes,
+ * the last to leave lets go a little later, so that going back and forth costs no snapshot.
+ */
+
+import { Hub } from "../../link/endpoints.ts";
+import { LiveLink, type Sink, type Socket } from "../../link/live.ts";
+import { Rest } from "../../link/rest.ts";
+import { StreamModel } from "../../model/stream/stream.ts";
+import type { SessionRow } from "../../model/types.ts";
+import { setProgram } from "../../ui/typed.ts";
+import { Changes } from "./changes.ts";
+import { type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
+
+export const FLEET = "fleet";
+const LINGER_MS = 30_000;
+
+interface Held {
+  model: StreamModel;
+  users: number;
+  linger: ReturnType<typeof setTimeout> | null;
+}
+
+export class Workspace {
+  readonly hub: Hub;
+  readonly live: LiveLink;
+  readonly changes = new Changes();
+  readonly fleet: StreamModel;
+  session: SessionRow | null = null;
+  private linked = false;
+  private readonly held = new Map<string, Held>();
+  /** From before a reload without the hub, as long as nobody has looked at them again. */
+  private readonly known = new Map<string, KeptStream>();
+
+  constructor(onSignedOut: () => void) {
+    const rest = new Rest({ onSignedOut });
+    this.hub = new Hub(rest);
+    this.live = new LiveLink({ ticket: () => this.ticket(), open: () => openSocket() });
+    this.live.onStatus(this.followLink);
+    this.fleet = this.acquire(FLEET);
+  }
+
+  /** Lists that changed while the link was away are read again once it is back. */
+  private readonly followLink = (): void => {
+    const { state } = this.live.status;
+    const linked = state === "live" || state === "catching_up";
+    if (linked && !this.linked) this.changes.sayAll();
+    this.linked = linked;
+  };
+
+  begin(session: SessionRow): void {
+    this.take(session);
+    this.live.start();
+    addEventListener("pagehide", this.save);
+    addEventListener("online", () => this.live.retryNow());
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.live.retryNow();
+    });
+  }
+
+  /** Begins with what this tab last knew, while the hub is away. Its session is asked for again when the hub is back. */
+  beginFrom(known: LastKnown): void {
+    for (const stream of known.streams) this.known.set(stream.stream, stream);
+    this.restore(this.fleet);
+    this.live.beginOffline(known.savedMs, known.offsetMs);
+    this.begin(known.session);
+  }
+
+  /** Lets go of everything: another workspace follows, or nobody is signed in. */
+  end(): void {
+    this.live.stop();
+    removeEventListener("pagehide", this.save);
+  }
+
+  private take(session: SessionRow): void {
+    this.session = session;
+    setProgram(session.program);
+    this.hub.rest.csrf = session.csrf ?? "";
+  }
+
+  private async ticket(): Promise<string> {
+    if (!this.hub.rest.csrf) this.take(await this.hub.session());
+    return this.hub.ticket();
+  }
+
+  /** The streams that are looked at come first: the fleet, then the page's own. */
+  private readonly save = (): void => {
+    if (!this.session) return;
+    const held = [...this.held.values()].filter(({ model }) => model.ready);
+    held.sort((a, b) => b.users - a.users);
+    const streams = held.map(({ model }) =>
+      keptStream({ stream: model.stream, seq: model.seq, entities: model.entities() }, model.events),
+    );
+    save(this.session, this.live.offsetMs, [...streams, ...this.known.values()]);
+  };
+
+  private restore(model: StreamModel): void {
+    const kept = this.known.get(model.stream);
+    this.known.delete(model.stream);
+    if (!kept || model.ready) return;
+    model.readSnapshot(kept);
+    model.readPast(kept.events);
+  }
+
+  /** Hub time now. */
+  now(): number {
+    return Date.now() + this.live.offsetMs;
+  }
+
+  acquire(stream: string): StreamModel {
+    let held = this.held.get(stream);
+    if (!held) {
+      const model = new StreamModel(stream);
+      this.restore(model);
+      held = { model, users: 0, linger: null };
+      this.held.set(stream, held);
+      // A stream is taken while a page is being drawn, and asking for it changes what another part shows.
+      const taken = held;
+      queueMicrotask(() => {
+        if (this.held.get(stream) === taken)
+          this.live.subscribe(stream, sinkOf(model, stream === FLEET ? this.changes : null));
+      });
+    }
+    if (held.linger) clearTimeout(held.linger);
+    held.linger = null;
+    held.users += 1;
+    return held.model;
+  }
+
+  release(stream: string): void {
+    const held = this.held.get(stream);
+    if (!held) return;
+    held.users -= 1;
+    if (held.users > 0) return;
+    held.linger = setTimeout(() => {
+      this.held.delete(stream);
+      this.live.unsubscribe(stream);
+    }, LINGER_MS);
+  }
+}
+
+function sinkOf(model: StreamModel, changes: Changes | null): Sink {
+  return {
+    afterSeq: () => (model.ready ? model.seq : -1),
+    snapshot: (frame) => model.snapshotSteps(frame),
+    events: (events) => model.readEvents(events),
+    beside: (items) => {
+      model.readBeside(items);
+      changes?.take(items);
+    },
+    missing: (reason) => model.readMissing(reason),
+  };
+}
+
+function openSocket(): Socket {
+  const url = new URL("/api/v1/live", location.href);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  // The browser declares `this` of handlers narrower than anyone here needs.
+  return new WebSocket(url) as unknown as Socket;
+}

@@ -1,0 +1,189 @@
+/** Who did what, when and why: every deed of people, devices and the engine, filtered; and whether the record is whole. */
+
+import { useEffect, useState } from "react";
+import { Link } from "wouter";
+import { Shell } from "../../app/shell/Shell.tsx";
+import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
+import { useResource } from "../../app/workspace/resource.ts";
+import { history } from "../../link/history.ts";
+import type { StreamModel } from "../../model/stream/stream.ts";
+import type { ActivityRow, ChainCheck } from "../../model/types.ts";
+import { msOf } from "../../model/words/times.ts";
+import { age, author } from "../../model/words/words.ts";
+import { Glyph } from "../../ui/Glyph.tsx";
+import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
+import { Choose, SearchField } from "../../ui/Search.tsx";
+import { deedText } from "./deeds.ts";
+
+const SUBJECTS = [
+  ["", "Everything"],
+  ["access", "Sign-in and tokens"],
+  ["refused", "Refusals"],
+  ["devices", "Devices"],
+  ["approvals", "Approvals and questions"],
+  ["plans", "Requests and plans"],
+  ["controls", "Controls"],
+  ["work", "Work on devices"],
+  ["schedules", "Schedules"],
+  ["recipes", "Recipes"],
+  ["lab", "Lab"],
+] as const;
+
+export function ActivityPage() {
+  const workspace = useWorkspace();
+  const { rest } = workspace.hub;
+  const fleet = useFleet();
+  const now = useNow(5000);
+  const [words, setWords] = useState("");
+  const [subject, setSubject] = useState<(typeof SUBJECTS)[number][0]>("");
+  const [person, setPerson] = useState("");
+  const [device, setDevice] = useState("");
+  const [more, setMore] = useState<{ deeds: ActivityRow[]; next: string | null } | null>(null);
+  const owner = workspace.session?.role === "owner";
+  const query = { q: words, kind: subject || undefined, person, device };
+  const key = owner ? JSON.stringify(query) : null;
+  const first = useResource(key, (signal) => history.activity(rest, query, signal), ["activity"], 5000);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at its first page again.
+  useEffect(() => setMore(null), [key]);
+  const deeds = [...(first.value?.items ?? []), ...(more?.deeds ?? [])];
+  const next = more ? more.next : (first.value?.next ?? null);
+  const devices = [...fleet.kind<{ id: string; name: string }>("device").values()];
+  if (!owner) {
+    return (
+      <Shell title="Activity">
+        <div className="page cards">
+          <Empty title="Only an owner reads the record of activity.">
+            Each constellation shows its own history to everyone.
+          </Empty>
+        </div>
+      </Shell>
+    );
+  }
+  return (
+    <Shell title="Activity">
+      <div className="page cards">
+        <div className="row wrap">
+          <SearchField
+            label="Search the record"
+            placeholder="Words, names, reasons"
+            value={words}
+            onChange={setWords}
+          />
+          <Choose label="Subject" value={subject} choices={SUBJECTS} onChange={setSubject} />
+          <Choose
+            label="Device"
+            value={device}
+            choices={[["", "Any device"], ...devices.map((one) => [one.id, one.name] as const)]}
+            onChange={setDevice}
+          />
+          {person && (
+            <Button icon="close" onClick={() => setPerson("")}>
+              By {person}
+            </Button>
+          )}
+          <span className="end">
+            <Whole check={() => history.verify(rest)} />
+          </span>
+        </div>
+        {first.problem && <ProblemNote problem={first.problem} />}
+        <section className="card" aria-label="Deeds">
+          <ol className="deeds">
+            {deeds.map((deed) => (
+              <DeedLine key={`${deed.stream}/${deed.seq}`} deed={deed} fleet={fleet} now={now} onPerson={setPerson} />
+            ))}
+          </ol>
+          {deeds.length === 0 && first.value && <Empty title="Nothing fits." />}
+        </section>
+        {next && (
+          <Button
+            asks="anyone"
+            onClick={async () => {
+              const page = await history.activity(rest, { ...query, cursor: next });
+              setMore((held) => ({ deeds: [...(held?.deeds ?? []), ...page.items], next: page.next }));
+            }}
+          >
+            Show earlier
+          </Button>
+        )}
+      </div>
+    </Shell>
+  );
+}
+
+interface DeedProps {
+  deed: ActivityRow;
+  fleet: StreamModel;
+  now: number;
+  onPerson: (name: string) => void;
+}
+
+function DeedLine({ deed, fleet, now, onPerson }: DeedProps) {
+  const at = msOf(deed.at);
+  const nameOf = (id: string) => fleet.one<{ name: string }>(`device/${id}`)?.name ?? id;
+  const who = deed.by.startsWith("device:") ? nameOf(deed.by.slice(7)) : author(deed.by);
+  const { glyph, tone, text } = deedText(deed, nameOf);
+  const inside = deed.stream.startsWith("c-");
+  return (
+    <li>
+      <time
+        className="small dim num nowrap"
+        dateTime={deed.at ?? undefined}
+        title={new Date(at).toLocaleString("en-GB")}
+      >
+        {age(at, now)}
+      </time>
+      <Glyph name={glyph} tone={tone} />
+      {deed.by.startsWith("person:") ? (
+        <button type="button" className="strong cut" onClick={() => onPerson(who)} title={`Only what ${who} did`}>
+          {who}
+        </button>
+      ) : (
+        <span className="dim cut">{who}</span>
+      )}
+      <span className="what">
+        {text}
+        {deed.note && <span className="dim">: {deed.note}</span>}
+      </span>
+      {inside ? (
+        <Link className="link small nowrap" href={`/constellations/${encodeURIComponent(deed.stream)}`}>
+          Open
+        </Link>
+      ) : (
+        <span />
+      )}
+    </li>
+  );
+}
+
+/** Walks the chain of the whole record on request. */
+function Whole({ check }: { check: () => Promise<ChainCheck> }) {
+  const [found, setFound] = useState<ChainCheck | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState("");
+  const run = async () => {
+    setBusy(true);
+    try {
+      setFound(await check());
+      setWrong("");
+    } catch (error) {
+      setWrong(error instanceof Error ? error.message : String(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <span className="row wrap">
+      {found && (
+        <span className="small row" title={`anchor ${found.anchor}`}>
+          <Glyph name={found.ok ? "tick" : "cross"} tone={found.ok ? "teal" : "vermilion"} />
+          {found.ok
+            ? `Whole: ${found.commits} commits`
+            : `Changed at commit ${found.breaks.map((one) => one.pos).join(", ")}`}
+        </span>
+      )}
+      {wrong && <span className="small tone-vermilion">{wrong}</span>}
+      <Button asks aria-busy={busy || undefined} onClick={() => void run()}>
+        Check the record
+      </Button>
+    </span>
+  );
+}

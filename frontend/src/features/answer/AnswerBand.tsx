@@ -1,0 +1,87 @@
+/** The band on top of a constellation: its answer in a sentence, or why there is none yet, and the answer's parts. */
+
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import type { StreamModel } from "../../model/stream/stream.ts";
+import { shortAnswer } from "../../model/tasks/selectors.ts";
+import type { Answer, Head } from "../../model/types.ts";
+import { readable } from "../../model/words/readable.ts";
+import { Said } from "../../ui/Said.tsx";
+import { AnswerWords, Struck } from "./AnswerWords.tsx";
+
+interface Props {
+  of: Head;
+  answer: Answer | undefined;
+  /** The sentence of this moment. */
+  sentence: string;
+  /** What the band is of; null where there is no room to say it. */
+  label: string | null;
+  fleet: StreamModel;
+  children?: ReactNode;
+}
+
+export function AnswerBand({ of, answer, sentence: now, label, fleet, children }: Props) {
+  const [whole, setWhole] = useState(false);
+  const text = useRef<HTMLParagraphElement>(null);
+  const sentence = now || sentenceWithout(of);
+  const short = shortAnswer(answer);
+  const [first, rest] = short ? [`“${short}”`, sentence] : leadOf(sentence);
+  const words = answer?.words ?? "";
+  const cut = useCut(text, whole, `${words}${first}${rest}`);
+  return (
+    <div className={`answer ${words ? "worded" : ""}`}>
+      {label && <span className="pill line">{label}</span>}
+      {words && answer ? (
+        <p ref={text} className={`sentence ${whole ? "whole" : ""}`}>
+          <AnswerWords constellation={of.id} answer={answer} fleet={fleet} />{" "}
+          <span className="dim">
+            <Said text={sentence} />
+          </span>
+        </p>
+      ) : (
+        <p ref={text} className={`sentence ${whole ? "whole" : ""}`}>
+          <strong>{short ? readable(first) : <Said text={first} />}</strong>{" "}
+          <span className={short ? "dim" : undefined}>
+            <Said text={rest} />
+          </span>
+        </p>
+      )}
+      {(cut || whole) && (
+        <button type="button" className="link small nowrap" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+          {whole ? "Less" : "All of it"}
+        </button>
+      )}
+      {children}
+      <Struck sentences={answer?.struck ?? []} />
+    </div>
+  );
+}
+
+/** Whether lines of the text are hidden now; while all of it is shown, the last answer stays. */
+function useCut(text: RefObject<HTMLElement | null>, whole: boolean, words: string): boolean {
+  const [cut, setCut] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other words take other room.
+  useEffect(() => {
+    const element = text.current;
+    if (whole || !element) return;
+    const look = () => setCut(element.scrollHeight > element.clientHeight + 1);
+    look();
+    if (typeof ResizeObserver !== "function") return;
+    const watch = new ResizeObserver(look);
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [text, whole, words]);
+  return cut;
+}
+
+/** The first sentence, which says the result, and the rest with its leading space. */
+function leadOf(text: string): [string, string] {
+  const end = /[.!?](?=\s)/.exec(text);
+  return end ? [text.slice(0, end.index + 1), text.slice(end.index + 1)] : [text, ""];
+}
+
+function sentenceWithout({ state, request, fault }: Head): string {
+  if (fault?.reason) return fault.reason;
+  if (state === "planning") return `Planning: ${request ?? ""}`;
+  if (state === "looking") return `Looking at devices before planning: ${request ?? ""}`;
+  return request || "Nothing to show yet.";
+}

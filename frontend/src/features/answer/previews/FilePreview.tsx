@@ -1,0 +1,120 @@
+/**
+ * A file of the hub's store as it can be looked at: text, tables and Markdown from their beginning, pictures, PDF and
+ * HTML in a frame. The frame of an HTML file runs no script and reaches nothing; the hub serves it with the same rule.
+ */
+
+import { lazy, Suspense, useMemo } from "react";
+import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useResource } from "../../../app/workspace/resource.ts";
+import { type FileRef, partAt, readCsv, shownAs } from "../../../model/answer/files.ts";
+import { readTable } from "../../../model/answer/table.ts";
+import { parseExact } from "../../../model/words/exact.ts";
+import { readable } from "../../../model/words/readable.ts";
+import { bytes } from "../../../model/words/words.ts";
+import { DataTable } from "../values/DataTable.tsx";
+import { ValueView } from "../values/ValueView.tsx";
+
+const MarkdownView = lazy(() => import("./MarkdownView.tsx"));
+export const TEXT_BYTES_MAX = 256 * 1024;
+/** A part of a value can be shown only where the whole value was read. */
+const VALUE_BYTES_MAX = 4 * 1024 * 1024;
+
+export function FilePreview({ file }: { file: FileRef }) {
+  const { hub } = useWorkspace();
+  const shown = shownAs(file.media);
+  const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
+  if (shown === "image") return <img className="preview" src={url} alt={file.name} />;
+  if (shown === "pdf") return <Framed url={url} name={file.name} />;
+  if (shown === "html") return <Framed url={url} name={file.name} sandboxed />;
+  if (shown === "none") {
+    return (
+      <p className="dim">
+        {file.media === "application/octet-stream" ? "A file" : file.media}, {bytes(file.bytes)}. Save it to look at it.
+      </p>
+    );
+  }
+  return <TextPreview file={file} />;
+}
+
+/**
+ * PDF has the browser's own viewer, which does not start in a sandbox; the fixed type keeps it from being anything
+ * else. A phone often has no viewer inside a page; there the link opens it.
+ */
+function Framed({ url, name, sandboxed = false }: { url: string; name: string; sandboxed?: boolean }) {
+  return (
+    <>
+      {sandboxed ? (
+        <iframe className="preview page" src={url} title={name} referrerPolicy="no-referrer" sandbox="" />
+      ) : (
+        <iframe className="preview" src={url} title={name} referrerPolicy="no-referrer" />
+      )}
+      <p className="small">
+        <a className="link" href={url} target="_blank" rel="noopener noreferrer">
+          Open it in a tab of its own
+        </a>
+      </p>
+    </>
+  );
+}
+
+function TextPreview({ file }: { file: FileRef }) {
+  const { hub } = useWorkspace();
+  const most = file.pointer ? VALUE_BYTES_MAX : TEXT_BYTES_MAX;
+  const read = useResource(file.artifact, (signal) => hub.artifactStart(file.artifact, most, signal));
+  if (read.problem) return <p className="dim">{read.problem.message}</p>;
+  if (!read.value) return <p className="dim">Reading ...</p>;
+  const { text, whole } = read.value;
+  return (
+    <>
+      {file.pointer && whole ? (
+        <ValuePart text={text} pointer={file.pointer} show={file.show ?? ""} />
+      ) : (
+        <Contents text={text} whole={whole} file={file} />
+      )}
+      {!whole && (
+        <p className="small dim">
+          The first {bytes(most)} of {bytes(file.bytes)}.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What the plan names of a value that was too large to be brought; a text is shown from its beginning. */
+function ValuePart({ text, pointer, show }: { text: string; pointer: string; show: string }) {
+  const found = useMemo(() => partAt(parseExact(text), pointer), [text, pointer]);
+  if (found === undefined) return <p className="dim">The value has no part {pointer}.</p>;
+  if (typeof found !== "string") return <ValueView text={JSON.stringify(found)} table />;
+  const media = show === "markdown" ? "text/markdown" : "text/plain";
+  const start = found.slice(0, TEXT_BYTES_MAX);
+  return (
+    <>
+      <Contents text={start} whole={start === found} file={{ artifact: "", name: "", media, bytes: found.length }} />
+      {start !== found && (
+        <p className="small dim">
+          The first {start.length} of {found.length} characters.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Contents({ text, whole, file }: { text: string; whole: boolean; file: FileRef }) {
+  const shown = shownAs(file.media);
+  const table = useMemo(() => (shown === "csv" ? readTable(readCsv(text, whole)) : null), [shown, text, whole]);
+  if (table) return <DataTable table={table} />;
+  // A JSON that was cut off is no value any more.
+  if (shown === "json" && whole) return <ValueView text={text} table />;
+  const plain = (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to.
+    <pre className="value" tabIndex={0}>
+      {readable(text)}
+    </pre>
+  );
+  if (shown !== "markdown") return plain;
+  return (
+    <Suspense fallback={plain}>
+      <MarkdownView text={text} />
+    </Suspense>
+  );
+}

@@ -1,0 +1,41 @@
+/** Pictures of an answer beside each other; each can be opened alone and saved. */
+
+import { useWorkspace } from "../../../app/workspace/context.ts";
+import type { FileRef } from "../../../model/answer/files.ts";
+import { readable } from "../../../model/words/readable.ts";
+import { SaveFile } from "./FileList.tsx";
+
+/** So many are fetched at once: each may be some megabytes. */
+const PICTURES_MAX = 24;
+
+export function Gallery({ files }: { files: FileRef[] }) {
+  const { hub } = useWorkspace();
+  return (
+    <>
+      <ul className="gallery">
+        {files.slice(0, PICTURES_MAX).map((file, index) => {
+          const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
+          return (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the same bytes may be there under two names.
+            <li key={index}>
+              <a href={url} target="_blank" rel="noopener noreferrer">
+                <img loading="lazy" src={url} alt={readable(file.name)} />
+              </a>
+              <span className="row">
+                <span className="small cut grow" title={readable(file.name)}>
+                  {readable(file.name)}
+                </span>
+                <SaveFile file={file} />
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+      {files.length > PICTURES_MAX && (
+        <p className="small dim">
+          The first {PICTURES_MAX} of {files.length} pictures.
+        </p>
+      )}
+    </>
+  );
+}

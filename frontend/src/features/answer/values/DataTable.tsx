@@ -1,0 +1,85 @@
+/**
+ * A table of an answer: titles and units as its tool names them; a row that differs from the usual one says so. One
+ * that is wider than its place scrolls within itself, and shows at which side it goes on.
+ */
+
+import { type RefObject, useEffect, useRef, useState } from "react";
+import { cell, differs, type TableValue } from "../../../model/answer/table.ts";
+import { readable } from "../../../model/words/readable.ts";
+
+const ROWS_MAX = 200;
+/** A text of more characters is a sentence: its column is wide enough for some words in a line. */
+const LONG = 40;
+
+export function DataTable({ table }: { table: TableValue }) {
+  const { columns, rows, marked } = table;
+  const box = useRef<HTMLDivElement>(null);
+  const more = useMore(box, table);
+  if (rows.length === 0) return <p className="dim">Nothing.</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, and must do so by keyboard too.
+    <div className="scroll table" data-more={more} ref={box} tabIndex={0} role="region" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.field} scope="col">
+                {readable(column.title)}
+              </th>
+            ))}
+            {marked && <th scope="col">Compared</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, ROWS_MAX).map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows of a value have no identity but their place.
+            <tr key={index}>
+              {columns.map((column) => {
+                const text = cell(row[column.field], column.show);
+                const number = typeof row[column.field] === "number";
+                return (
+                  <td
+                    key={column.field}
+                    className={number ? "num nowrap" : text.length > LONG ? "long" : undefined}
+                    title={column.show && number ? String(row[column.field]) : undefined}
+                  >
+                    {text}
+                  </td>
+                );
+              })}
+              {marked && <td>{differs(row) ? <b className="tone-amber">differs</b> : ""}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > ROWS_MAX && (
+        <p className="small dim">
+          The first {ROWS_MAX} of {rows.length} rows.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The sides at which a box goes on: `left`, `right`, both or neither. */
+function useMore(box: RefObject<HTMLElement | null>, shown: TableValue): string {
+  const [more, setMore] = useState("");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other rows take other room.
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const look = () => {
+      const rest = element.scrollWidth - element.clientWidth - element.scrollLeft;
+      setMore([element.scrollLeft > 1 && "left", rest > 1 && "right"].filter(Boolean).join(" "));
+    };
+    look();
+    element.addEventListener("scroll", look, { passive: true });
+    const watch = typeof ResizeObserver === "function" ? new ResizeObserver(look) : null;
+    watch?.observe(element);
+    return () => {
+      element.removeEventListener("scroll", look);
+      watch?.disconnect();
+    };
+  }, [box, shown]);
+  return more;
+}

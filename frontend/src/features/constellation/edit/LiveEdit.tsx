@@ -1,0 +1,202 @@
+/**
+ * Editing a plan while it runs: a draft over the running one, in the same rows. Rows that have started cannot be edited.
+ * Apply is one edit of the version that was seen; if that is no longer the newest, what changed is shown first.
+ */
+import type { RequestPreview } from "../../../model/types.ts";
+import "../../rows/rows.css";
+import { useCallback, useMemo, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useDoing } from "../../../app/actions/Actions.tsx";
+import { useKeys } from "../../../app/shell/keys.ts";
+import { Shell } from "../../../app/shell/Shell.tsx";
+import { useFleet, useStream, useWorkspace } from "../../../app/workspace/context.ts";
+import { asProblem, useResource } from "../../../app/workspace/resource.ts";
+import { useSettled } from "../../../app/workspace/settled.ts";
+import type { Problem } from "../../../link/rest.ts";
+import { toolsOf } from "../../../model/fleet/tools.ts";
+import { draftOf } from "../../../model/rows/document.ts";
+import { joinedFaults, schemaFaults } from "../../../model/rows/faults.ts";
+import { type Changes, changesOf, delta, rebased } from "../../../model/rows/live/changes.ts";
+import { planOfStream } from "../../../model/rows/live/entities.ts";
+import { rowsOf } from "../../../model/rows/row.ts";
+import { formOf } from "../../../model/rows/schema.ts";
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import { head as headOf } from "../../../model/tasks/selectors.ts";
+import type { GroupRecord, Head, TaskRecord } from "../../../model/types.ts";
+import { FINAL } from "../../../model/words/words.ts";
+import { Button, Empty, ProblemNote } from "../../../ui/parts.tsx";
+import { RowsEditor } from "../../rows/RowsEditor.tsx";
+import { useTrials } from "../../rows/trials/useTrials.ts";
+import { useDraft } from "../../rows/useDraft.ts";
+import { useHold } from "./useHold.ts";
+
+const TYPING_MS = 300;
+const NO_VALUES = {};
+
+export default function LiveEdit({ id }: { id: string }) {
+  const model = useStream(id);
+  const head = headOf(model);
+  return (
+    <Shell
+      title={head ? `Edit ${head.name || id}` : "Edit"}
+      crumb={{ path: `/constellations/${id}`, label: "Constellation" }}
+    >
+      <div className="page new">
+        {model.ready && head ? (
+          <Editing id={id} model={model} head={head} />
+        ) : (
+          <Empty title={model.absent || "Reading."} />
+        )}
+      </div>
+    </Shell>
+  );
+}
+
+function Editing({ id, model, head }: { id: string; model: StreamModel; head: Head }) {
+  const { hub } = useWorkspace();
+  const { say } = useDoing();
+  const fleet = useFleet();
+  const [, go] = useLocation();
+  const [base, setBase] = useState(() => ({ plan: planOfStream(model, head), version: head.version ?? 0 }));
+  const drafting = useDraft(
+    () => draftOf(base.plan),
+    // A draft over a running plan is not the draft of a new one: it lives as long as this page.
+    useCallback(() => {}, []),
+  );
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [applying, setApplying] = useState(false);
+  const tools = toolsOf(fleet);
+  const trials = useTrials(drafting.draft, tools, NO_VALUES);
+  const locked = useMemo(() => lockedRows(model), [model, model.revision]);
+  const open = FINAL.has(head.state) ? [] : rowsOf(base.plan).filter((row) => !locked.has(row.id));
+  const unheld = useHold(
+    id,
+    open.map((row) => row.id),
+  );
+  const changes = useMemo(() => changesOf(base.plan, drafting.draft.plan), [base.plan, drafting.draft.plan]);
+  // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
+  const stamp = useSettled(changes.operations.length ? JSON.stringify(drafting.draft.plan) : null, TYPING_MS);
+  const preview = useResource<RequestPreview>(stamp, (signal) =>
+    hub.preview({ plan: JSON.parse(stamp ?? "{}") }, signal),
+  );
+  const own = rowsOf(drafting.draft.plan).flatMap((row) => {
+    const tool = tools.get(row.what);
+    return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];
+  });
+  const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own);
+  const newer = (head.version ?? 0) > base.version;
+  const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
+  const running = useMemo(() => new Set(rowsOf(base.plan).map((row) => row.id)), [base.plan]);
+  const atWork = [...model.kind<TaskRecord>("task").values()].filter((one) => AT_WORK.has(one.state)).length;
+  const why = FINAL.has(head.state)
+    ? "It has ended: run it again from Plan in rows."
+    : changes.operations.length === 0
+      ? "Nothing is changed yet."
+      : (changes.impossible[0] ??
+        (faults.length
+          ? "Mend the faults first."
+          : newer
+            ? "The plan has changed meanwhile: look at it first."
+            : null));
+  const apply = async () => {
+    setApplying(true);
+    setProblem(null);
+    try {
+      const made = await hub.edit(id, base.version, changes.operations, "edited in rows");
+      say(`Version ${made.version} is applied`);
+      go(`/constellations/${id}`);
+    } catch (error) {
+      setProblem(asProblem(error));
+    } finally {
+      setApplying(false);
+    }
+  };
+  useKeys([
+    { keys: "Ctrl-Enter", does: "Apply", run: () => void (why === null && !applying && apply()), always: true },
+    { keys: "Ctrl-Z", does: "Undo", run: () => drafting.undo?.(), always: true },
+    { keys: "Ctrl-Y", does: "Redo", run: () => drafting.redo?.(), always: true },
+  ]);
+  const take = () => {
+    const plan = planOfStream(model, head);
+    drafting.change((held) => ({ ...held, plan: rebased(base.plan, held.plan, plan) }));
+    setBase({ plan, version: head.version ?? 0 });
+    setProblem(null);
+  };
+  return (
+    <>
+      <section className="draftbar row wrap" aria-label="Draft">
+        <b className="strong">draft: {delta(changes) || "no changes"}</b>
+        <span className="small dim">
+          over version {base.version}, {atWork} running {atWork === 1 ? "task" : "tasks"} unaffected
+        </span>
+        <span className="grow" />
+        <Link className="btn" href={`/constellations/${id}`}>
+          Discard
+        </Link>
+        <Button
+          asks
+          kind="primary"
+          why={why ?? (applying ? "It is being applied." : null)}
+          onClick={() => void apply()}
+        >
+          Apply
+        </Button>
+      </section>
+      {unheld && open.length > 0 && (
+        <p className="small dim" role="status">
+          Others may edit these rows meanwhile: {unheld}
+        </p>
+      )}
+      {theirs && (
+        <section className="note tone-amber" role="status">
+          <p className="strong">
+            The plan is at version {head.version} now: {wordsOf(theirs)}.
+          </p>
+          <p>
+            <Button onClick={take}>Take that in, keep my changes</Button>
+          </p>
+        </section>
+      )}
+      {problem && <ProblemNote problem={problem} />}
+      {trials.failed && <ProblemNote problem={trials.failed.problem} />}
+      <RowsEditor
+        drafting={drafting}
+        tools={tools}
+        preview={stamp && !preview.problem ? preview.value : null}
+        faults={faults}
+        samples={trials.samples}
+        tried={trials.tried}
+        trying={trials.trying}
+        whyNot={trials.whyNot}
+        onTry={trials.run}
+        locked={locked}
+        running={running}
+      />
+    </>
+  );
+}
+
+const AT_WORK = new Set(["leased", "running", "cancelling"]);
+const DONE = new Set(["succeeded", "failed", "cancelled", "skipped"]);
+
+/** Rows that an edit may not touch any more, with the reason. */
+function lockedRows(model: StreamModel): ReadonlyMap<string, string> {
+  const locked = new Map<string, string>();
+  for (const [id, record] of model.kind<TaskRecord>("task")) {
+    if (record.state === "ready" && !record.started) continue;
+    if (record.state === "waiting") continue;
+    locked.set(id, DONE.has(record.state) ? "It has ended and stands fast." : "It has started and stands fast.");
+  }
+  for (const [id, group] of model.kind<GroupRecord>("group"))
+    if (group.state !== "waiting") locked.set(id, "Its items are under way and stand fast.");
+  return locked;
+}
+
+function wordsOf(changes: Changes): string {
+  const parts = [
+    changes.added.length ? `${changes.added.join(", ")} came` : "",
+    changes.removed.length ? `${changes.removed.join(", ")} went` : "",
+    changes.changed.length ? `${changes.changed.join(", ")} changed` : "",
+  ].filter(Boolean);
+  return parts.join("; ") || "nothing in these rows";
+}

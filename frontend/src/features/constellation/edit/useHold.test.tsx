@@ -1,0 +1,61 @@
+/** Rows of a running plan are held while they are edited: said at once, again and again, and taken back at the end. */
+import { act, cleanup, render } from "@testing-library/react";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { WorkspaceContext } from "../../../app/workspace/context.ts";
+import type { Workspace } from "../../../app/workspace/workspace.ts";
+import { useHold } from "./useHold.ts";
+
+const AGAIN_MS = 45_000;
+const holdDraft = vi.fn(async () => null);
+const closeDraft = vi.fn(async () => null);
+const workspace = { hub: { holdDraft, closeDraft } } as unknown as Workspace;
+
+function Editing({ rows }: { rows: string[] }) {
+  return <p>{useHold("c-1", rows)}</p>;
+}
+const page = (rows: string[]) => (
+  <WorkspaceContext value={workspace}>
+    <Editing rows={rows} />
+  </WorkspaceContext>
+);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  holdDraft.mockClear();
+  closeDraft.mockClear();
+});
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+});
+
+it("holds the rows at once and before the hold ends", () => {
+  render(page(["a", "b"]));
+  expect(holdDraft).toHaveBeenCalledExactlyOnceWith("c-1", ["a", "b"], 120);
+  act(() => void vi.advanceTimersByTime(2 * AGAIN_MS));
+  expect(holdDraft).toHaveBeenCalledTimes(3);
+});
+
+it("asks nothing where no row can be edited", () => {
+  render(page([]));
+  act(() => void vi.advanceTimersByTime(AGAIN_MS));
+  expect(holdDraft).not.toHaveBeenCalled();
+});
+
+it("lets go when the page is left, and asks no more", () => {
+  const shown = render(page(["a"]));
+  shown.unmount();
+  expect(closeDraft).toHaveBeenCalledExactlyOnceWith("c-1");
+  act(() => void vi.advanceTimersByTime(AGAIN_MS));
+  expect(holdDraft).toHaveBeenCalledTimes(1);
+});
+
+it("goes on by itself where somebody else holds a row", async () => {
+  holdDraft.mockRejectedValueOnce(new Error("held by mara"));
+  const shown = render(page(["a"]));
+  await act(async () => void (await vi.advanceTimersByTimeAsync(0)));
+  expect(shown.container.textContent).toContain("held by mara");
+  await act(async () => void (await vi.advanceTimersByTimeAsync(AGAIN_MS)));
+  expect(holdDraft).toHaveBeenCalledTimes(2);
+  expect(shown.container.textContent).toBe("");
+});

@@ -1,0 +1,47 @@
+/** While a running plan is edited here, nobody else edits the same rows. The hub grants that for a time; it is renewed. */
+import { useEffect, useState } from "react";
+import { useWorkspace } from "../../../app/workspace/context.ts";
+import { asProblem } from "../../../app/workspace/resource.ts";
+
+const HELD_S = 120;
+/** The share of the granted time after which it is renewed, so that one lost renewal does not end it. */
+const RENEWED_AT = 3 / 8;
+const ROWS_MOST = 200;
+
+/**
+ * Holds rows for as long as the page stands and returns why they are not held, if so. Applying judges the version all
+ * the same, so what is not held is never lost, only perhaps refused.
+ */
+export function useHold(constellation: string, rows: readonly string[]): string {
+  const { hub } = useWorkspace();
+  const [why, setWhy] = useState("");
+  const named = rows.slice(0, ROWS_MOST).join("\n");
+  useEffect(() => {
+    if (!named) return;
+    let left = false;
+    let renewal: ReturnType<typeof setTimeout> | undefined;
+    const tell = (reason: string) => {
+      if (!left) setWhy(reason);
+    };
+    const hold = () => {
+      clearTimeout(renewal);
+      if (document.hidden || left) return;
+      renewal = setTimeout(hold, HELD_S * 1000 * RENEWED_AT);
+      hub.holdDraft(constellation, named.split("\n"), HELD_S).then(
+        () => tell(""),
+        (error) => tell(asProblem(error).reason),
+      );
+    };
+    hold();
+    document.addEventListener("visibilitychange", hold);
+    return () => {
+      left = true;
+      clearTimeout(renewal);
+      document.removeEventListener("visibilitychange", hold);
+      hub.closeDraft(constellation).catch(() => {
+        // It ends by itself after its time, and the page that would say so is gone.
+      });
+    };
+  }, [hub, constellation, named]);
+  return why;
+}

@@ -1,0 +1,41 @@
+/** The log of a constellation behind its live model: its end for the feed, all of it only for a look at a version. */
+import { useEffect, useMemo, useRef } from "react";
+import { useStream, useWorkspace } from "../../../app/workspace/context.ts";
+import { useResource } from "../../../app/workspace/resource.ts";
+import { lastSeqOf, modelAt } from "../../../model/stream/history.ts";
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import type { StreamEvent } from "../../../model/types.ts";
+
+const PAST_EVENTS = 400;
+
+/** Puts the last events before those that the model has heard, once. A snapshot brings none. */
+export function useFeedPast(id: string, model: StreamModel): void {
+  const { hub } = useWorkspace();
+  const { ready } = model;
+  const past = useResource<StreamEvent[]>(ready ? `past ${id}` : null, (signal) =>
+    hub.events(id, Math.max(0, model.seq - PAST_EVENTS), signal),
+  );
+  useEffect(() => {
+    if (past.value) model.readPast(past.value);
+  }, [past.value, model]);
+}
+
+/** The whole log, as soon as a version is looked at: of a large constellation it is many times what the page needs. */
+export function useLog(id: string, wanted: boolean) {
+  const { hub } = useWorkspace();
+  const asked = useRef(false);
+  asked.current ||= wanted;
+  return useResource<StreamEvent[]>(asked.current ? `log ${id}` : null, (signal) => hub.events(id, 0, signal));
+}
+
+/** The stream as it was at the end of a version; null for the present. */
+export function usePast(log: { value: StreamEvent[] | null }, id: string, version: number | null) {
+  const model = useStream(id);
+  return useMemo(() => {
+    if (version === null || !log.value) return null;
+    const last = log.value[log.value.length - 1]?.seq ?? 0;
+    const whole = [...log.value, ...model.events.filter((event) => event.seq > last)];
+    const seq = lastSeqOf(whole, version);
+    return seq === null ? null : modelAt(id, whole, seq);
+  }, [log.value, id, version, model]);
+}

@@ -1,0 +1,314 @@
+/** The tabs of the inspector: why a task stands where it stands, its log, its result, its input, its history. */
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useRevision, useWorkspace } from "../../../app/workspace/context.ts";
+import { useResource } from "../../../app/workspace/resource.ts";
+import { nameOfDevice } from "../../../model/fleet/fleet.ts";
+import { feedLines, feedSource } from "../../../model/run/feed.ts";
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import { dependencies, head, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
+import type { Dependency, RuleRecord } from "../../../model/types.ts";
+import { bytes, timeOfDay } from "../../../model/words/words.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+import { Icon } from "../../../ui/Icon.tsx";
+import { Button, ProblemNote } from "../../../ui/parts.tsx";
+import { ValueView } from "../../answer/values/ValueView.tsx";
+import { Asleep } from "../../inbox/Asleep.tsx";
+import { Blame } from "./Blame.tsx";
+import { waysOut } from "./waysOut.ts";
+
+interface WhyProps {
+  constellation: string;
+  model: StreamModel;
+  view: TaskView;
+  onSelect: (task: string) => void;
+}
+
+export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
+  const { hub } = useWorkspace();
+  const stamp = `${constellation}/${view.id}/${view.record?.state}/${view.record?.reason}/${view.record?.attempt}`;
+  // Devices come and go, and other work takes their slots, without an event of this constellation.
+  const why = useResource(
+    stamp,
+    (signal) => hub.why(constellation, view.id, signal),
+    ["constellations", "tasks", "devices"],
+    2000,
+  );
+  const waits = gatesOf(model, view.id);
+  return (
+    <div className="stack">
+      {why.problem && <ProblemNote problem={why.problem} />}
+      {why.value ? <p>{why.value.sentence}</p> : why.loading && <p className="dim">Asking the hub.</p>}
+      {why.value?.open && <Asleep names={why.value.asleep ?? []} again={why.value.open} />}
+      {view.attempt?.why && <p className="small dim">Device chosen: {view.attempt.why}</p>}
+      {(why.value?.candidates?.length ?? 0) > 0 && (
+        <ul className="candidates" aria-label="Devices">
+          {why.value?.candidates?.map((candidate) => (
+            <li key={candidate.device} className={candidate.fits ? "tone-teal" : "tone-grey"}>
+              <Glyph name={candidate.fits ? "tick" : "square"} />
+              <b className="cut">{candidate.name}</b>
+              <span>{candidate.reason || (candidate.fits ? "can do it" : "cannot")}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {(why.value?.actions?.length ?? 0) > 0 && (
+        <p className="small">
+          <span className="dim">Way out: </span>
+          {waysOut(why.value?.actions ?? [], why.value?.state).join("; or ")}
+        </p>
+      )}
+      {why.value?.warning && <p className="small">{why.value.warning}</p>}
+      {waits.length > 0 && (
+        <>
+          <h3 className="small strong dim">Depends on</h3>
+          <ul className="candidates">
+            {waits.map((dependency) => (
+              <DependencyLine
+                key={`${dependency.source}/${dependency.gate}/${dependency.input}`}
+                model={model}
+                dependency={dependency}
+                onSelect={onSelect}
+              />
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  );
+}
+
+function gatesOf(model: StreamModel, task: string): Dependency[] {
+  const found: Dependency[] = [];
+  for (const dependency of dependencies(model).values()) if (dependency.target === task) found.push(dependency);
+  return found.slice(0, 40);
+}
+
+function DependencyLine(props: { model: StreamModel; dependency: Dependency; onSelect: (task: string) => void }) {
+  const { model, dependency, onSelect } = props;
+  const { fleet } = useWorkspace();
+  const view = taskView(model, fleet, dependency.source);
+  const shown = view && !view.spec.for_each ? view.shown : undefined;
+  const what = dependency.gate === "data" ? `gives ${dependency.input}` : dependency.gate.replaceAll("_", " ");
+  return (
+    <li className={shown ? `tone-${shown.tone}` : "tone-grey"}>
+      <Glyph name={shown?.glyph ?? "ring"} />
+      <button type="button" className="strong cut" onClick={() => onSelect(dependency.source)}>
+        {dependency.source}
+      </button>
+      <span>
+        {what}
+        {shown && `, ${shown.word.toLowerCase()}`}
+      </span>
+    </li>
+  );
+}
+
+export function LogTab({ constellation, model, view }: { constellation: string; model: StreamModel; view: TaskView }) {
+  const { hub } = useWorkspace();
+  const number = view.record?.attempt ?? 0;
+  const ended = Boolean(view.attempt?.ended_ms);
+  const log = useResource(number ? `${constellation}/${view.id}/${number}/${ended}` : null, (signal) =>
+    hub.log(constellation, view.id, number, signal),
+  );
+  useRevision(model);
+  const live = ended ? undefined : model.lines.get(`${view.id}/${number}`);
+  const [follow, setFollow] = useState(true);
+  const [words, setWords] = useState("");
+  const box = useRef<HTMLDivElement>(null);
+  const stored = log.value?.text ?? view.attempt?.tail ?? "";
+  const lines = useMemo(() => {
+    const kept = stored
+      ? stored
+          .replace(/\n$/, "")
+          .split("\n")
+          .map((text) => ({ text, stream: "stdout" }))
+      : [];
+    // What came by the socket is newer than what was read, and may repeat its end.
+    const fresh = live ?? [];
+    return kept.length > 0 && fresh.length > 0
+      ? [...kept, ...fresh.filter((line) => !stored.includes(line.text))]
+      : [...kept, ...fresh];
+  }, [stored, live, live?.length]);
+  const shown = words ? lines.filter((line) => line.text.toLowerCase().includes(words.toLowerCase())) : lines;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what calls for a scroll.
+  useEffect(() => {
+    if (follow && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [shown.length, follow]);
+
+  if (number === 0) return <p className="dim">It has not run yet, so there is no log.</p>;
+  return (
+    <div className="stack">
+      <div className="row">
+        <label className="field grow">
+          <Icon name="search" />
+          <input
+            aria-label="Search the log"
+            placeholder="Search the log"
+            value={words}
+            onChange={(event) => setWords(event.target.value)}
+          />
+        </label>
+        <Button kind="quiet" aria-pressed={follow} onClick={() => setFollow(!follow)}>
+          {follow ? "Following" : "Follow"}
+        </Button>
+      </div>
+      {log.problem && <ProblemNote problem={log.problem} />}
+      {shown.length > 0 ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a log scrolls, and must do so by keyboard too.
+        <div className="log pane" ref={box} tabIndex={0} role="log" aria-label={`Log of attempt ${number}`}>
+          {shown.slice(-2000).map((line, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a line of a log is its place.
+            <div key={index} className={line.stream === "stderr" ? "err" : undefined}>
+              {line.text}
+            </div>
+          ))}
+        </div>
+      ) : (
+        !log.loading && (
+          <p className="dim">
+            {words
+              ? "No line has these words."
+              : ended
+                ? "The tool wrote nothing; its result says what it did."
+                : "Nothing written yet."}
+          </p>
+        )
+      )}
+      {(log.value?.lost?.length ?? 0) > 0 && (
+        <p className="small dim">Part of the output was too much to keep; the gap is in the middle.</p>
+      )}
+    </div>
+  );
+}
+
+export function ResultTab({ view }: { view: TaskView }) {
+  const { hub } = useWorkspace();
+  const { attempt, record } = view;
+  if (view.spec.person && record?.state === "succeeded" && !attempt)
+    return <p className="dim">A person answered; see History.</p>;
+  if (!attempt?.end) return <p className="dim">There is no result yet.</p>;
+  const facts = Object.entries(attempt.facts ?? {});
+  return (
+    <div className="stack">
+      <p className="small dim">
+        {record?.checked
+          ? "Checked: every check was met."
+          : record?.state === "succeeded"
+            ? "Not checked: this task declares no check."
+            : ""}
+      </p>
+      {attempt.artifact && (
+        <p>
+          <a className="btn" href={hub.artifactUrl(attempt.artifact, view.id)} download>
+            <Icon name="down_to" />
+            Save {bytes(attempt.bytes ?? 0)}
+          </a>
+        </p>
+      )}
+      {attempt.value !== undefined && attempt.value !== null ? (
+        <ValueView text={attempt.value} />
+      ) : facts.length > 0 ? (
+        <ValueView text={`{${facts.map(([pointer, text]) => `${JSON.stringify(pointer)}:${text}`).join(",")}}`} />
+      ) : (
+        !attempt.artifact && <p className="dim">{attempt.detail || "It gave no value."}</p>
+      )}
+    </div>
+  );
+}
+
+export function InputTab({
+  model,
+  fleet,
+  view,
+  onSelect,
+}: {
+  model: StreamModel;
+  fleet: StreamModel;
+  view: TaskView;
+  onSelect: (task: string) => void;
+}) {
+  const { spec } = view;
+  const item = spec.family && spec.key ? model.one<{ value: string }>(`item/${spec.family}/${spec.key}`) : undefined;
+  return (
+    <div className="stack">
+      {(spec.inputs ?? []).length > 0 && (
+        <ul className="candidates" aria-label="Inputs from other tasks">
+          {spec.inputs?.map((input) => {
+            const source = taskView(model, fleet, input.source);
+            return (
+              <li
+                key={input.name}
+                className={source && !source.spec.for_each ? `tone-${source.shown.tone}` : "tone-grey"}
+              >
+                <Glyph name={source && !source.spec.for_each ? source.shown.glyph : "ring"} />
+                <b>{input.name}</b>
+                <span>
+                  from{" "}
+                  <button type="button" className="link" onClick={() => onSelect(input.source)}>
+                    {input.source}
+                  </button>
+                  {input.output && <code className="mono"> {input.output}</code>}
+                  {input.optional && ", optional"}
+                </span>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      {item && (
+        <>
+          <h3 className="small strong dim">Its item</h3>
+          <ValueView text={item.value} />
+        </>
+      )}
+      <h3 className="small strong dim">Arguments</h3>
+      <ValueView text={spec.args ?? "{}"} exact />
+      <p className="small dim">
+        {spec.repeatability ? `Repeatability: ${spec.repeatability}. ` : ""}
+        In the plan since v{spec.changed_in}.
+      </p>
+    </div>
+  );
+}
+
+export function HistoryTab({ model, task }: { model: StreamModel; task: string }) {
+  const revision = useRevision(model);
+  const { fleet } = useWorkspace();
+  const constellation = head(model);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list grows in place; `revision` says when.
+  const lines = useMemo(() => {
+    const own = model.events.filter(
+      (event) => event.about === task || `task/${task}` in event.puts || `spec/${task}` in event.puts,
+    );
+    return feedLines(own, 60);
+  }, [model, task, revision]);
+  const rules = [...model.kind<RuleRecord>("rule").values()].filter(
+    (rule) => rule.task === task || task.startsWith(`${rule.task}.`),
+  );
+  return (
+    <div className="stack">
+      {lines.length === 0 && <p className="dim">Nothing has happened to this task since the page has its log.</p>}
+      <ol className="history">
+        {lines.map((line) => (
+          <li key={line.seq}>
+            <time className="mono">{timeOfDay(line.at_ms, true)}</time>
+            <Glyph name={line.glyph} tone={line.tone} />
+            <span>
+              {line.kind === "version" ? <b>{line.names.join(", ")} </b> : null}
+              {line.text} <span className="faint">{feedSource(line, (device) => nameOfDevice(fleet, device))}</span>
+            </span>
+          </li>
+        ))}
+      </ol>
+      {constellation && <Blame constellation={constellation.id} task={task} version={constellation.version ?? 0} />}
+      {rules.length > 0 && (
+        <p className="small dim">
+          Rules that watch it:{" "}
+          {rules
+            .map((rule) => `${rule.name} (${rule.reason}${rule.fired ? `, fired ${rule.fired} times` : ""})`)
+            .join("; ")}
+        </p>
+      )}
+    </div>
+  );
+}

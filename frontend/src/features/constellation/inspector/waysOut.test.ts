@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { taskActions } from "../../../app/actions/actions.ts";
+import { CONTROLS } from "../../../generated/protocol.ts";
+import type { Hub } from "../../../link/endpoints.ts";
+import type { TaskView } from "../../../model/tasks/selectors.ts";
+import type { Head } from "../../../model/types.ts";
+import { waysOut } from "./waysOut.ts";
+
+describe("ways out", () => {
+  it("names the buttons of this page, and keeps sentences and lines", () => {
+    expect(waysOut(["switch on nas, and the task goes on", "reassign", "edit", "cancel"], "ready")).toEqual([
+      "switch on nas, and the task goes on",
+      "press Edit plan and choose another device for this task",
+      "press Cancel",
+    ]);
+    expect(waysOut(["mark", "retry"], "unknown")).toEqual(["press It happened or It did not happen", "press Retry"]);
+  });
+});
+
+describe("buttons of a task", () => {
+  it("are those that the hub accepts in its state", () => {
+    for (const [state, allowed] of Object.entries(CONTROLS)) {
+      const view = { id: "a", record: { state }, spec: { id: "a" } } as unknown as TaskView;
+      const buttons = taskActions({} as Hub, { id: "c", state: "active" } as Head, view);
+      const offered = buttons.filter((button) => button.why === null).map((button) => button.id);
+      expect(offered.filter((id) => !id.startsWith("mark-")).every((id) => allowed.includes(id))).toBe(true);
+    }
+  });
+
+  it("of a look never repeat it", () => {
+    const offered = Object.keys(CONTROLS).flatMap((state) => {
+      const view = { id: "look-1-1", record: { state }, spec: { id: "look-1-1", look: 1 } } as unknown as TaskView;
+      const buttons = taskActions({} as Hub, { id: "c", state: "looking" } as Head, view);
+      return buttons.filter((button) => button.why === null).map((button) => button.id);
+    });
+    expect(new Set(offered.filter((id) => !id.startsWith("mark-")))).toEqual(new Set(["cancel", "skip"]));
+  });
+});

@@ -1,0 +1,79 @@
+/** All constellations, newest first, searched by the hub. */
+
+import { useEffect, useState } from "react";
+import { Shell } from "../../../app/shell/Shell.tsx";
+import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { useResource } from "../../../app/workspace/resource.ts";
+import type { ConstellationRow } from "../../../model/types.ts";
+import { constellationShown } from "../../../model/words/words.ts";
+import { Button, Empty, ProblemNote } from "../../../ui/parts.tsx";
+import { Choose, SearchField } from "../../../ui/Search.tsx";
+import { RecentRow } from "./RecentRow.tsx";
+
+const STATES = [
+  "",
+  "looking",
+  "active",
+  "awaiting_approval",
+  "paused",
+  "succeeded",
+  "partial",
+  "failed",
+  "cancelled",
+] as const;
+
+export function ConstellationsPage() {
+  const { hub } = useWorkspace();
+  const now = useNow(5000);
+  const [words, setWords] = useState("");
+  const [state, setState] = useState<(typeof STATES)[number]>("");
+  const [more, setMore] = useState<{ rows: ConstellationRow[]; next: string | null }>({ rows: [], next: null });
+  const key = `${state}/${words}`;
+  const first = useResource(key, (signal) => hub.constellations({ q: words, state: state || undefined }, signal), [
+    "constellations",
+  ]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another search begins at its first page again.
+  useEffect(() => setMore({ rows: [], next: null }), [key]);
+  const rows = [...(first.value?.items ?? []), ...more.rows];
+  const next = more.rows.length > 0 ? more.next : (first.value?.next ?? null);
+  return (
+    <Shell title="Constellations">
+      <div className="page cards">
+        <div className="row wrap">
+          <SearchField
+            label="Search constellations"
+            placeholder="Search names and requests"
+            value={words}
+            onChange={setWords}
+          />
+          <Choose
+            label="State"
+            value={state}
+            choices={STATES.map((one) => [one, one ? constellationShown(one).word : "Any state"] as const)}
+            onChange={setState}
+          />
+        </div>
+        {first.problem && <ProblemNote problem={first.problem} />}
+        <section className="card">
+          {rows.map((row) => (
+            <RecentRow key={row.id} row={row} now={now} />
+          ))}
+          {rows.length === 0 && first.value && (
+            <Empty title={words || state ? "No constellation fits." : "Nothing has run yet."} />
+          )}
+        </section>
+        {next && (
+          <Button
+            asks="anyone"
+            onClick={async () => {
+              const page = await hub.constellations({ q: words, state: state || undefined, cursor: next });
+              setMore((held) => ({ rows: [...held.rows, ...page.items], next: page.next ?? null }));
+            }}
+          >
+            Show more
+          </Button>
+        )}
+      </div>
+    </Shell>
+  );
+}

@@ -1,0 +1,24 @@
+/** A constellation as one line of a list: name, state, sentence, how long it took and when it ended. */
+import { Link } from "wouter";
+import type { ConstellationRow } from "../../../model/types.ts";
+import { createdMs, endedMs } from "../../../model/words/times.ts";
+import { age, constellationShown, duration } from "../../../model/words/words.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+
+export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) {
+  const shown = constellationShown(row.state);
+  const end = endedMs(row);
+  return (
+    <Link className="recent" href={`/constellations/${row.id}`}>
+      <Glyph name={shown.glyph} tone={shown.tone} />
+      <span className="sr">{shown.word}</span>
+      <b className="strong cut" title={row.request}>
+        {row.name || row.request || row.id}
+        {row.name && row.request && row.request !== row.name && <span className="dim asked"> {row.request}</span>}
+      </b>
+      <span className="dim cut sentence">{row.sentence || row.request}</span>
+      <span className="small dim num nowrap">{end ? duration(end - createdMs(row)) : ""}</span>
+      <span className="small dim num nowrap">{age(end || createdMs(row), now)}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,71 @@
+/** The strip under the answer: how many stand where, and which devices are in use. Every number filters the list. */
+import { deviceShown, devices } from "../../../model/fleet/fleet.ts";
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import type { TaskView } from "../../../model/tasks/selectors.ts";
+import type { Count } from "../../../model/words/presentation.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+import { StateBar } from "../../../ui/parts.tsx";
+
+interface SummaryProps {
+  counts: Count[];
+  views: TaskView[];
+  fleet: StreamModel;
+  onFilter: (filter: string) => void;
+}
+
+/** A state's word in the middle of a sentence, without what follows a comma or colon. */
+export const shortWord = (word: string): string => (word.split(/[,:]/)[0] ?? word).toLowerCase();
+
+export function Summary({ counts, views, fleet, onFilter }: SummaryProps) {
+  const merged = mergeDone(counts);
+  return (
+    <div className="summary">
+      <StateBar counts={counts} className="hist" />
+      <span className="counts">
+        {merged.map(({ shown, count }) => (
+          <button
+            type="button"
+            key={shown.glyph}
+            className="count"
+            onClick={() => onFilter(`state:${shortWord(shown.word).replaceAll(" ", "-")}`)}
+          >
+            <Glyph name={shown.glyph} tone={shown.tone} />
+            <b>{count}</b>
+            {shortWord(shown.word)}
+          </button>
+        ))}
+      </span>
+      <span className="end row only-wide">{usedDevices(views, fleet)}</span>
+    </div>
+  );
+}
+
+/** Done and done, checked are one number here; the bar still tells them apart. */
+function mergeDone(counts: Count[]): Count[] {
+  const done = counts.filter((count) => count.shown.tone === "teal");
+  const first = done[0];
+  if (!first) return counts;
+  const rest = counts.filter((count) => count.shown.tone !== "teal");
+  return [{ shown: first.shown, count: done.reduce((sum, count) => sum + count.count, 0) }, ...rest];
+}
+
+function usedDevices(views: TaskView[], fleet: StreamModel) {
+  const busy = new Map<string, number>();
+  for (const view of views) {
+    if (!view.device) continue;
+    busy.set(view.device, (busy.get(view.device) ?? 0) + (view.shown.tone === "blue" ? 1 : 0));
+  }
+  const known = [...devices(fleet).values()].filter((view) => busy.has(view.id));
+  return known.slice(0, 4).map((view) => {
+    const count = busy.get(view.id) ?? 0;
+    const shown = deviceShown(view, count);
+    return (
+      <span key={view.id} className={shown.stuck ? `chip toned tone-${shown.tone}` : "chip"} title={shown.word}>
+        {shown.stuck && <Glyph name={shown.glyph} tone={shown.tone} />}
+        <b>{view.tag}</b>
+        {view.device.name}
+        {!shown.stuck && ` ${count}/${view.offer?.slots ?? 1}`}
+      </span>
+    );
+  });
+}

@@ -1,0 +1,39 @@
+/** Work that runs in a browser tab of another device: it may wait for a tap there, which nobody sees from here. */
+
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import type { TaskView } from "../../../model/tasks/selectors.ts";
+import { elapsedMs } from "../../../model/tasks/selectors.ts";
+import type { Device } from "../../../model/types.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+
+/** Most calls that need no tap have ended by then. */
+const AFTER_MS = 2_000;
+
+interface Props {
+  views: readonly TaskView[];
+  fleet: StreamModel;
+  nowMs: number;
+}
+
+export function TapCard({ views, fleet, nowMs }: Props) {
+  const waiting = views.filter(
+    (view) =>
+      view.record?.state === "running" &&
+      fleet.one<Device>(`device/${view.record.device}`)?.os === "browser" &&
+      (elapsedMs(view, nowMs) ?? 0) > AFTER_MS,
+  );
+  const names = [...new Set(waiting.map((view) => view.deviceName))];
+  if (names.length === 0) return null;
+  return (
+    <section className="card asked" aria-label="Waits for a tap">
+      <p className="item">
+        <Glyph name="hand" tone="violet" />
+        <b className="strong">Look at {names.join(" and ")}: a tap may be needed there.</b>
+        <span className="sub">
+          {waiting.map((view) => view.name).join(", ")} runs in its page of Starloom, and pictures, files and the
+          clipboard are given by hand. <a href="/tab/">Is it this device? Open that page.</a>
+        </span>
+      </p>
+    </section>
+  );
+}

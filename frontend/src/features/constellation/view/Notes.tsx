@@ -1,0 +1,33 @@
+/** Notes above the lens: the run that it was forked from, and the fault that ended it. */
+import { Link } from "wouter";
+import type { Head } from "../../../model/types.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+import { Said } from "../../../ui/Said.tsx";
+
+export function OriginLine({ origin }: { origin: NonNullable<Head["origin"]> }) {
+  return (
+    <p className="small dim origin">
+      Forked from{" "}
+      <Link className="link" href={`/constellations/${origin.constellation}`}>
+        an earlier run
+      </Link>
+      {origin.task
+        ? `, from ${origin.task} on; what stands before it was not done again.`
+        : `, as it was at v${origin.version}.`}
+    </p>
+  );
+}
+
+export function FaultNote({ fault }: { fault: NonNullable<Head["fault"]> }) {
+  return (
+    <section className="note tone-vermilion asked" role="alert">
+      <Glyph name="cross" tone="vermilion" />
+      <p className="strong">
+        <Said text={fault.reason} />
+      </p>
+      <p className="small dim">
+        <Said text={fault.hint} />
+      </p>
+    </section>
+  );
+}

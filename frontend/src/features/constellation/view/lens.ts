@@ -1,0 +1,38 @@
+/** The lenses on a constellation, and the one that is shown when none is asked for. */
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import { specs } from "../../../model/tasks/selectors.ts";
+
+export type Lens = "planning" | "answer" | "graph" | "list" | "timeline" | "conversation";
+
+export const LENS: Record<Lens, string> = {
+  planning: "Planning",
+  answer: "Answer in full",
+  graph: "Graph",
+  list: "List",
+  timeline: "Timeline",
+  conversation: "Conversation",
+};
+
+/** Above this many tasks outside of groups the list is shown first. */
+const LOOSE_TASKS_MAX = 500;
+
+/** The lens that is shown: the one asked for, else the answer once there is one, else graph or list. */
+export function lensOf(
+  asked: string | null,
+  has: { planning: boolean; answer: boolean; chosen: boolean; listed: boolean },
+): Lens {
+  if (has.planning && (asked === null || asked === "planning")) return "planning";
+  if (asked === "answer" && has.answer) return "answer";
+  if (asked === "graph" || asked === "list" || asked === "timeline" || asked === "conversation") return asked;
+  if (has.answer && has.chosen) return "answer";
+  return has.listed ? "list" : "graph";
+}
+
+/** Whether so many tasks stand outside of groups that a list says more than a drawing of all of them. */
+export function manyLoose(model: StreamModel): boolean {
+  const all = specs(model);
+  if (all.size <= LOOSE_TASKS_MAX) return false;
+  let loose = 0;
+  for (const spec of all.values()) if (!spec.group && !spec.for_each) loose += 1;
+  return loose > LOOSE_TASKS_MAX;
+}

@@ -1,0 +1,107 @@
+/** Stop everything: the button, and which devices confirmed that they ended what they had. */
+import { useState } from "react";
+import { Link } from "wouter";
+import { useDoing } from "../../app/actions/Actions.tsx";
+import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
+import { nameOfDevice, stopRows } from "../../model/fleet/fleet.ts";
+import type { Device } from "../../model/types.ts";
+import { age, author, plural } from "../../model/words/words.ts";
+import { Glyph } from "../../ui/Glyph.tsx";
+import { Modal } from "../../ui/Modal.tsx";
+import { Button } from "../../ui/parts.tsx";
+
+const SHOWN_MS = 10 * 60_000;
+
+export function StopEverything() {
+  const { hub } = useWorkspace();
+  const { report } = useDoing();
+  const [asking, setAsking] = useState(false);
+  return (
+    <>
+      <Button asks icon="stop" onClick={() => setAsking(true)}>
+        Stop everything
+      </Button>
+      {asking && (
+        <Modal label="Stop everything" className="asking" onClose={() => setAsking(false)}>
+          <h2 className="head">Stop everything?</h2>
+          <p className="dim">
+            Every constellation is cancelled. Each device that has work confirms when it has ended; one that is away is
+            named until it does.
+          </p>
+          <div className="row">
+            <Button large onClick={() => setAsking(false)}>
+              Let it run
+            </Button>
+            <Button
+              large
+              kind="bad"
+              onClick={() => {
+                setAsking(false);
+                hub.stopAll().catch(report);
+              }}
+            >
+              Stop everything
+            </Button>
+          </div>
+        </Modal>
+      )}
+    </>
+  );
+}
+
+/** The confirmations of the last stop: while one is missing, and for ten minutes after. */
+export function Stopped() {
+  const fleet = useFleet();
+  const now = useNow(2000);
+  const rows = stopRows(fleet);
+  const open = rows.filter((row) => !row.confirmed_ms);
+  const first = rows[0];
+  if (!first || (open.length === 0 && now - Math.max(...rows.map((row) => row.confirmed_ms ?? 0)) > SHOWN_MS)) {
+    return null;
+  }
+  return (
+    <section className="card pad" aria-label="Stop everything">
+      <header>
+        <h2>
+          {open.length
+            ? `Stopping: ${rows.length - open.length} of ${plural(rows.length, "device")} confirmed`
+            : `Stopped: ${rows.length === 1 ? "the device" : `all ${rows.length} devices`} confirmed`}
+        </h2>
+        <span className="small dim">
+          {author(first.by)}, {age(first.at_ms, now)}
+        </span>
+      </header>
+      <ul className="plainlist body">
+        {rows.map((row) => {
+          const link = fleet.one<Device>(`device/${row.device}`)?.link;
+          const left = row.attempts ?? [];
+          return (
+            <li key={row.device} className="row wrap">
+              <Glyph
+                name={row.confirmed_ms ? "double_tick" : link === "online" ? "ringed_square" : "broken_arc"}
+                tone={row.confirmed_ms ? "teal" : link === "online" ? "blue" : "amber"}
+              />
+              <b className="strong">{nameOfDevice(fleet, row.device)}</b>
+              <span className="small dim">
+                {row.confirmed_ms
+                  ? `confirmed, ${plural(row.asked, "task")} ended`
+                  : link === "online"
+                    ? "has not confirmed yet"
+                    : "is away, so it has not confirmed"}
+              </span>
+              {left.slice(0, 3).map((attempt) => {
+                const [constellation, task] = attempt.split("/");
+                return (
+                  <Link key={attempt} className="link small" href={`/constellations/${constellation}/t/${task}`}>
+                    {task}
+                  </Link>
+                );
+              })}
+              {left.length > 3 && <span className="small dim">and {left.length - 3} more</span>}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,250 @@
+/** One device: what it is, what it can do, and what its owner of the hub may do with it. */
+import { useState } from "react";
+import { Link } from "wouter";
+import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { useResource } from "../../../app/workspace/resource.ts";
+import type { Hub } from "../../../link/endpoints.ts";
+import { ASLEEP, type DeviceView, deviceReasons, deviceShown } from "../../../model/fleet/fleet.ts";
+import { age, bytes, plural } from "../../../model/words/words.ts";
+import { Modal } from "../../../ui/Modal.tsx";
+import { Button, Labelled, StatePill } from "../../../ui/parts.tsx";
+import { Asleep } from "../../inbox/Asleep.tsx";
+import { BreakButton, FaultLines } from "../../lab/BreakSomething.tsx";
+import { OlderAgent } from "./OlderAgent.tsx";
+
+export type Busy = { task: string; name: string; constellation: string }[];
+type Do = (what: (hub: Hub) => Promise<unknown>) => Promise<void>;
+
+interface DevicePanelProps {
+  view: DeviceView;
+  busy: Busy;
+  onClose: () => void;
+  onDo: Do;
+}
+
+/** Beside the fleet: the same as its page, without the lines. */
+export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
+  const { device } = view;
+  const now = useNow(2000);
+  const shown = deviceShown(view, busy.length);
+  return (
+    <aside className="sheet" aria-label={`Device ${device.name}`}>
+      <header className="row">
+        <span className="tag">{view.tag}</span>
+        <h2 className="head grow cut">{device.name}</h2>
+        <Button icon="close" kind="quiet" aria-label="Close" onClick={onClose} />
+      </header>
+      <div className="row wrap">
+        <StatePill shown={shown} />
+        {device.demo && <span className="chip demo">demo</span>}
+        <span className="small dim">{device.link_since_ms ? age(device.link_since_ms, now) : ""}</span>
+        <Link className="link end" href={`/devices/${device.id}`}>
+          Open its page
+        </Link>
+      </div>
+      <DeviceNotes view={view} busy={busy} />
+      {busy.length > 0 && <BusyList busy={busy} />}
+      <DeviceName key={device.name} view={view} onDo={onDo} />
+      <DeviceFacts view={view} />
+      <DeviceTools view={view} />
+      <DeviceControls view={view} busy={busy} onDo={onDo} onRevoked={onClose} />
+    </aside>
+  );
+}
+
+/** What is to be known about it at once: why it gets no work, faults of the lab, a tab that sleeps, an older agent. */
+export function DeviceNotes({ view, busy }: { view: DeviceView; busy: Busy }) {
+  const { device, offer } = view;
+  const now = useNow(2000);
+  const { hub } = useWorkspace();
+  const sleeps = deviceShown(view, busy.length).word === ASLEEP;
+  const told = useResource(`${device.id} ${device.version} ${sleeps}`, (signal) => hub.device(device.id, signal));
+  const olderThan = told.value?.older_than;
+  return (
+    <>
+      {deviceReasons(view, now).map((reason) => (
+        <p key={reason} className="small">
+          {reason}
+        </p>
+      ))}
+      <FaultLines device={device.id} />
+      {sleeps && told.value?.open && <Asleep names={[device.name]} again={told.value.open} />}
+      {olderThan && !device.revoked && (
+        <OlderAgent name={device.name} version={device.version ?? ""} hubVersion={olderThan} facts={offer?.facts} />
+      )}
+    </>
+  );
+}
+
+export function BusyList({ busy }: { busy: Busy }) {
+  return (
+    <ul className="plainlist">
+      {busy.map((one) => (
+        <li key={`${one.constellation}${one.task}`}>
+          <Link className="link" href={`/constellations/${one.constellation}/t/${one.task}`}>
+            {one.task}
+          </Link>{" "}
+          <span className="dim">{one.name}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Its name, to be changed. */
+export function DeviceName({ view: { device }, onDo }: { view: DeviceView; onDo: Do }) {
+  const [name, setName] = useState(device.name);
+  return (
+    <form
+      className="row end-aligned"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onDo((hub) => hub.rename(device.id, name.trim()));
+      }}
+    >
+      <div className="grow">
+        <Labelled label="Name">
+          {(id) => (
+            <input
+              id={id}
+              className="input"
+              value={name}
+              maxLength={128}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Labelled>
+      </div>
+      <Button asks type="submit" why={name.trim() && name.trim() !== device.name ? null : "The name is as it was."}>
+        Rename
+      </Button>
+    </form>
+  );
+}
+
+export function DeviceFacts({ view: { device, offer } }: { view: DeviceView }) {
+  // The version of the agent has a row of its own.
+  const rows = Object.entries({ ...offer?.facts, ...device.condition }).filter(([fact]) => fact !== "agent");
+  return (
+    <dl className="fields">
+      <div>
+        <dt>Profile</dt>
+        <dd>{device.profile ?? "observe"}, decided on the device</dd>
+      </div>
+      {device.over && (
+        <div>
+          <dt>Join code</dt>
+          <dd>{device.over}</dd>
+        </div>
+      )}
+      <div>
+        <dt>Grants</dt>
+        <dd>{offer?.grants?.join(", ") || "none"}</dd>
+      </div>
+      <div>
+        <dt>Slots</dt>
+        <dd>{offer?.slots ?? 1}</dd>
+      </div>
+      {rows.map(([fact, value]) => (
+        <div key={fact}>
+          <dt>{fact.replaceAll("_", " ").replace(/ bytes$/, "")}</dt>
+          <dd>{fact.endsWith("_bytes") && /^\d+$/.test(value) ? bytes(Number(value)) : value}</dd>
+        </div>
+      ))}
+      <div>
+        <dt>Agent</dt>
+        <dd>{device.version || "unknown"}</dd>
+      </div>
+    </dl>
+  );
+}
+
+export function DeviceTools({ view: { offer } }: { view: DeviceView }) {
+  const tools = offer?.tools ?? [];
+  return (
+    <details open={tools.length <= 12}>
+      <summary>{plural(tools.length, "tool")}</summary>
+      <ul className="toollist">
+        {tools.map((tool) => (
+          <li key={tool.name}>
+            <code className="mono">{tool.name}</code>
+            <span className="small dim">
+              {tool.unavailable ? `not now: ${tool.unavailable}` : (tool.effects ?? []).join(", ")}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+interface DeviceControlsProps {
+  view: DeviceView;
+  busy: Busy;
+  onDo: Do;
+  onRevoked: () => void;
+}
+
+/** What a person may do with it: drain, resume, break in the lab, revoke. */
+export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: DeviceControlsProps) {
+  const [revoking, setRevoking] = useState(false);
+  return (
+    <>
+      <footer className="row wrap">
+        {(device.draining || device.quarantined) && (
+          <Button asks onClick={() => void onDo((hub) => hub.deviceControl(device.id, "resume"))}>
+            Take work again
+          </Button>
+        )}
+        {device.draining ? (
+          busy.length > 0 && (
+            <Button
+              asks
+              title="Repeatable work goes to other devices now; other work goes on here."
+              onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain", 0))}
+            >
+              Move its work away
+            </Button>
+          )
+        ) : (
+          <Button
+            asks
+            title="It gets no new work from now on, and what it has goes on. Take work again ends it."
+            onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}
+          >
+            Drain
+          </Button>
+        )}
+        <BreakButton devices={[device]} />
+        <Button asks kind="bad" onClick={() => setRevoking(true)}>
+          Revoke
+        </Button>
+      </footer>
+      {revoking && (
+        <Modal label={`Revoke ${device.name}`} className="asking" onClose={() => setRevoking(false)}>
+          <h2 className="head">Revoke {device.name}?</h2>
+          <p className="dim">
+            Its key is refused within a second. Work that it has and that must not be repeated becomes unknown. To use
+            it again, it must join again.
+          </p>
+          <div className="row">
+            <Button large onClick={() => setRevoking(false)}>
+              Keep it
+            </Button>
+            <Button
+              large
+              kind="bad"
+              onClick={() => {
+                setRevoking(false);
+                onRevoked();
+                void onDo((hub) => hub.deviceControl(device.id, "revoke"));
+              }}
+            >
+              Revoke
+            </Button>
+          </div>
+        </Modal>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,50 @@
+/** The Inbox: what waits, answered in place and several at once. */
+import { act, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { MockHub } from "../../../dev/mockHub.ts";
+import { openPage } from "../../../dev/openPage.tsx";
+import { CONSTELLATION } from "../../../dev/scenario.ts";
+
+beforeEach(() => {
+  vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 0));
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const SENT = ["send.3", "send.4", "send.5"];
+
+/** A group of calls of which nobody knows whether they happened, told before the page reads what waits. */
+async function inDoubt(): Promise<MockHub> {
+  const hub = openPage("/settings");
+  const held = hub.entities(CONSTELLATION);
+  const puts = Object.fromEntries(SENT.map((id) => [`task/${id}`, { ...held.get(`task/${id}`), state: "unknown" }]));
+  const head = { ...held.get("head"), attention: ["task_unknown"] };
+  act(() => hub.publish(CONSTELLATION, "task_unknown", { ...puts, head }));
+  await screen.findByRole("heading", { name: "Settings" });
+  await userEvent.keyboard("gi");
+  await screen.findByText("3 calls of send may have happened");
+  return hub;
+}
+
+const marks = (hub: MockHub) => hub.calls.filter((call) => call.path.endsWith("/mark"));
+
+describe("calls that may have happened", () => {
+  it("are one row of their group, marked by one button", async () => {
+    const hub = await inDoubt();
+    await userEvent.click(screen.getByRole("button", { name: "All 3 happened" }));
+    await waitFor(() => expect(screen.queryByText(/calls of send may have happened/)).toBeNull());
+    expect(marks(hub).map((call) => call.path)).toEqual([`/constellations/${CONSTELLATION}/tasks/send/mark`]);
+    expect(SENT.map((id) => hub.entities(CONSTELLATION).get(`task/${id}`)?.state)).toEqual(SENT.map(() => "succeeded"));
+    expect(screen.getByText("Marked 3 calls")).toBeTruthy();
+  });
+
+  it("stay where the hub refuses the answer, and its reason is shown", async () => {
+    const hub = await inDoubt();
+    hub.refused = "send";
+    await userEvent.click(screen.getByRole("button", { name: "None of them happened" }));
+    expect(await screen.findByText(/send was marked by another person/)).toBeTruthy();
+    expect(screen.queryByText(/Marked/)).toBeNull();
+    expect(screen.getByText("3 calls of send may have happened")).toBeTruthy();
+    expect(SENT.map((id) => hub.entities(CONSTELLATION).get(`task/${id}`)?.state)).toEqual(SENT.map(() => "unknown"));
+  });
+});

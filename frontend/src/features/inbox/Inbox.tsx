@@ -1,0 +1,160 @@
+/** Everything that waits for a person, answered in place or several at once, and who gave the latest answers. */
+import { useState } from "react";
+import { Link } from "wouter";
+import { useDoing } from "../../app/actions/Actions.tsx";
+import { Shell } from "../../app/shell/Shell.tsx";
+import { answeredHere, useNeeds } from "../../app/waiting/needs.ts";
+import { useWaiting } from "../../app/waiting/waiting.ts";
+import { useNow, useWorkspace } from "../../app/workspace/context.ts";
+import { useResource } from "../../app/workspace/resource.ts";
+import type { Need } from "../../link/endpoints.ts";
+import { age, author } from "../../model/words/words.ts";
+import { Glyph } from "../../ui/Glyph.tsx";
+import { Button, Empty } from "../../ui/parts.tsx";
+import { Notices } from "./Notices.tsx";
+import { QuestionCard } from "./questions/Questions.tsx";
+import { WaitingCard } from "./WaitingCard.tsx";
+
+const keyOf = (need: Need) => `${need.constellation}:${need.id}`;
+
+export function InboxPage() {
+  const needs = useNeeds();
+  const waiting = useWaiting();
+  const { hub } = useWorkspace();
+  const answered = useResource(`answered/${needs.count}`, (signal) => hub.approvals("answered", signal));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const approvals = needs.items.filter((need) => need.kind === "approval");
+  const picked = approvals.filter((need) => chosen.has(keyOf(need)));
+  const choose = (need: Need, on: boolean) =>
+    setChosen((held) => new Set(on ? [...held, keyOf(need)] : [...held].filter((key) => key !== keyOf(need))));
+  return (
+    <Shell title="Inbox">
+      <div className="page cards">
+        <Notices />
+        <WaitingCard />
+        <section className="card">
+          {approvals.length > 1 && (
+            <Together
+              picked={picked}
+              all={approvals.length}
+              onAll={(on) => setChosen(new Set(on ? approvals.map(keyOf) : []))}
+            />
+          )}
+          {needs.items.map((need) => (
+            <QuestionCard
+              key={keyOf(need)}
+              question={need}
+              constellation={need.constellation}
+              origin={<Origin need={need} />}
+              picked={
+                approvals.length > 1 && need.kind === "approval"
+                  ? { chosen: chosen.has(keyOf(need)), onChange: (on) => choose(need, on) }
+                  : undefined
+              }
+            />
+          ))}
+          {needs.count === 0 && (
+            <Empty
+              title={
+                !needs.read || !waiting.read
+                  ? "Reading."
+                  : waiting.count
+                    ? "No question is open."
+                    : "Nothing waits for you."
+              }
+            >
+              Questions, approvals, what devices ask and what they lack come here and can be answered in place.
+            </Empty>
+          )}
+        </section>
+        <Answered items={answered.value ?? []} />
+      </div>
+    </Shell>
+  );
+}
+
+function Origin({ need }: { need: Need }) {
+  return (
+    <>
+      From{" "}
+      <Link className="link" href={`/constellations/${need.constellation}`}>
+        {need.name || need.constellation}
+      </Link>
+      .
+    </>
+  );
+}
+
+/** Answers the chosen approvals one after the other; the first that is refused ends it and is shown. */
+function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: (on: boolean) => void }) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const [busy, setBusy] = useState(false);
+  const answer = async (value: "allow" | "deny") => {
+    setBusy(true);
+    let done = 0;
+    try {
+      for (const need of picked) {
+        await hub.answer(need.constellation, need, value);
+        answeredHere(need.constellation, need.id);
+        done += 1;
+      }
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy(false);
+    }
+    if (done > 0) say(`${value === "allow" ? "Approved" : "Denied"}: ${done} of ${picked.length}`);
+  };
+  const why = picked.length === 0 ? "Choose at least one." : null;
+  return (
+    <div className="item">
+      <input
+        type="checkbox"
+        aria-label="Choose all approvals"
+        checked={picked.length === all}
+        onChange={(event) => onAll(event.target.checked)}
+      />
+      <span className="dim">
+        {picked.length} of {all} approvals chosen
+      </span>
+      <span className="answers">
+        <Button asks="approver" why={why} disabled={busy} onClick={() => void answer("deny")}>
+          Deny chosen
+        </Button>
+        <Button asks="approver" why={why} disabled={busy} onClick={() => void answer("allow")}>
+          Approve chosen
+        </Button>
+      </span>
+    </div>
+  );
+}
+
+const SAID: Record<string, string> = { allow: "approved", always: "always allowed", deny: "denied" };
+
+function Answered({ items }: { items: Need[] }) {
+  const now = useNow(10_000);
+  const { hub } = useWorkspace();
+  const asked = useResource("asked", (signal) => hub.constellations({}, signal));
+  const words = new Map(asked.value?.items.map((row) => [row.id, row.request]));
+  if (items.length === 0) return null;
+  return (
+    <section className="card">
+      <header>
+        <h2>Answered lately</h2>
+      </header>
+      {items.map((need) => (
+        <div key={keyOf(need)} className="item">
+          <Glyph name={need.answer === "deny" ? "cross" : "tick"} />
+          <span className="cut">{need.text}</span>
+          <span className="dim nowrap">{age(need.answered_ms ?? 0, now)}</span>
+          {words.get(need.constellation) && <span className="sub cut">“{words.get(need.constellation)}”</span>}
+          <span className="sub small">
+            {SAID[need.answer ?? ""] ?? need.answer} by {author(need.answered_by ?? "")}
+            {need.reason ? `: ${need.reason}` : ""}. <Origin need={need} />
+          </span>
+        </div>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,237 @@
+/** What waits for a person beside questions, each with its one action: an answer, a line to type, a page to open. */
+
+import { useState } from "react";
+import { Link } from "wouter";
+import { useDoing } from "../../app/actions/Actions.tsx";
+import { type Ask, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
+import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
+import { nameOfDevice } from "../../model/fleet/fleet.ts";
+import type { Device, Enrollment, Offer } from "../../model/types.ts";
+import { readable } from "../../model/words/readable.ts";
+import { age, duration, plural } from "../../model/words/words.ts";
+import { Glyph } from "../../ui/Glyph.tsx";
+import { Button, CopyLine } from "../../ui/parts.tsx";
+import { typedOnDevice } from "../../ui/typed.ts";
+import { Asleep } from "./Asleep.tsx";
+
+export function WaitingCard() {
+  const { asks, pairings, remembering, stopped } = useWaiting();
+  const count = asks.length + pairings.length + remembering.length + stopped.length;
+  if (count === 0) return null;
+  return (
+    <section className="card" aria-label="Waits on your devices">
+      <header>
+        <h2>On your devices and plans</h2>
+        <span className="dim">{count}</span>
+      </header>
+      {asks.map((ask) => (
+        <AskItem key={`${ask.device}${ask.action}`} ask={ask} />
+      ))}
+      {pairings.map((pairing) => (
+        <Pairing key={pairing.id} pairing={pairing} />
+      ))}
+      {remembering.map((device) => (
+        <Remembering key={device.id} device={device} />
+      ))}
+      {stopped.map((item) => (
+        <StoppedItem key={`${item.constellation}/${item.task}/${item.sentence}`} item={item} />
+      ))}
+    </section>
+  );
+}
+
+export function AskItem({ ask }: { ask: Ask }) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const fleet = useFleet();
+  const now = useNow(1000);
+  const [busy, setBusy] = useState(false);
+  const [reason, setReason] = useState<string | null>(null);
+  const name = nameOfDevice(fleet, ask.device);
+  const facts = fleet.kind<Offer>("offer").get(ask.device)?.facts;
+  const here = ask.answers === "hub";
+  const answer = async (allow: boolean) => {
+    setBusy(true);
+    try {
+      await hub.answerAsk(ask.device, ask.id, ask.action, allow, reason ?? "");
+      say(allow ? `${name} goes on` : `${name} will not do it`);
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div className="item">
+      <Glyph name="hand" tone="violet" />
+      <b className="strong">
+        {name} asks before {ask.tool}
+      </b>
+      {here ? (
+        <span className="answers">
+          <Button asks="approver" disabled={busy} onClick={() => void answer(false)}>
+            Deny
+          </Button>
+          <Button asks="approver" kind="primary" disabled={busy} onClick={() => void answer(true)}>
+            Allow once
+          </Button>
+        </span>
+      ) : (
+        <span />
+      )}
+      <span className="sub">
+        <code className="mono wraps">{readable(ask.args ?? "")}</code>
+      </span>
+      <span className="sub">
+        {ask.constellation && (
+          <>
+            For{" "}
+            <Link className="link" href={`/constellations/${ask.constellation}${ask.task ? `/t/${ask.task}` : ""}`}>
+              {ask.task || ask.constellation}
+            </Link>
+            .{" "}
+          </>
+        )}
+        Asked {age(ask.asked_ms, now)}, expires to deny in {duration(Math.max(0, ask.expires_ms - now))}.{" "}
+        {here && reason === null && (
+          <button type="button" className="link" onClick={() => setReason("")}>
+            Add a reason
+          </button>
+        )}
+        {!here && "Its policy takes answers only on itself; type there:"}
+      </span>
+      {!here && (
+        <span className="sub">
+          <CopyLine line={typedOnDevice(`starloom-agent approve ${ask.id}`, facts)} label="the line that allows it" />
+        </span>
+      )}
+      {reason !== null && (
+        <input
+          className="input reason"
+          aria-label="Reason"
+          placeholder="Reason, told to the device"
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Pairing({ pairing }: { pairing: Enrollment }) {
+  return (
+    <div className="item">
+      <Glyph name="hand" tone="violet" />
+      <b className="strong cut">{pairing.name || pairing.label || "A device"} asks to join</b>
+      <Link className="btn" href={`/devices?add=${pairing.id}`}>
+        Compare and decide
+      </Link>
+      <span className="sub">Its screen must show: {pairing.words}</span>
+    </div>
+  );
+}
+
+function Remembering({ device }: { device: Device }) {
+  const { hub } = useWorkspace();
+  const { report } = useDoing();
+  const seen = async () => {
+    try {
+      await hub.deviceControl(device.id, "seen");
+    } catch (error) {
+      report(error);
+    }
+  };
+  return (
+    <div className="item">
+      <Glyph name="hand" tone="amber" />
+      <b className="strong cut">{device.name} remembers more than this history</b>
+      <Button asks onClick={() => void seen()}>
+        Seen
+      </Button>
+      <span className="sub">{device.remembers}.</span>
+    </div>
+  );
+}
+
+/** `onSelect` opens the task where its constellation is open already. */
+export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (task: string) => void }) {
+  const [open, setOpen] = useState(false);
+  const again = item.open;
+  return (
+    <div className="item" role="group" tabIndex={-1} aria-label={headOf(item)}>
+      <Glyph name={item.asleep.length ? "barrier" : "hand"} tone={item.asleep.length ? "amber" : "violet"} />
+      <b className="strong cut">{headOf(item)}</b>
+      {item.doubted.length > 0 ? (
+        <Marking constellation={item.constellation} task={item.task} calls={item.doubted.length} />
+      ) : item.asleep.length > 0 && again ? (
+        <Button aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Close" : "Open it"}
+        </Button>
+      ) : (
+        <span />
+      )}
+      <span className="sub">
+        {item.sentence} {item.todo}{" "}
+        {onSelect ? (
+          <button type="button" className="link" onClick={() => onSelect(item.task)}>
+            Open the task
+          </button>
+        ) : (
+          <Link className="link" href={`/constellations/${item.constellation}${item.task ? `/t/${item.task}` : ""}`}>
+            {item.name}
+          </Link>
+        )}
+      </span>
+      {item.line && (
+        <span className="sub">
+          <CopyLine line={item.line} label="the line to type" />
+        </span>
+      )}
+      {open && again && (
+        <span className="sub">
+          <Asleep names={item.asleep} again={again} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+function headOf({ asleep, doubted, task, name }: Stopped): string {
+  if (asleep.length > 0) return `${asleep.join(", ")} is asleep`;
+  if (doubted.length > 1) return `${doubted.length} calls of ${task} may have happened`;
+  return doubted.length === 1 ? `${task} may have happened` : `${task || name} needs you`;
+}
+
+/** Says whether a task, or all calls of a group, happened: one answer, which the hub takes whole or not at all. */
+function Marking({ constellation, task, calls }: { constellation: string; task: string; calls: number }) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const [busy, setBusy] = useState(false);
+  const mark = async (state: "succeeded" | "failed") => {
+    setBusy(true);
+    try {
+      await hub.taskControl(constellation, task, "mark", { state });
+      say(`Marked ${plural(calls, "call")}`);
+      markedHere(constellation, task);
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <span className="answers">
+      <Button asks disabled={busy} onClick={() => void mark("failed")}>
+        {calls > 1 ? "None of them happened" : "It did not happen"}
+      </Button>
+      <Button asks disabled={busy} onClick={() => void mark("succeeded")}>
+        {calls > 1 ? `All ${calls} happened` : "It happened"}
+      </Button>
+    </span>
+  );
+}
+
+/** One sentence of what waits, for where there is no room for more. */
+export function waitingWords(count: number): string {
+  return count ? `${plural(count, "thing")} ${count === 1 ? "needs" : "need"} you` : "Nothing needs you";
+}

@@ -1,0 +1,61 @@
+/** The request's words, and what its plan does where, for an approval that is read away from its plan. */
+import { useFleet, useStream } from "../../../app/workspace/context.ts";
+import { changingCalls, goneDevices, planInShort, planLineText } from "../../../model/plan/planInShort.ts";
+import { head, specs } from "../../../model/tasks/selectors.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+
+const LINES_MAX = 6;
+const CALLS_MAX = 50;
+/** So many calls are read at a glance; more stand behind a fold that says how many they are. */
+const OPEN_MAX = 6;
+
+/** `whole`: also the words and the places, where the plan itself is not in view. */
+export function PlanInShort({ constellation, whole = true }: { constellation: string; whole?: boolean }) {
+  const model = useStream(constellation);
+  const fleet = useFleet();
+  const request = head(model)?.request;
+  const lines = planInShort(specs(model).values(), fleet);
+  const gone = goneDevices(specs(model).values(), fleet);
+  const calls = changingCalls(specs(model).values(), fleet);
+  if (gone.length === 0 && (whole ? !request && lines.length === 0 : calls.length === 0)) return null;
+  return (
+    <div className="sub stack planinshort">
+      {gone.length > 0 && (
+        <p className="row strong tone-amber" role="status">
+          <Glyph name="barrier" tone="amber" />
+          <span>{gone.join(", ")}: its tasks there cannot run. Deny it, or edit the plan to use another device.</span>
+        </p>
+      )}
+      {whole && request && <p>“{request}”</p>}
+      {whole && lines.length > 0 && (
+        <ul className="plain" aria-label="Devices and folders of the plan">
+          {lines.slice(0, LINES_MAX).map((line) => (
+            <li key={line.device}>
+              <b>{line.device}</b> <span className="wraps">{planLineText(line)}</span>
+            </li>
+          ))}
+          {lines.length > LINES_MAX && <li className="dim">and {lines.length - LINES_MAX} more</li>}
+        </ul>
+      )}
+      {calls.length > 0 && (
+        <details open={calls.length <= OPEN_MAX}>
+          <summary>
+            {calls.length === 1 ? "The call that changes something" : `The ${calls.length} calls that change something`}
+            , with all arguments
+          </summary>
+          <ul className="plain" aria-label="Calls of the plan">
+            {calls.slice(0, CALLS_MAX).map((call) => (
+              <li key={call.task}>
+                <b>{call.task}</b> <span className="mono">{call.tool}</span> on {call.device} ({call.effects.join(", ")}
+                )<pre className="mono small wraps">{call.args}</pre>
+              </li>
+            ))}
+            {calls.length > CALLS_MAX && (
+              <li className="dim">and {calls.length - CALLS_MAX} more, in the plan itself</li>
+            )}
+          </ul>
+        </details>
+      )}
+    </div>
+  );
+}

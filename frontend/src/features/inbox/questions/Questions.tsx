@@ -1,0 +1,174 @@
+/** Questions to a person, answered where they stand: approvals, `person:` tasks and a planner's questions alike. */
+
+import { useState } from "react";
+import { useDoing } from "../../../app/actions/Actions.tsx";
+import { answeredHere } from "../../../app/waiting/needs.ts";
+import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { nameOfDevice } from "../../../model/fleet/fleet.ts";
+import type { Call, Choice, Question } from "../../../model/types.ts";
+import { readable } from "../../../model/words/readable.ts";
+import { age, duration } from "../../../model/words/words.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+import { Button } from "../../../ui/parts.tsx";
+import { PlanInShort } from "./PlanInShort.tsx";
+import { ShownResult } from "./ShownResult.tsx";
+
+const PERSON: Choice[] = [
+  { value: "done", label: "Done" },
+  { value: "cannot", label: "Cannot", fails: true },
+];
+/** So many answers stand beside the words of a question; more of them stand below, so that both can be read. */
+const CHOICES_BESIDE = 2;
+/** A planner's question is answered in words, or by one of the answers that it offers. */
+const WORDS: Choice = { value: "answer", label: "Answer" };
+const DENY: Choice = { value: "deny", label: "Deny", fails: true };
+const ALWAYS: Choice = { value: "always", label: "Always allow" };
+const NO: Choice = { value: "deny", label: "Keep the plan", fails: true };
+const APPLY: Choice = { value: "allow", label: "Allow this and apply" };
+const ALLOW: Choice = { value: "allow", label: "Approve" };
+
+export function choicesOf(question: Question): Choice[] {
+  if (question.kind === "planner") return [...(question.choices ?? []), WORDS];
+  if (question.choices?.length) return question.choices;
+  if (question.kind === "person") return PERSON;
+  if (question.kind === "review") return [NO, APPLY];
+  return question.calls?.length ? [DENY, ALWAYS, ALLOW] : [DENY, ALLOW];
+}
+
+/** The button that stands out: the usual answer of a planner's question, else each that does not fail. */
+function isPrimary(question: Question, choice: Choice): boolean {
+  if (question.kind === "planner") return question.usual ? choice.value === question.usual : choice === WORDS;
+  return !choice.fails && choice !== ALWAYS;
+}
+
+interface QuestionCardProps {
+  question: Question;
+  constellation: string;
+  /** Where it comes from, with a way there. */
+  origin?: React.ReactNode;
+  /** Lets it be chosen, to be answered together with others. */
+  picked?: { chosen: boolean; onChange: (chosen: boolean) => void };
+}
+
+export function QuestionCard({ question, constellation, origin, picked }: QuestionCardProps) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const now = useNow(1000);
+  const [busy, setBusy] = useState(false);
+  const [reason, setReason] = useState<string | null>(question.kind === "planner" ? "" : null);
+  const asksWords = question.kind === "planner";
+  const answer = async (choice: Choice) => {
+    setBusy(true);
+    try {
+      // An offered answer stands for itself; words beside it would be taken instead.
+      await hub.answer(constellation, question, choice.value, asksWords && choice !== WORDS ? "" : (reason ?? ""));
+      answeredHere(constellation, question.id);
+      say(`Answered: ${choice.label}`);
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const choices = choicesOf(question);
+  const lacksWords = asksWords && !reason?.trim();
+  return (
+    <div className="item" role="group" tabIndex={-1} aria-label={`Question: ${question.text}`}>
+      {picked ? (
+        <input
+          type="checkbox"
+          aria-label={`Choose: ${readable(question.text)}`}
+          checked={picked.chosen}
+          onChange={(event) => picked.onChange(event.target.checked)}
+        />
+      ) : (
+        <Glyph name="hand" tone="violet" />
+      )}
+      <b className="strong">{readable(question.text)}</b>
+      <span className={`answers ${choices.length > CHOICES_BESIDE ? "below" : ""}`}>
+        {choices.map((choice) => (
+          <Button
+            asks="approver"
+            key={choice.value}
+            kind={isPrimary(question, choice) ? "primary" : undefined}
+            disabled={busy}
+            why={choice === WORDS && lacksWords ? "Write an answer first." : null}
+            onClick={() => void answer(choice)}
+          >
+            {choice.label}
+          </Button>
+        ))}
+      </span>
+      {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
+      <span className="sub">
+        {origin} Asked {age(question.opened_ms, now)}
+        {question.expires_ms ? `, expires to deny in ${duration(Math.max(0, question.expires_ms - now))}` : ""}
+        {question.version ? `, bound to v${question.version}` : ""}.{" "}
+        {asksWords && question.usual && `The planner would take "${question.usual}". `}
+        {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
+        {reason === null && (
+          <button type="button" className="link" onClick={() => setReason("")}>
+            Add a reason
+          </button>
+        )}
+      </span>
+      {question.shown && <ShownResult shown={question.shown} />}
+      <Wider question={question} />
+      <Remembered calls={question.calls ?? []} />
+      {reason !== null && (
+        <input
+          className="input reason"
+          aria-label={asksWords ? "Answer" : "Reason"}
+          placeholder={asksWords ? "Your answer" : "Reason, kept with the answer"}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && asksWords && !lacksWords && !busy) void answer(WORDS);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** What a reviewer's change would do beyond what was approved, and the change itself. */
+function Wider({ question }: { question: Question }) {
+  const wider = question.wider ?? [];
+  if (question.kind !== "review" || wider.length === 0) return null;
+  const edit = question.operations as unknown;
+  return (
+    <div className="wide small">
+      <ul className="plain" aria-label="What is wider">
+        {wider.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+      <details>
+        <summary>The change, as it would be applied</summary>
+        <pre className="mono small">{typeof edit === "string" ? edit : JSON.stringify(edit, null, 2)}</pre>
+      </details>
+    </div>
+  );
+}
+
+/** What the answer *Always allow* would allow, before anybody gives it. */
+function Remembered({ calls }: { calls: Call[] }) {
+  const fleet = useFleet();
+  if (calls.length === 0) return null;
+  return (
+    <details className="wide small">
+      <summary>What “Always allow” covers from now on</summary>
+      <ul className="plain">
+        {calls.map((call) => (
+          <li key={call.task}>
+            <code className="mono">
+              {call.tool} {readable(call.args ?? "{}")}
+            </code>{" "}
+            on {(call.devices ?? []).map((device) => nameOfDevice(fleet, device)).join(", ")}
+          </li>
+        ))}
+      </ul>
+      Anything else - other arguments, another device - asks again. Settings lists it and takes it back.
+    </details>
+  );
+}

@@ -1,0 +1,253 @@
+/** One recipe: the words for it, its values as a form with the preview, run, change, export, versions. */
+
+import { useEffect, useMemo, useState } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+import { useDoing } from "../../app/actions/Actions.tsx";
+import { Shell } from "../../app/shell/Shell.tsx";
+import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
+import { asProblem, useResource } from "../../app/workspace/resource.ts";
+import type { Submission } from "../../link/endpoints.ts";
+import type { Problem } from "../../link/rest.ts";
+import type { Priority, RecipeVersionRow, RecipeWhole } from "../../model/types.ts";
+import { msOf } from "../../model/words/times.ts";
+import { author } from "../../model/words/words.ts";
+import { Modal } from "../../ui/Modal.tsx";
+import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
+import { PrioritySelect } from "../request/PriorityChoice.tsx";
+import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
+import { usePreview } from "../request/preview/preview.ts";
+import { Slots } from "../request/preview/Slots.tsx";
+import { RecipeFacts } from "./RecipeCard.tsx";
+
+export function RecipePage({ name }: { name: string }) {
+  const { hub } = useWorkspace();
+  const version = Number(new URLSearchParams(useSearch()).get("version")) || undefined;
+  const read = useResource(`recipe ${name} ${version ?? ""}`, (signal) => hub.recipe(name, signal, version));
+  return (
+    <Shell title={read.value?.title ?? name} crumb={{ path: "/recipes", label: "Recipes" }}>
+      <div className="page new">
+        {read.problem && (
+          <>
+            <ProblemNote problem={read.problem} />
+            <Empty title="See all recipes.">
+              <Link className="link" href="/recipes">
+                To the list
+              </Link>
+            </Empty>
+          </>
+        )}
+        {read.value && <Shown key={`${name} ${version ?? ""}`} recipe={read.value} old={version !== undefined} />}
+      </div>
+    </Shell>
+  );
+}
+
+function Shown({ recipe, old }: { recipe: RecipeWhole; old: boolean }) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const fleet = useFleet();
+  const [, go] = useLocation();
+  const [given, setGiven] = useState<Record<string, unknown>>({});
+  const [refused, setRefused] = useState<Problem | null>(null);
+  const [running, setRunning] = useState(false);
+  const [removing, setRemoving] = useState(false);
+  const params = useMemo(
+    () => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "" && value !== undefined)),
+    [given],
+  );
+  const missing = Object.entries(recipe.params ?? {}).filter(([key, param]) => !param.optional && !(key in params));
+  const asked: Submission = { recipe: recipe.name, params };
+  const { preview, stamp, settled } = usePreview(missing.length || old ? null : asked);
+  const shown = stamp && !preview.problem ? preview.value : null;
+  const grants = shown ? grantsOf(shown) : [];
+  const [priority, setPriority] = useState<Priority | null>(null);
+  const [key, setKey] = useState(() => crypto.randomUUID());
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
+  useEffect(() => {
+    setKey(crypto.randomUUID());
+    setRefused(null);
+  }, [stamp, priority]);
+  const blocked = old
+    ? "This is an older version; the newest one runs."
+    : missing.length
+      ? `Fill in ${missing.map(([one, param]) => param.title ?? one).join(", ")} first.`
+      : preview.problem
+        ? "It cannot run as it is; the faults say why."
+        : !settled || !shown
+          ? "The preview is being made."
+          : null;
+  const run = async () => {
+    setRunning(true);
+    try {
+      const made = await hub.submit(
+        { ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}), ...(priority ? { priority } : {}) },
+        key,
+      );
+      go(`/constellations/${made.id}`);
+    } catch (error) {
+      setRefused(asProblem(error));
+    } finally {
+      setRunning(false);
+    }
+  };
+  const remove = async () => {
+    try {
+      await hub.removeRecipe(recipe.name);
+      say(`${recipe.name} is removed`);
+      go("/recipes");
+    } catch (error) {
+      setRemoving(false);
+      report(error);
+    }
+  };
+  const types = Object.fromEntries(Object.entries(recipe.params ?? {}));
+  const empty = Object.fromEntries(
+    Object.entries(recipe.params ?? {}).map(([one, param]) => [one, given[one] ?? param.default ?? ""]),
+  );
+  return (
+    <>
+      <div className="row wrap">
+        <span className="small dim mono">{recipe.name}</span>
+        <RecipeFacts recipe={recipe} />
+        <span className="grow" />
+        <Button icon="edit" onClick={() => go(`/new?way=build&recipe=${recipe.name}`)}>
+          {recipe.built_in === false ? "Change it in rows" : "Make your own from it"}
+        </Button>
+        <Button icon="clock" onClick={() => go(`/schedules?add=1&recipe=${recipe.name}`)}>
+          Schedule it
+        </Button>
+        <Button icon="down_to" onClick={() => download(`${recipe.name}.yaml`, recipe.text)}>
+          Export
+        </Button>
+        {recipe.built_in === false && (
+          <Button asks kind="bad" onClick={() => setRemoving(true)}>
+            Remove
+          </Button>
+        )}
+      </div>
+      {(recipe.phrases ?? []).length > 0 && (
+        <section className="card">
+          <header>
+            <h2>Words to type for it</h2>
+          </header>
+          <ul className="plainlist body">
+            {recipe.phrases?.map((phrase) => (
+              <li key={phrase}>{phrase}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {Object.keys(types).length > 0 && (
+        <section className="card" aria-label="Values">
+          <header>
+            <h2>Values for this run</h2>
+          </header>
+          <div className="under flat">
+            <Slots params={empty} types={types} onChange={setGiven} />
+          </div>
+        </section>
+      )}
+      {preview.problem && stamp && <ProblemNote problem={preview.problem} />}
+      {shown && shown.tasks.length > 0 && <PreviewCard preview={shown} fleet={fleet} />}
+      <GrantLines grants={grants} />
+      {refused && <ProblemNote problem={refused} />}
+      <div className="launch">
+        {shown ? <Facts preview={shown} /> : <span className="dim">{blocked}</span>}
+        <span className="grow" />
+        <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
+        <Button
+          asks
+          large
+          kind="primary"
+          why={blocked ?? (running ? "It is being started." : null)}
+          onClick={() => void run()}
+        >
+          {grants.length ? "Run, waits for the grant" : "Run"}
+        </Button>
+      </div>
+      {recipe.built_in === false && <Versions recipe={recipe} />}
+      <details>
+        <summary>As written</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to. */}
+        <pre className="value" tabIndex={0}>
+          {recipe.text}
+        </pre>
+      </details>
+      {removing && (
+        <Modal label="Remove this recipe" className="asking" onClose={() => setRemoving(false)}>
+          <p>
+            Remove <b className="strong">{recipe.title}</b> with all its versions? What runs from it goes on.
+          </p>
+          <div className="row">
+            <Button onClick={() => setRemoving(false)}>Keep it</Button>
+            <Button kind="bad" onClick={() => void remove()}>
+              Remove the recipe
+            </Button>
+          </div>
+        </Modal>
+      )}
+    </>
+  );
+}
+
+function Versions({ recipe }: { recipe: RecipeWhole }) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const [, go] = useLocation();
+  const versions = useResource(`versions ${recipe.name} ${recipe.version}`, (signal) =>
+    hub.recipeVersions(recipe.name, signal),
+  );
+  const items = versions.value?.items ?? [];
+  const newest = items[0]?.version;
+  const bringBack = async (row: RecipeVersionRow) => {
+    try {
+      const old = await hub.recipe(recipe.name, undefined, row.version);
+      const made = await hub.saveRecipe(old.text, newest);
+      say(`Version ${row.version} is back as version ${made.version}`);
+      go(`/recipes/${recipe.name}`);
+    } catch (error) {
+      report(error);
+    }
+  };
+  if (items.length < 2) return null;
+  return (
+    <section className="card" aria-label="Versions">
+      <header>
+        <h2>Versions</h2>
+      </header>
+      {items.map((row) => (
+        <div key={row.version} className="item">
+          <span className="num small">{row.version}</span>
+          <span className="cut">
+            <Link
+              className="link"
+              href={
+                row.version === newest ? `/recipes/${recipe.name}` : `/recipes/${recipe.name}?version=${row.version}`
+              }
+            >
+              {row.title}
+            </Link>{" "}
+            <span className="small dim">
+              {author(row.author)}, {new Date(msOf(row.saved_at)).toLocaleString("en-GB")}
+            </span>
+          </span>
+          {row.version === newest ? (
+            <span className="small dim">runs</span>
+          ) : (
+            <Button asks onClick={() => void bringBack(row)}>
+              Bring it back
+            </Button>
+          )}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function download(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/yaml" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,0 +1,113 @@
+/** A card of the gallery: a recipe's picture, its sentence for this fleet, what it lacks, and a try with demo devices. */
+
+import { Link } from "wouter";
+import type { RecipeRow, RecipeSentence } from "../../model/types.ts";
+import { Icon } from "../../ui/Icon.tsx";
+import { Said } from "../../ui/Said.tsx";
+import { tryOf } from "./gallery.ts";
+import { RecipePicture } from "./RecipePicture.tsx";
+
+const asked = (words: string) => `/new?q=${encodeURIComponent(words)}`;
+
+export function RecipeCard({ recipe, demos }: { recipe: RecipeRow; demos: { all: number; online: number } }) {
+  const sentence = recipe.sentence;
+  const tried = tryOf(recipe, demos);
+  const ready = sentence !== undefined && sentence.lacks.length === 0;
+  return (
+    <article className={`card recipecard ${ready ? "" : "lacking"}`} aria-label={recipe.title}>
+      <Link className="recipehead" href={`/recipes/${recipe.name}`}>
+        {recipe.shape && <RecipePicture shape={recipe.shape} />}
+        <h3>{recipe.title}</h3>
+      </Link>
+      {sentence &&
+        (ready ? (
+          <Link className="sentence" href={asked(sentence.words)} title="Look at its plan; nothing starts yet">
+            <Words sentence={sentence} />
+          </Link>
+        ) : (
+          <p className="sentence">
+            <Words sentence={sentence} />
+          </p>
+        ))}
+      {sentence?.lacks.map((lack) => (
+        <p key={lack.slot} className="small lack">
+          {lack.reason}.{" "}
+          <Link className="link" href={`/devices?add=1&way=${lack.way}`}>
+            {lack.way === "phone" ? "Add a phone" : "Add a device"}
+          </Link>
+        </p>
+      ))}
+      {sentence && ready && sentence.ungranted.length > 0 && (
+        <p className="small lack">
+          {sentence.ungranted.join(" and ")} {sentence.ungranted.length > 1 ? "have" : "has"} not allowed this yet. The
+          preview has the line to type there.
+        </p>
+      )}
+      <div className="row wrap facts">
+        <RecipeFacts recipe={recipe} />
+      </div>
+      {tried && recipe.demo && (
+        <div className="try small">
+          {tried.words !== null ? (
+            <>
+              <Link className="btn" href={asked(tried.words)}>
+                <Icon name="play" />
+                Try with the demo devices
+              </Link>
+              <span className="dim">
+                Uses {recipe.demo.devices.join(" and ")}. It leaves <Said text={recipe.demo.leaves} />.
+              </span>
+            </>
+          ) : (
+            <span className="dim">
+              Can be tried with the demo devices. <Said text={tried.why} />
+            </span>
+          )}
+        </div>
+      )}
+    </article>
+  );
+}
+
+function Words({ sentence }: { sentence: RecipeSentence }) {
+  let at = 0;
+  return (
+    <>
+      {sentence.parts.map((part) => {
+        const key = at;
+        at += part.text.length;
+        return part.kind === "words" ? (
+          part.text
+        ) : (
+          <b key={key} className={part.kind}>
+            {part.text}
+          </b>
+        );
+      })}
+    </>
+  );
+}
+
+export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
+  const needs = [...new Set(Object.values(recipe.asks_for ?? {}).flat())];
+  return (
+    <>
+      {recipe.clock && (
+        <span className="chip" title="It asks for nothing at a run, so a schedule can run it with nobody there.">
+          can be scheduled
+        </span>
+      )}
+      {needs.map((grant) => (
+        <span key={grant} className="chip" title="The owner of a device must have granted this">
+          needs {grant}
+        </span>
+      ))}
+      {(recipe.effects ?? []).map((effect) => (
+        <span key={effect} className="chip out">
+          {effect}
+        </span>
+      ))}
+      {recipe.built_in === false && <span className="chip out">version {recipe.version}</span>}
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+/** Recipes: a gallery by purpose, each with its picture and its sentence for this fleet. Importing one runs nothing. */
+import { lazy, Suspense, useEffect, useState } from "react";
+import { Link } from "wouter";
+import { Shell } from "../../app/shell/Shell.tsx";
+import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
+import { useResource } from "../../app/workspace/resource.ts";
+import { devices } from "../../model/fleet/fleet.ts";
+import { Icon } from "../../ui/Icon.tsx";
+import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
+import { SearchField } from "../../ui/Search.tsx";
+import { hasWords, sections } from "./gallery.ts";
+import { RecipeCard } from "./RecipeCard.tsx";
+
+const ImportRecipe = lazy(() => import("./ImportRecipe.tsx"));
+
+export function RecipesPage() {
+  const { hub } = useWorkspace();
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const [importing, setImporting] = useState(false);
+  const [typed, setTyped] = useState("");
+  const fleet = useFleet();
+  const views = [...devices(fleet).values()];
+  // Sentences name devices: they are made again when one comes, goes, or offers something else.
+  const stamp = views.map((view) => `${view.id} ${view.device.link} ${view.offer?.digest ?? ""}`).join();
+  const { reload } = recipes;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp stands for the fleet.
+  useEffect(reload, [stamp, reload]);
+  const demo = views.filter((view) => view.device.demo);
+  const demos = { all: demo.length, online: demo.filter((view) => view.device.link === "online").length };
+  const items = (recipes.value?.items ?? []).filter((one) => hasWords(one, typed));
+  return (
+    <Shell title="Recipes">
+      <div className="page recipes">
+        <div className="row wrap">
+          <SearchField label="Filter recipes" placeholder="Filter" value={typed} onChange={setTyped} />
+          <span className="grow" />
+          <Link className="btn" href="/schedules">
+            <Icon name="clock" />
+            Schedules
+          </Link>
+          <Button icon="down_to" onClick={() => setImporting(true)}>
+            Import
+          </Button>
+          <Link className="btn primary" href="/new?way=build">
+            <Icon name="plus" />
+            Build one in rows
+          </Link>
+        </div>
+        {recipes.problem && <ProblemNote problem={recipes.problem} />}
+        {sections(items).map((section) => (
+          <section key={section.key} aria-label={section.title}>
+            <header className="row wrap sectionhead">
+              <h2>{section.title}</h2>
+              <span className="dim">{section.says}</span>
+            </header>
+            <div className="recipegrid">
+              {section.items.map((recipe) => (
+                <RecipeCard key={recipe.name} recipe={recipe} demos={demos} />
+              ))}
+            </div>
+          </section>
+        ))}
+        {recipes.value && items.length === 0 && (
+          <section className="card">
+            <Empty title={typed ? "No recipe has these words." : "This hub has no recipes."}>
+              <p>
+                Build what you want in rows and save it, or{" "}
+                <button type="button" className="link" onClick={() => setImporting(true)}>
+                  import one
+                </button>
+                .
+              </p>
+            </Empty>
+          </section>
+        )}
+      </div>
+      {importing && (
+        <Suspense fallback={null}>
+          <ImportRecipe
+            onClose={() => {
+              setImporting(false);
+              recipes.reload();
+            }}
+          />
+        </Suspense>
+      )}
+    </Shell>
+  );
+}

@@ -1,0 +1,60 @@
+/** The gallery of recipes: its sections in their order, and what keeps a recipe from being tried. Pure. */
+import type { RecipeRow } from "../../model/types.ts";
+import { PURPOSE_WORDS, type Purpose } from "../../model/types.ts";
+
+const TITLES: Record<Purpose, { title: string; says: string }> = {
+  backup: { title: "Keep it safe", says: "Backups, checked, and the proof that they can be restored." },
+  files: { title: "Find and move files", says: "Between your devices, without a cloud." },
+  health: { title: "See how things are", says: "Machines, disks, logs and sites. These only look." },
+  upkeep: { title: "Look after machines", says: "Commands, updates and restarts, with proof." },
+  build: { title: "Build, test and compute", says: "On all of your machines at once." },
+};
+
+export interface GallerySection {
+  key: string;
+  title: string;
+  says: string;
+  items: RecipeRow[];
+}
+
+/** One's own recipes first, then the built-in ones by purpose; empty sections are left out. */
+export function sections(rows: readonly RecipeRow[]): GallerySection[] {
+  const own = rows.filter((row) => row.built_in === false);
+  const given = rows.filter((row) => row.built_in !== false);
+  const known = PURPOSE_WORDS.map((purpose) => ({
+    key: purpose as string,
+    ...TITLES[purpose],
+    items: given.filter((row) => row.purpose === purpose),
+  }));
+  const others = given.filter((row) => !row.purpose || !PURPOSE_WORDS.includes(row.purpose));
+  return [
+    { key: "own", title: "Yours", says: "Saved on this hub.", items: own },
+    ...known,
+    { key: "others", title: "Others", says: "", items: others },
+  ].filter((section) => section.items.length > 0);
+}
+
+/** Whether a recipe has all of these words in its name, title, phrases or sentence. */
+export function hasWords(row: RecipeRow, typed: string): boolean {
+  const text = `${row.name} ${row.title} ${(row.phrases ?? []).join(" ")} ${row.sentence?.words ?? ""}`.toLowerCase();
+  return typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(Boolean)
+    .every((word) => text.includes(word));
+}
+
+export type Try = { words: string; why: null } | { words: null; why: string };
+
+/** The words that try a recipe with the demo devices, or why that is not possible and what to do. */
+export function tryOf(row: RecipeRow, demos: { all: number; online: number }): Try | null {
+  if (!row.demo) return null;
+  if (row.demo.words) return { words: row.demo.words, why: null };
+  if (demos.all === 0) {
+    return { words: null, why: "There are no demo devices. Stop the hub and start it with `starloom up --demo`." };
+  }
+  if (demos.online === 0) {
+    return { words: null, why: "The demo devices are not running. `starloom up --demo` starts them with the hub." };
+  }
+  return { words: null, why: "The demo devices that run now do not offer what it needs." };
+}

@@ -1,0 +1,106 @@
+/** Recipes that may be meant, each with the parameters that it still lacks. */
+import { useState } from "react";
+import { Link } from "wouter";
+import type { RecipeCandidate } from "../../model/types.ts";
+import { Glyph } from "../../ui/Glyph.tsx";
+import { Button, Empty } from "../../ui/parts.tsx";
+import { Slots } from "./preview/Slots.tsx";
+
+export function Meanings(props: {
+  outcome: string;
+  candidates: RecipeCandidate[];
+  examples: string[];
+  onAdopt: (candidate: RecipeCandidate, params: Record<string, unknown>) => void;
+  onBuild: () => void;
+  onSay: (words: string) => void;
+}) {
+  const { outcome, candidates, examples, onAdopt, onSay } = props;
+  if (candidates.length === 0) {
+    return (
+      <section className="card">
+        <Empty title="Nothing near it was found.">
+          <p>
+            Say it another way, choose one of the{" "}
+            <Link className="link" href="/recipes">
+              recipes
+            </Link>
+            , or{" "}
+            <button type="button" className="link" onClick={props.onBuild}>
+              build it in rows
+            </button>
+            .
+          </p>
+          {examples.length > 0 && (
+            <p className="row wrap">
+              <span className="dim">For example:</span>
+              {examples.map((words) => (
+                <button key={words} type="button" className="chip out" onClick={() => onSay(words)}>
+                  {words}
+                </button>
+              ))}
+            </p>
+          )}
+        </Empty>
+      </section>
+    );
+  }
+  return (
+    <section className="card">
+      <header>
+        <h2>{outcome === "near" ? "Did you mean" : "The nearest recipes"}</h2>
+      </header>
+      {candidates.slice(0, 3).map((candidate) => (
+        <CandidateForm key={candidate.recipe} candidate={candidate} onAdopt={(params) => onAdopt(candidate, params)} />
+      ))}
+    </section>
+  );
+}
+
+function CandidateForm({
+  candidate,
+  onAdopt,
+}: {
+  candidate: RecipeCandidate;
+  onAdopt: (params: Record<string, unknown>) => void;
+}) {
+  const [params, setParams] = useState<Record<string, unknown>>(candidate.params ?? {});
+  const missing = candidate.missing ?? [];
+  const open = missing.filter((slot) => params[slot.name] === undefined || params[slot.name] === "");
+  return (
+    <form
+      className="item meaning"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (open.length === 0) onAdopt(params);
+      }}
+    >
+      <Glyph name="dotted_ring" tone="indigo" />
+      <span>
+        <b className="strong">{candidate.title || candidate.recipe}</b>{" "}
+        <span className="small dim">{candidate.recipe}</span>
+      </span>
+      <Button
+        asks
+        type="submit"
+        why={open.length ? `Fill in ${open.map((slot) => slot.title ?? slot.name).join(", ")} first.` : null}
+      >
+        Use this
+      </Button>
+      <span className="sub row wrap">
+        <Slots
+          params={{ ...Object.fromEntries(missing.map((slot) => [slot.name, ""])), ...params }}
+          types={Object.fromEntries(missing.map((slot) => [slot.name, { type: slot.type, title: slot.title }]))}
+          onChange={setParams}
+        />
+      </span>
+      {missing.map(
+        (slot) =>
+          slot.reason && (
+            <span key={slot.name} className="sub small dim">
+              {slot.title ?? slot.name}: {slot.reason}
+            </span>
+          ),
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,215 @@
+/**
+ * New request: words become a preview as one types; what was understood can be changed; a plan is built in rows.
+ * Launch sends the hash of what was shown, so that nothing else can run.
+ */
+
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { useLocation, useSearch } from "wouter";
+import { Shell } from "../../app/shell/Shell.tsx";
+import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
+import type { Submission } from "../../link/endpoints.ts";
+import { Problem } from "../../link/rest.ts";
+import type { Priority, RecipeCandidate } from "../../model/types.ts";
+import { AWAY } from "../../ui/away.ts";
+import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
+import { AskedBack } from "./AskedBack.tsx";
+import { Meanings } from "./Meanings.tsx";
+import { PrioritySelect } from "./PriorityChoice.tsx";
+import { Facts, GrantLines, grantsOf, PreviewCard } from "./preview/PreviewCard.tsx";
+import { usePreview } from "./preview/preview.ts";
+import { WhatIfCard } from "./preview/WhatIfCard.tsx";
+import { RecipeChoice } from "./RecipeChoice.tsx";
+import { UnderstoodLine } from "./Understood.tsx";
+
+type Way = "describe" | "build" | "recipe";
+const BuildFrom = lazy(() => import("./build/BuildFrom.tsx"));
+const Assistant = lazy(async () => ({ default: (await import("./Assistant.tsx")).Assistant }));
+
+export function NewPage() {
+  const { hub } = useWorkspace();
+  const fleet = useFleet();
+  const [, go] = useLocation();
+  const search = new URLSearchParams(useSearch());
+  const building = search.get("way") === "build";
+  const [way, setWay] = useState<Way>(building ? "build" : search.get("recipe") ? "recipe" : "describe");
+  const [words, setWords] = useState(search.get("q") ?? "");
+  const [recipe, setRecipe] = useState<{ name: string; params: Record<string, unknown> } | null>(
+    search.get("recipe") && !building ? { name: search.get("recipe") ?? "", params: {} } : null,
+  );
+  const [launching, setLaunching] = useState(false);
+  const [refused, setRefused] = useState<Problem | null>(null);
+  const [priority, setPriority] = useState<Priority | null>(null);
+  const [key, setKey] = useState(() => crypto.randomUUID());
+
+  const asked = useMemo<Submission | null>(() => {
+    if (recipe) return { recipe: recipe.name, params: recipe.params };
+    if (way === "build") return null;
+    return words.trim() ? { request: words.trim() } : null;
+  }, [recipe, way, words]);
+  const { preview, stamp, settled } = usePreview(asked);
+  const shown = preview.value;
+  const understood = shown?.understood;
+  const exact = understood?.candidates[0];
+  const grants = shown ? grantsOf(shown) : [];
+  const forModel = Boolean(understood?.by_model) && understood?.outcome !== "exact";
+
+  // The hub has not read the words, so the page says nothing about their meaning.
+  const unreachable = settled && preview.problem?.code === "hub_unreachable";
+
+  const blocked = !asked
+    ? "Say what should happen."
+    : unreachable
+      ? AWAY
+      : !settled || preview.loading
+        ? "The preview is being made."
+        : !shown || preview.problem
+          ? "It cannot run as it is; the faults say why."
+          : understood && understood.outcome !== "exact" && !understood.by_model
+            ? understood.candidates.length > 0
+              ? "Choose what is meant first."
+              : "No recipe fits these words: say it another way, or build it in rows."
+            : null;
+
+  const launch = async () => {
+    if (blocked || launching || !asked) return;
+    setLaunching(true);
+    try {
+      const made = await hub.submit(
+        { ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}), ...(priority ? { priority } : {}) },
+        key,
+      );
+      go(`/constellations/${made.id}`);
+    } catch (error) {
+      if (error instanceof Problem) setRefused(error);
+      else throw error;
+    } finally {
+      setLaunching(false);
+    }
+  };
+  // Another request is another thing to create.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
+  useEffect(() => {
+    setKey(crypto.randomUUID());
+    setRefused(null);
+  }, [stamp, priority]);
+
+  const adopt = (candidate: RecipeCandidate, params: Record<string, unknown>) =>
+    setRecipe({ name: candidate.recipe, params });
+  const say = (text: string) => {
+    setWords(text);
+    setRecipe(null);
+  };
+
+  return (
+    <Shell
+      title="New request"
+      // The editor listens for its own launch.
+      keys={way === "build" ? [] : [{ keys: "Ctrl-Enter", does: "Launch", run: () => void launch(), always: true }]}
+    >
+      <div className="page new">
+        <div className="row wrap">
+          <h2 className="hero grow">What should happen?</h2>
+          <Tabs<Way>
+            look="seg"
+            label="Way in"
+            value={way}
+            onChange={(next) => {
+              setWay(next);
+              setRecipe(null);
+            }}
+            choices={[
+              { value: "describe", label: "Describe", icon: "edit" },
+              { value: "build", label: "Build", icon: "list" },
+              { value: "recipe", label: "Recipe", icon: "recipe" },
+            ]}
+          />
+        </div>
+        {way === "describe" && (
+          <div className="asking-box">
+            <textarea
+              aria-label="What should happen?"
+              placeholder="For example: how are my machines"
+              rows={2}
+              // biome-ignore lint/a11y/noAutofocus: this page is opened to type here.
+              autoFocus
+              value={words}
+              onChange={(event) => say(event.target.value)}
+            />
+            {!unreachable && (
+              <UnderstoodLine
+                preview={shown}
+                recipe={recipe}
+                loading={Boolean(asked) && (!settled || preview.loading)}
+                words={words}
+                onParams={(params) => {
+                  const name = recipe?.name ?? exact?.recipe;
+                  if (name) setRecipe({ name, params });
+                }}
+              />
+            )}
+          </div>
+        )}
+        {way === "recipe" && <RecipeChoice chosen={recipe} onChoose={(name, params) => setRecipe({ name, params })} />}
+        {way === "build" ? (
+          <Suspense fallback={<p className="dim">Reading.</p>}>
+            <BuildFrom recipe={building ? search.get("recipe") : null} from={building ? search.get("from") : null} />
+          </Suspense>
+        ) : (
+          <>
+            {preview.problem && asked && settled && <ProblemNote problem={preview.problem} />}
+            {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
+              <Meanings
+                outcome={understood.outcome}
+                candidates={understood.candidates}
+                examples={understood.examples ?? []}
+                onSay={say}
+                onAdopt={adopt}
+                onBuild={() => setWay("build")}
+              />
+            )}
+            {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
+              <Suspense>
+                <Assistant words={words.trim()} />
+              </Suspense>
+            )}
+            <AskedBack />
+            {shown && shown.tasks.length > 0 && <PreviewCard preview={shown} fleet={fleet} />}
+            {shown && asked && shown.tasks.length > 0 && <WhatIfCard key={stamp} asked={asked} preview={shown} />}
+            <GrantLines grants={grants} />
+            {refused && <ProblemNote problem={refused} />}
+            <div className="launch">
+              {shown && shown.tasks.length > 0 ? (
+                <Facts preview={shown} />
+              ) : (
+                <span className="dim">Nothing starts before you launch it.</span>
+              )}
+              <span className="grow" />
+              <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
+              {(recipe?.name ?? (understood?.outcome === "exact" && exact?.recipe)) && (
+                <Button large onClick={() => go(`/new?way=build&recipe=${recipe?.name ?? exact?.recipe}`)}>
+                  Change it in rows
+                </Button>
+              )}
+              <Button
+                asks
+                large
+                kind="primary"
+                why={blocked}
+                aria-busy={launching || undefined}
+                onClick={() => void launch()}
+              >
+                {grants.length > 0 ? "Launch, waits for the grant" : forModel ? "Have the model plan it" : "Launch"}{" "}
+                {!blocked && (
+                  <kbd className="only-wide" aria-hidden="true">
+                    Ctrl &#x21B5;
+                  </kbd>
+                )}
+              </Button>
+            </div>
+            {blocked && asked && !unreachable && <p className="small dim num">{blocked}</p>}
+          </>
+        )}
+      </div>
+    </Shell>
+  );
+}

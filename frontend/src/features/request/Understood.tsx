@@ -1,0 +1,68 @@
+/** The words as the hub reads them: the recipe with its parameters, or that none fits. */
+import { Link } from "wouter";
+import { useWorkspace } from "../../app/workspace/context.ts";
+import { useResource } from "../../app/workspace/resource.ts";
+import type { RequestPreview } from "../../model/types.ts";
+import { Glyph } from "../../ui/Glyph.tsx";
+import { Slots } from "./preview/Slots.tsx";
+
+export function UnderstoodLine(props: {
+  preview: RequestPreview | null;
+  recipe: { name: string; params: Record<string, unknown> } | null;
+  loading: boolean;
+  words: string;
+  onParams: (params: Record<string, unknown>) => void;
+}) {
+  const { preview, recipe, loading, words, onParams } = props;
+  const { hub } = useWorkspace();
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const exact = preview?.understood?.outcome === "exact" ? preview.understood.candidates[0] : undefined;
+  const name = recipe?.name ?? exact?.recipe;
+  const params = recipe?.params ?? exact?.params ?? {};
+  const row = recipes.value?.items.find((one) => one.name === name);
+  if (!words.trim()) {
+    const phrases = (recipes.value?.items ?? [])
+      .flatMap((one) => (one.phrases ?? []).slice(0, 1))
+      .filter((phrase) => !phrase.includes("{"));
+    return (
+      <div className="under">
+        <span className="dim">Plain words. A recipe that fits is shown here as you type.</span>
+        {phrases.slice(0, 3).map((phrase) => (
+          <Link
+            key={phrase}
+            className="chip out"
+            href={`/new?q=${encodeURIComponent(phrase)}`}
+            onClick={() => location.assign(`/new?q=${encodeURIComponent(phrase)}`)}
+          >
+            {phrase}
+          </Link>
+        ))}
+      </div>
+    );
+  }
+  return (
+    <div className="under" aria-live="polite">
+      {name ? (
+        <>
+          <Glyph name="tick" tone="teal" />
+          <span className="dim">I understood:</span>
+          <b className="strong">{row?.title ?? exact?.title ?? name}</b>
+          <span className="small dim">{name}</span>
+          <Slots params={params} types={row?.params} onChange={onParams} />
+        </>
+      ) : loading ? (
+        <span className="dim">Reading.</span>
+      ) : (
+        <>
+          <Glyph name="hand" tone="violet" />
+          <span className="grow">
+            {preview?.understood?.outcome === "near"
+              ? "This may mean one of these; nothing starts before you choose."
+              : "No recipe fits these words."}
+            {preview?.understood?.by_model ? " The model can plan it." : ""}
+          </span>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,238 @@
+/**
+ * A plan built in rows: the draft, its preview while a person types, rows tried alone, launch, save as recipe.
+ * Launch sends the hash of the plan that was shown, so that nothing else can run. Loaded when it is opened.
+ */
+import { usePreview } from "../preview/preview.ts";
+import "../../rows/rows.css";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { useLocation } from "wouter";
+import { useKeys } from "../../../app/shell/keys.ts";
+import { useFleet, useWorkspace } from "../../../app/workspace/context.ts";
+import type { Submission } from "../../../link/endpoints.ts";
+import { Problem } from "../../../link/rest.ts";
+import { type ToolView, toolsOf } from "../../../model/fleet/tools.ts";
+import {
+  type Draft,
+  defaultsOf,
+  draftOf,
+  EMPTY,
+  type Fields,
+  paramsOf,
+  tasksOf,
+  textOf,
+} from "../../../model/rows/document.ts";
+import { joinedFaults, openParams, type RowFault, schemaFaults } from "../../../model/rows/faults.ts";
+import { rowsOf } from "../../../model/rows/row.ts";
+import type { Sample } from "../../../model/rows/sample.ts";
+import { formOf } from "../../../model/rows/schema.ts";
+import { plural } from "../../../model/words/words.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+import { Button, ProblemNote } from "../../../ui/parts.tsx";
+import { RowsEditor } from "../../rows/RowsEditor.tsx";
+import { keepDraft, keptDraft } from "../../rows/trials/memory.ts";
+import { useTrials } from "../../rows/trials/useTrials.ts";
+import { useDraft } from "../../rows/useDraft.ts";
+import { Facts, GrantLines, grantsOf, PreviewCard } from "../preview/PreviewCard.tsx";
+import { Slots } from "../preview/Slots.tsx";
+import { named } from "./naming.ts";
+import { SaveRecipe } from "./SaveRecipe.tsx";
+
+interface BuildProps {
+  /** A document to begin with, instead of the draft of last time. */
+  document?: Fields;
+}
+
+export function Build({ document }: BuildProps) {
+  const { hub } = useWorkspace();
+  const fleet = useFleet();
+  const [, go] = useLocation();
+  const drafting = useDraft(() => (document ? draftOf(document) : (keptDraft() ?? EMPTY)), keepDraft);
+  const { draft } = drafting;
+  const tools = toolsOf(fleet);
+  const [given, setGiven] = useState<Record<string, unknown>>({});
+  const [launching, setLaunching] = useState(false);
+  const [refused, setRefused] = useState<Problem | null>(null);
+  const [saving, setSaving] = useState(false);
+  const [unfolded, setUnfolded] = useState(false);
+  const [key, setKey] = useState(() => crypto.randomUUID());
+
+  const params = paramsOf(draft);
+  const values = useMemo(() => ({ ...defaultsOf(draft), ...present(given, params) }), [draft, given, params]);
+  const trials = useTrials(draft, tools, values);
+  const empty = tasksOf(draft.plan).length === 0;
+  const asked = useMemo<Submission>(
+    () => ({ plan: named(draft.plan, tools), ...(Object.keys(params).length ? { params: values } : {}) }),
+    [draft.plan, tools, params, values],
+  );
+  const { preview, stamp, settled } = usePreview(empty ? null : asked);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
+  useEffect(() => {
+    setKey(crypto.randomUUID());
+    setRefused(null);
+  }, [stamp]);
+
+  const faults = useMemo(
+    () => allFaults(draft, tools, trials.samples, preview.problem),
+    [draft, tools, trials.samples, preview.problem],
+  );
+  const problem = preview.problem && preview.problem.faults.length === 0 ? preview.problem : null;
+  const shown = preview.problem ? null : preview.value;
+  const grants = shown ? grantsOf(shown) : [];
+  const missing = openParams(draft).filter((name) => values[name] === null || values[name] === "");
+  const blocked = empty
+    ? "Add a row first."
+    : missing.length
+      ? `Fill in ${missing.join(", ")} first.`
+      : faults.length
+        ? faultsWords(faults)
+        : !settled || preview.loading || !shown
+          ? "The preview is being made."
+          : null;
+
+  const launch = useCallback(async () => {
+    if (blocked || launching || !shown) return;
+    setLaunching(true);
+    try {
+      const made = await hub.submit({ ...asked, ...(shown.plan_hash ? { plan_hash: shown.plan_hash } : {}) }, key);
+      keepDraft(null);
+      go(`/constellations/${made.id}`);
+    } catch (error) {
+      if (error instanceof Problem) setRefused(error);
+      else throw error;
+    } finally {
+      setLaunching(false);
+    }
+  }, [asked, blocked, go, hub, key, launching, shown]);
+  useKeys([
+    { keys: "Ctrl-Enter", does: "Launch", run: () => void launch(), always: true },
+    { keys: "Ctrl-Z", does: "Undo", run: () => drafting.undo?.(), always: true },
+    { keys: "Ctrl-Y", does: "Redo", run: () => drafting.redo?.(), always: true },
+  ]);
+
+  return (
+    <>
+      <div className="row wrap planname">
+        <label className="field grow">
+          <span className="nowrap">Plan</span>
+          <input
+            aria-label="Name of the plan"
+            value={textOf(draft.plan.name)}
+            onChange={(event) =>
+              drafting.change({ ...draft, plan: { ...draft.plan, name: event.target.value } }, "name")
+            }
+          />
+        </label>
+        <Button kind="quiet" why={empty ? "There is nothing yet." : null} onClick={() => drafting.change(EMPTY)}>
+          Start over
+        </Button>
+      </div>
+      <RowsEditor
+        drafting={drafting}
+        tools={tools}
+        preview={shown}
+        faults={faults}
+        samples={trials.samples}
+        tried={trials.tried}
+        trying={trials.trying}
+        whyNot={trials.whyNot}
+        onTry={trials.run}
+      />
+      {trials.failed && <ProblemNote problem={trials.failed.problem} />}
+      {Object.keys(params).length > 0 && (
+        <section className="card" aria-label="Values for this run">
+          <header>
+            <h2>Values for this run</h2>
+          </header>
+          <div className="under flat">
+            <Slots
+              params={Object.fromEntries(Object.keys(params).map((name) => [name, values[name] ?? ""]))}
+              types={params as never}
+              onChange={setGiven}
+            />
+          </div>
+        </section>
+      )}
+      {problem && !empty && settled && <ProblemNote problem={problem} />}
+      {shown && shown.tasks.length > 0 && faults.length === 0 && (
+        <details className="previewfold" onToggle={(event) => setUnfolded(event.currentTarget.open)}>
+          <summary>What will run, where and why</summary>
+          {unfolded && <PreviewCard preview={shown} fleet={fleet} />}
+        </details>
+      )}
+      <GrantLines grants={grants} />
+      {refused && <ProblemNote problem={refused} />}
+      <div className="launch">
+        {faults.length > 0 ? (
+          <span
+            className={`row word ${faults.some((fault) => !fault.open) ? "tone-vermilion" : "tone-violet"}`}
+            role="status"
+          >
+            <Glyph name={faults.some((fault) => !fault.open) ? "cross" : "dotted_ring"} />
+            {faultsWords(faults)}
+          </span>
+        ) : shown && shown.tasks.length > 0 ? (
+          <Facts preview={shown} />
+        ) : (
+          <span className="dim">{missing.length ? blocked : "Nothing starts before you launch it."}</span>
+        )}
+        <span className="grow" />
+        <Button large why={empty ? "Add a row first." : null} onClick={() => setSaving(true)}>
+          Save as recipe
+        </Button>
+        <Button
+          asks
+          large
+          kind="primary"
+          why={blocked}
+          aria-busy={launching || undefined}
+          onClick={() => void launch()}
+        >
+          {grants.length > 0 ? "Launch, waits for the grant" : "Launch"}{" "}
+          {!blocked && (
+            <kbd className="only-wide" aria-hidden="true">
+              Ctrl &#x21B5;
+            </kbd>
+          )}
+        </Button>
+      </div>
+      {saving && <SaveRecipe draft={draft} effects={shown?.effects ?? []} onClose={() => setSaving(false)} />}
+    </>
+  );
+}
+
+/** The values that were given for parameters that there still are. */
+function present(given: Record<string, unknown>, params: { [name: string]: unknown }): Record<string, never> {
+  const kept = Object.entries(given).filter(([name, value]) => name in params && value !== "" && value !== undefined);
+  return Object.fromEntries(kept) as Record<string, never>;
+}
+
+function allFaults(
+  draft: Draft,
+  tools: ReadonlyMap<string, ToolView>,
+  samples: ReadonlyMap<string, Sample>,
+  problem: Problem | null,
+): RowFault[] {
+  const rows = rowsOf(draft.plan);
+  // A parameter without a value is asked for once, beside the others, and not in every row that names it.
+  const told = (problem?.faults ?? []).filter((fault) => fault.code !== "missing_param");
+  const own = rows.flatMap((row, at) => {
+    const tool = row.kind === "tool" ? tools.get(row.what) : undefined;
+    if (!tool) return [];
+    const earlier = rows.slice(0, at).flatMap((one) => {
+      const sample = samples.get(one.id);
+      return sample ? [{ id: one.id, at: one.at, sample }] : [];
+    });
+    return schemaFaults(row, formOf(tool.schema), earlier);
+  });
+  return joinedFaults(draft, told, own);
+}
+
+/** What is wrong; what is only still to be filled in is said once nothing is. */
+function faultsWords(faults: readonly RowFault[]): string {
+  const wrong = faults.filter((fault) => !fault.open);
+  const told = wrong.length ? wrong : faults;
+  const rows = [...new Set(told.flatMap((fault) => (fault.row === null ? [] : [fault.row + 1])))].sort((a, b) => a - b);
+  const where = rows.length ? ` in row ${rows.join(", ")}` : "";
+  if (wrong.length) return `${plural(wrong.length, "fault")}${where}`;
+  return `To fill in${where}: ${faults.map((fault) => fault.field.replaceAll("_", " ")).join(", ")}`;
+}

@@ -1,0 +1,14 @@
+import { describe, expect, it } from "vitest";
+import type { TaskPreviewRow } from "../../../model/types.ts";
+import { tasksNow } from "./PreviewCard.tsx";
+
+const task = (id: string, more: Partial<TaskPreviewRow> = {}) =>
+  ({ id, each: null, goal: null, ...more }) as TaskPreviewRow;
+
+describe("the count of a preview", () => {
+  it("is that of the constellation when it begins: groups and goals are counted apart", () => {
+    const tasks = [task("list"), task("copy", { each: "folders" }), task("tell"), task("find", { goal: "find it" })];
+    expect(tasksNow({ tasks })).toBe("2 tasks now; copy repeats for each item found");
+    expect(tasksNow({ tasks: [task("list", { each: "turn 1 of 3" })] })).toBe("1 task now");
+  });
+});

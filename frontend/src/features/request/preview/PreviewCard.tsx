@@ -1,0 +1,166 @@
+/** The plan that would run: each task with its device, why that one, what it may do, and what it lacks. */
+
+import { devices } from "../../../model/fleet/fleet.ts";
+import { about } from "../../../model/plan/estimate.ts";
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import type { GrantLine, RequestPreview, TaskPreviewRow } from "../../../model/types.ts";
+import { plural } from "../../../model/words/words.ts";
+import { Glyph } from "../../../ui/Glyph.tsx";
+import { CopyLine } from "../../../ui/parts.tsx";
+import { SecretLines } from "./SecretLines.tsx";
+
+/** A page has 1,500 elements; a plan may have 10,000 tasks. */
+const SHOWN_MOST = 40;
+
+/** Every missing grant once, wherever the preview names it. */
+export function grantsOf(preview: RequestPreview): GrantLine[] {
+  const found = new Map<string, GrantLine>();
+  const all = [...(preview.missing_grants ?? []), ...preview.tasks.flatMap((task) => task.missing)];
+  for (const grant of all) found.set(`${grant.device}\n${grant.line}`, grant);
+  return [...found.values()];
+}
+
+/** As many tasks as the page of the constellation counts when it begins: a group or a goal is none of them. */
+export function tasksNow(preview: Pick<RequestPreview, "tasks">): string {
+  const groups = preview.tasks.filter((task) => task.each && !task.each.startsWith("turn "));
+  const goals = preview.tasks.filter((task) => task.goal);
+  const now = plural(preview.tasks.length - new Set([...groups, ...goals]).size, "task");
+  const names = groups.map((task) => task.id).join(", ");
+  return `${now} now${groups.length > 0 ? `; ${names} ${groups.length === 1 ? "repeats" : "repeat"} for each item found` : ""}`;
+}
+
+export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet: StreamModel }) {
+  const tag = (device: string | null | undefined): string => {
+    if (!device) return "";
+    const known = devices(fleet);
+    for (const view of known.values()) if (view.id === device || view.device.name === device) return view.tag;
+    return "";
+  };
+  return (
+    <section className="card preview">
+      <header>
+        <h2>What will run</h2>
+        <span className="small dim">{tasksNow(preview)}</span>
+      </header>
+      <ul>
+        {preview.tasks.slice(0, SHOWN_MOST).map((task) => (
+          <PreviewRow key={task.id} task={task} tag={tag(task.device)} />
+        ))}
+      </ul>
+      {preview.tasks.length > SHOWN_MOST && (
+        <p className="warning dim">
+          The first {SHOWN_MOST} of {preview.tasks.length} tasks.
+        </p>
+      )}
+      <SecretLines secrets={preview.secrets ?? []} />
+      {(preview.warnings ?? []).slice(0, SHOWN_MOST).map((text) => {
+        return (
+          <p key={text} className="warning tone-amber">
+            <Glyph name="barrier" />
+            {text}
+          </p>
+        );
+      })}
+    </section>
+  );
+}
+
+/** `files of find`: what flows into a task, and from where. */
+const takenWords = ({ from, output }: { from: string; output: string }): string =>
+  output ? `${output.slice(1).replaceAll("/", " ").replaceAll("_", " ")} of ${from}` : `all of ${from}`;
+
+function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
+  const lacks = task.missing.length > 0;
+  const others = task.alternatives
+    .map((one) => `${one.device}: ${one.why || (one.fits ? "fits" : "does not fit")}`)
+    .join("\n");
+  return (
+    <li>
+      <span className="what">
+        <b className="strong">{task.id}</b>
+        <span className="small dim cut">
+          {task.tool ?? task.goal ?? (task.person ? "asks a person" : "")}
+          {task.each ? `, for each ${task.each}` : ""}
+          {task.takes?.length ? `, takes ${task.takes.map(takenWords).join(", ")}` : ""}
+        </span>
+      </span>
+      <span className="where">
+        {task.person ? (
+          <span className="dim">a person</span>
+        ) : (
+          <span className="chip" title={others || undefined}>
+            {tag && <b>{tag}</b>}
+            {task.device ?? (task.devices.length ? task.devices.join(" or ") : "no device yet")}
+          </span>
+        )}
+      </span>
+      <span className="small dim why">{task.why}</span>
+      <span className="effects">
+        {task.effects.map((effect) => (
+          <span key={effect} className="chip out">
+            {effect}
+          </span>
+        ))}
+      </span>
+      <span className={`small row word grantword ${lacks ? "tone-violet" : "tone-teal"}`}>
+        {lacks ? (
+          <>
+            <Glyph name="hand" /> needs {task.missing[0]?.grant}
+          </>
+        ) : (
+          task.grant && (
+            <>
+              <Glyph name="tick" /> {task.grant}
+            </>
+          )
+        )}
+      </span>
+    </li>
+  );
+}
+
+/** Expected time, cost and effects of a plan, in a line beside the button that starts it. */
+export function Facts({ preview }: { preview: RequestPreview }) {
+  const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
+  const risky = effects.filter((effect) => effect === "change" || effect === "destroy" || effect === "control");
+  return (
+    <span className="row wrap dim">
+      {preview.estimate && (
+        <span title="Four of five runs end within this range">
+          Takes <b>{about(preview.estimate)}</b>
+        </span>
+      )}
+      <span>
+        Cost <b>{preview.cost ?? "none"}</b>
+      </span>
+      {effects.length > 0 && (
+        <span>
+          Effects <b>{effects.join(", ")}</b>
+        </span>
+      )}
+      <span>
+        {preview.asks_approval
+          ? "Starting it is your approval"
+          : risky.length > 0
+            ? "Runs without asking"
+            : "Nothing is deleted"}
+      </span>
+    </span>
+  );
+}
+
+/** What is still to be granted, each with the line to type on its device. */
+export function GrantLines({ grants }: { grants: readonly GrantLine[] }) {
+  return grants.map((grant) => (
+    <section key={`${grant.device}${grant.line}`} className="grant">
+      <Glyph name="hand" tone="violet" />
+      <p>
+        <b className="strong">
+          {grant.device} has not granted {grant.grant}.
+        </b>{" "}
+        Type this on it; the preview then turns green.
+      </p>
+      <CopyLine line={grant.line} label="the line to type on the device" />
+    </section>
+  ));
+}

@@ -1,0 +1,130 @@
+/** The slots of a recipe, each editable in place: a device from the fleet, yes or no, a number, else text. */
+
+import { useId } from "react";
+import { useFleet } from "../../../app/workspace/context.ts";
+import { devices } from "../../../model/fleet/fleet.ts";
+import type { RecipeParam } from "../../../model/types.ts";
+
+/** A parameter as a recipe describes it, or as words left it open. */
+type SlotType = Pick<RecipeParam, "type" | "title"> & Partial<RecipeParam>;
+
+interface SlotsProps {
+  params: Record<string, unknown>;
+  types?: Record<string, SlotType>;
+  onChange: (params: Record<string, unknown>) => void;
+}
+
+/** A device parameter may come as a selector, an id or a name; people see the name. */
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "object") {
+    const fields = value as Record<string, unknown>;
+    return String(fields.name ?? fields.id ?? JSON.stringify(value));
+  }
+  return String(value);
+}
+
+export function Slots({ params, types, onChange }: SlotsProps) {
+  const names = [...new Set([...Object.keys(params), ...Object.keys(types ?? {})])];
+  return (
+    <>
+      {names.map((name) => (
+        <Slot
+          key={name}
+          label={types?.[name]?.title ?? name.replaceAll("_", " ")}
+          absent={absentWord(types?.[name])}
+          type={
+            types?.[name]?.type ??
+            (typeof params[name] === "boolean"
+              ? "boolean"
+              : typeof params[name] === "number"
+                ? "integer"
+                : isDevice(params[name])
+                  ? "device"
+                  : "text")
+          }
+          value={params[name]}
+          onChange={(value) => onChange({ ...params, [name]: value })}
+        />
+      ))}
+    </>
+  );
+}
+
+const isDevice = (value: unknown): boolean =>
+  value !== null && typeof value === "object" && ("name" in value || "id" in value);
+
+/** The meaning of an empty slot: its default, or that anything will do; nothing where a value is needed. */
+function absentWord(row: SlotType | undefined): string {
+  if (!row) return "";
+  if (typeof row.default === "string" || typeof row.default === "number") return String(row.default);
+  return row.optional ? "any" : "";
+}
+
+function Slot({
+  label,
+  absent,
+  type,
+  value,
+  onChange,
+}: {
+  label: string;
+  absent: string;
+  type: string;
+  value: unknown;
+  onChange: (value: unknown) => void;
+}) {
+  const id = useId();
+  const fleet = useFleet();
+  const text = textOf(value);
+  const chosen = isDevice(value) || typeof value === "string" ? text : "";
+  if (type === "boolean") {
+    return (
+      <label className="slot-field">
+        <input
+          type="checkbox"
+          checked={value === true || text === "true"}
+          onChange={(event) => onChange(event.target.checked)}
+        />
+        <span>{label}</span>
+      </label>
+    );
+  }
+  if (type === "device") {
+    const names = [...devices(fleet).values()].map((view) => view.device.name);
+    return (
+      <span className="slot-field">
+        <label htmlFor={id}>{label}</label>
+        <select
+          id={id}
+          value={chosen}
+          onChange={(event) => onChange(event.target.value ? { name: event.target.value } : "")}
+        >
+          <option value="">{absent || "choose"}</option>
+          {[...new Set([...names, ...(chosen ? [chosen] : [])])].map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </span>
+    );
+  }
+  const number = type === "integer" || type === "number";
+  return (
+    <span className="slot-field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        inputMode={number ? "numeric" : undefined}
+        size={Math.max(6, Math.min(28, (text || absent).length + 1))}
+        placeholder={absent}
+        value={text}
+        onChange={(event) => {
+          const typed = event.target.value;
+          onChange(number && typed !== "" && Number.isFinite(Number(typed)) ? Number(typed) : typed);
+        }}
+      />
+    </span>
+  );
+}

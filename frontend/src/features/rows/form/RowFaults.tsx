@@ -1,0 +1,36 @@
+/** The faults of a row, each with the buttons that mend it. */
+import type { RowFault } from "../../../model/rows/faults.ts";
+import { Button } from "../../../ui/parts.tsx";
+import { Said } from "../../../ui/Said.tsx";
+
+export function RowFaults({
+  faults,
+  onFix,
+}: {
+  faults: readonly RowFault[];
+  onFix: (fault: RowFault, at: number) => void;
+}) {
+  const told = faults.filter((fault) => !fault.open || fault.fixes.length > 0);
+  if (told.length === 0) return null;
+  return (
+    <ul className="rowfaults" aria-label="Faults of this row">
+      {told.map((fault) => (
+        <li key={`${fault.field} ${fault.reason}`} className="row wrap small">
+          <span className={`word ${fault.open ? "tone-violet" : "tone-vermilion"}`}>
+            <Said text={fault.reason} />.
+          </span>
+          {fault.hint && fault.fixes.length === 0 && (
+            <span className="dim">
+              <Said text={fault.hint} />
+            </span>
+          )}
+          {fault.fixes.map((fix, at) => (
+            <Button key={fix.label} onClick={() => onFix(fault, at)}>
+              {fix.label}
+            </Button>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,219 @@
+/** Setting a clock: rhythm, time and zone; and what happens when firings meet, are missed, or have news. */
+import { useId } from "react";
+import { useFleet } from "../../app/workspace/context.ts";
+import type { Terms } from "../../link/schedules.ts";
+import { devices } from "../../model/fleet/fleet.ts";
+import { type Clock, clockOf, cronOf, firingTime, type Rhythm, WEEKDAYS } from "../../model/words/clock.ts";
+import { Labelled } from "../../ui/parts.tsx";
+
+const RHYTHMS: [Rhythm, string][] = [
+  ["hourly", "every hour"],
+  ["daily", "every day"],
+  ["weekdays", "Monday to Friday"],
+  ["weekly", "every week"],
+  ["monthly", "every month"],
+  ["cron", "by a cron expression"],
+];
+const OVERLAPS: [Terms["overlap"], string][] = [
+  ["skip", "leave the new one out"],
+  ["queue", "let the new one wait"],
+  ["cancel_previous", "cancel the one before"],
+  ["allow", "run both"],
+];
+const CATCH_UPS: [Terms["catch_up"], string][] = [
+  ["none", "make up for none"],
+  ["last", "make up for the last"],
+  ["all", "make up for all, up to 24"],
+];
+const NOTIFIES: [Terms["notify"], string][] = [
+  ["never", "never"],
+  ["failure", "when it fails"],
+  ["change", "when the answer changes"],
+  ["always", "every time"],
+];
+
+interface ClockFormProps {
+  terms: Terms;
+  clock: Clock;
+  onChange: (terms: Terms, clock: Clock) => void;
+}
+
+export function ClockForm({ terms, clock, onChange }: ClockFormProps) {
+  const zones = useId();
+  const wind = (change: Partial<Clock>) => {
+    const next = { ...clock, ...change };
+    // What was set is what the expression begins with.
+    const held = change.rhythm === "cron" ? { ...next, cron: cronOf(clock) } : next;
+    onChange({ ...terms, cron: cronOf(held) }, held);
+  };
+  return (
+    <div className="clockform">
+      <Labelled label="How often">
+        {(id) => (
+          <select id={id} value={clock.rhythm} onChange={(event) => wind({ rhythm: event.target.value as Rhythm })}>
+            {RHYTHMS.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      {clock.rhythm === "weekly" && (
+        <Labelled label="On">
+          {(id) => (
+            <select id={id} value={clock.weekday} onChange={(event) => wind({ weekday: Number(event.target.value) })}>
+              {WEEKDAYS.map((name, number) => (
+                <option key={name} value={number}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Labelled>
+      )}
+      {clock.rhythm === "monthly" && (
+        <Labelled label="On day">
+          {(id) => (
+            <input
+              id={id}
+              type="number"
+              min={1}
+              max={28}
+              value={clock.day}
+              onChange={(event) => wind({ day: Math.min(28, Math.max(1, Number(event.target.value) || 1)) })}
+            />
+          )}
+        </Labelled>
+      )}
+      {clock.rhythm === "cron" ? (
+        <Labelled label="minute hour day month weekday">
+          {(id) => (
+            <input
+              id={id}
+              className="mono"
+              spellCheck={false}
+              value={clock.cron}
+              onChange={(event) => wind({ cron: event.target.value })}
+            />
+          )}
+        </Labelled>
+      ) : (
+        <Labelled label={clock.rhythm === "hourly" ? "At minute" : "At"}>
+          {(id) =>
+            clock.rhythm === "hourly" ? (
+              <input
+                id={id}
+                type="number"
+                min={0}
+                max={59}
+                value={Number(clock.time.slice(3))}
+                onChange={(event) => {
+                  const minute = Math.min(59, Math.max(0, Number(event.target.value) || 0));
+                  wind({ time: `00:${String(minute).padStart(2, "0")}` });
+                }}
+              />
+            ) : (
+              <input
+                id={id}
+                type="time"
+                value={clock.time}
+                onChange={(event) => event.target.value && wind({ time: event.target.value })}
+              />
+            )
+          }
+        </Labelled>
+      )}
+      <Labelled label="Time zone">
+        {(id) => (
+          <>
+            <input
+              id={id}
+              list={zones}
+              spellCheck={false}
+              value={terms.zone}
+              onChange={(event) => onChange({ ...terms, zone: event.target.value }, clock)}
+            />
+            <datalist id={zones}>
+              {Intl.supportedValuesOf("timeZone").map((zone) => (
+                <option key={zone} value={zone} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Labelled>
+    </div>
+  );
+}
+
+/** What happens when firings meet, when some were missed, and who is told of what. */
+export function TermsForm({ terms, onChange }: { terms: Terms; onChange: (terms: Terms) => void }) {
+  const fleet = useFleet();
+  const names = [...devices(fleet).values()].map((view) => view.device.name);
+  const set = (change: Partial<Terms>) => onChange({ ...terms, ...change });
+  return (
+    <div className="clockform">
+      <Choice
+        label="While the one before goes on"
+        value={terms.overlap}
+        choices={OVERLAPS}
+        onChange={(overlap) => set({ overlap })}
+      />
+      <Choice
+        label="Missed while the hub was off"
+        value={terms.catch_up}
+        choices={CATCH_UPS}
+        onChange={(catch_up) => set({ catch_up })}
+      />
+      <Choice label="Tell me" value={terms.notify} choices={NOTIFIES} onChange={(notify) => set({ notify })} />
+      <Choice
+        label="Tell me also on"
+        value={terms.notify_device ?? ""}
+        choices={[["", "this page only"], ...names.map((name): [string, string] => [name, name])]}
+        onChange={(name) => set({ notify_device: name || null })}
+      />
+    </div>
+  );
+}
+
+function Choice<T extends string>(props: {
+  label: string;
+  value: T;
+  choices: [T, string][];
+  onChange: (value: T) => void;
+}) {
+  return (
+    <Labelled label={props.label}>
+      {(id) => (
+        <select id={id} value={props.value} onChange={(event) => props.onChange(event.target.value as T)}>
+          {props.choices.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  );
+}
+
+/** The next firings, in the zone of the schedule; the offset shows a change of the clock. */
+export function NextFirings({ times, zone }: { times: string[]; zone: string }) {
+  return (
+    <ol className="firings num">
+      {times.map((time) => {
+        const shown = firingTime(time);
+        return (
+          <li key={time}>
+            <time dateTime={time}>{shown.text}</time>{" "}
+            <span className="small dim" title={zone}>
+              {shown.offset}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+export const clockOfTerms = (terms: Terms): Clock => clockOf(terms.cron || null);

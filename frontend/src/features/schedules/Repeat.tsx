@@ -1,0 +1,32 @@
+/** *Repeat...* on what has ended: the same work on a clock. */
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { useDoing } from "../../app/actions/Actions.tsx";
+import { Button } from "../../ui/parts.tsx";
+import { newTerms, ScheduleDialog } from "./ScheduleDialog.tsx";
+
+export function Repeat({ constellation, name }: { constellation: string; name: string }) {
+  const [open, setOpen] = useState(false);
+  const { say } = useDoing();
+  const [, go] = useLocation();
+  return (
+    <>
+      <Button icon="clock" onClick={() => setOpen(true)}>
+        Repeat...
+      </Button>
+      {open && (
+        <ScheduleDialog
+          title={`Repeat ${name}`}
+          runs={{ from_constellation: constellation }}
+          terms={newTerms()}
+          onClose={() => setOpen(false)}
+          onSaved={(row) => {
+            setOpen(false);
+            say(`${row.name} is scheduled`);
+            go("/schedules");
+          }}
+        />
+      )}
+    </>
+  );
+}

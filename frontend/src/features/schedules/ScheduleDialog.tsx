@@ -1,0 +1,170 @@
+/**
+ * Scheduling work, or changing its schedule: the form, the next five firings and the plan, before it is saved.
+ * What is saved carries the hash of the plan that was shown: that is the approval of every firing that reaches no
+ * further.
+ */
+
+import { type ReactNode, useState } from "react";
+import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
+import { asProblem, useResource } from "../../app/workspace/resource.ts";
+import { useSettled } from "../../app/workspace/settled.ts";
+import type { Problem } from "../../link/rest.ts";
+import { type Runs, Schedules, type Terms } from "../../link/schedules.ts";
+import type { SchedulePreview, ScheduleRow } from "../../model/types.ts";
+import { cronOf, ownZone } from "../../model/words/clock.ts";
+import { plural } from "../../model/words/words.ts";
+import { Modal } from "../../ui/Modal.tsx";
+import { Button, Labelled, ProblemNote } from "../../ui/parts.tsx";
+import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
+import { ClockForm, clockOfTerms, NextFirings, TermsForm } from "./ClockForm.tsx";
+
+const TYPING_MS = 250;
+
+export const newTerms = (name = ""): Terms => ({
+  name,
+  cron: "0 8 * * *",
+  zone: ownZone(),
+  overlap: "skip",
+  catch_up: "last",
+  notify: "failure",
+  notify_device: null,
+});
+
+export const termsOf = (row: ScheduleRow): Terms => ({
+  name: row.name,
+  cron: row.cron,
+  zone: row.zone,
+  overlap: row.overlap,
+  catch_up: row.catch_up,
+  notify: row.notify,
+  notify_device: row.notify_device,
+});
+
+interface ScheduleDialogProps {
+  title: string;
+  /** What runs; null while it is not said yet. A changed schedule keeps what it runs. */
+  runs: Runs | null;
+  change?: ScheduleRow;
+  terms: Terms;
+  children?: ReactNode;
+  onClose: () => void;
+  onSaved: (row: ScheduleRow) => void;
+}
+
+export function ScheduleDialog(props: ScheduleDialogProps) {
+  const { change, runs } = props;
+  const { hub } = useWorkspace();
+  const fleet = useFleet();
+  const api = new Schedules(hub.rest);
+  const [terms, setTerms] = useState(props.terms);
+  const [clock, setClock] = useState(() => clockOfTerms(props.terms));
+  const [saving, setSaving] = useState(false);
+  const [refused, setRefused] = useState<Problem | null>(null);
+  const [key, setKey] = useState(() => crypto.randomUUID());
+  const asked = terms.cron ? { ...(change ? null : runs), cron: terms.cron, zone: terms.zone } : null;
+  const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
+  const preview = useResource<SchedulePreview>(stamp, (signal) =>
+    api.preview(JSON.parse(stamp ?? "{}") as Runs & { cron: string; zone: string }, signal),
+  );
+  const shown = stamp === (asked ? JSON.stringify(asked) : null) ? preview.value : null;
+  const plan = shown?.plan ?? null;
+  const why = change
+    ? null
+    : !runs
+      ? "Say first what is to run, with all that it needs."
+      : preview.problem
+        ? "It cannot be saved as it is; the faults say why."
+        : shown
+          ? null
+          : "The preview is being made.";
+
+  const save = async () => {
+    if (why || saving) return;
+    setSaving(true);
+    try {
+      const body = { ...terms, cron: cronOf(clock) };
+      const row = change
+        ? await api.change(change.id, body)
+        : await api.make({ ...runs, ...body, plan_hash: plan?.plan_hash ?? undefined }, key);
+      props.onSaved(row);
+    } catch (error) {
+      setRefused(asProblem(error));
+      setKey(crypto.randomUUID());
+    } finally {
+      setSaving(false);
+    }
+  };
+
+  return (
+    <Modal label={props.title} className="scheduling" onClose={props.onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <div className="row dialog-head">
+          <h2 className="head grow">{props.title}</h2>
+          <Button icon="close" kind="quiet" aria-label="Close" onClick={props.onClose} />
+        </div>
+        <div className="body">
+          {props.children}
+          <ClockForm
+            terms={terms}
+            clock={clock}
+            onChange={(next, wound) => {
+              setTerms(next);
+              setClock(wound);
+              setRefused(null);
+            }}
+          />
+          {preview.problem && asked && <ProblemNote problem={preview.problem} />}
+          {shown && shown.next.length > 0 && (
+            <section aria-label="The next five firings">
+              <p className="strong">
+                {shown.in_words}, <span className="dim">{shown.zone}</span>
+              </p>
+              <NextFirings times={shown.next} zone={shown.zone} />
+            </section>
+          )}
+          <TermsForm terms={terms} onChange={setTerms} />
+          <Labelled label="Name">
+            {(id) => (
+              <input
+                id={id}
+                maxLength={128}
+                placeholder={plan?.name ?? "what it runs"}
+                value={terms.name}
+                onChange={(event) => setTerms({ ...terms, name: event.target.value })}
+              />
+            )}
+          </Labelled>
+          {plan && <Facts preview={plan} />}
+          {plan && plan.tasks.length > 0 && (
+            <details open={plan.asks_approval}>
+              <summary>What will run: {plural(plan.tasks.length, "task")}</summary>
+              <PreviewCard preview={plan} fleet={fleet} />
+            </details>
+          )}
+          {plan && <GrantLines grants={grantsOf(plan)} />}
+          {plan?.asks_approval && (
+            <p className="small">
+              Saving approves this plan for every firing. If it comes to reach another device, grant or effect, it asks
+              again.
+            </p>
+          )}
+          {refused && <ProblemNote problem={refused} />}
+        </div>
+        <div className="row dialog-foot">
+          <span className="grow" />
+          <Button large onClick={props.onClose}>
+            Cancel
+          </Button>
+          <Button asks large kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
+            {change ? "Save" : plan?.asks_approval ? "Approve and save" : "Save the schedule"}
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

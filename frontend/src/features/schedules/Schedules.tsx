@@ -1,0 +1,259 @@
+/** The schedules: the next firing, the last one and the notice of each; add, change, pause, run, remove. */
+
+import { useEffect, useState } from "react";
+import { Link, useSearch } from "wouter";
+import { useDoing } from "../../app/actions/Actions.tsx";
+import { Shell } from "../../app/shell/Shell.tsx";
+import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
+import { useResource } from "../../app/workspace/resource.ts";
+import { type Runs, type ScheduleAction, Schedules } from "../../link/schedules.ts";
+import type { Schedule, ScheduleRow } from "../../model/types.ts";
+import { firingTime } from "../../model/words/clock.ts";
+import { author, constellationShown } from "../../model/words/words.ts";
+import { Glyph } from "../../ui/Glyph.tsx";
+import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
+import { Said } from "../../ui/Said.tsx";
+import { Slots } from "../request/preview/Slots.tsx";
+import { NextFirings } from "./ClockForm.tsx";
+import { newTerms, ScheduleDialog, termsOf } from "./ScheduleDialog.tsx";
+
+export function SchedulesPage() {
+  const { hub } = useWorkspace();
+  const { say } = useDoing();
+  const fleet = useFleet();
+  const search = new URLSearchParams(useSearch());
+  const [adding, setAdding] = useState(search.has("add"));
+  const [changing, setChanging] = useState<ScheduleRow | null>(null);
+  const list = useResource("schedules", (signal) => new Schedules(hub.rest).list(signal));
+  const stamp = [...fleet.kind<Schedule>("schedule").values()].map(stampOf).join("\n");
+  const { reload } = list;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the stream says that something changed.
+  useEffect(() => reload(), [stamp, reload]);
+  const items = list.value?.items ?? [];
+  const add = (
+    <Button kind="primary" icon="plus" onClick={() => setAdding(true)}>
+      New schedule
+    </Button>
+  );
+  const saved = (row: ScheduleRow) => {
+    setAdding(false);
+    setChanging(null);
+    say(row.next[0] ? `${row.name} fires ${firingTime(row.next[0]).text}` : `${row.name} is saved`);
+    reload();
+  };
+  return (
+    <Shell
+      title="Schedules"
+      actions={add}
+      entries={[{ id: "schedule", group: "Do", label: "New schedule", run: () => setAdding(true) }]}
+    >
+      <div className="page">
+        {items.length > 0 && <div className="only-phone row addline">{add}</div>}
+        {list.problem && <ProblemNote problem={list.problem} />}
+        <section className="card" aria-label="Schedules">
+          {items.map((row) => (
+            <Row key={row.id} row={row} onChange={() => setChanging(row)} onDone={reload} />
+          ))}
+          {list.value && items.length === 0 && (
+            <Empty title="Nothing is scheduled.">
+              <p>Words, a recipe, or anything that has run before can run without you: every night, every Monday.</p>
+              <span className="only-phone">{add}</span>
+            </Empty>
+          )}
+        </section>
+      </div>
+      {adding && <Adding onClose={() => setAdding(false)} onSaved={saved} />}
+      {changing && (
+        <ScheduleDialog
+          title={`Change ${changing.name}`}
+          runs={null}
+          change={changing}
+          terms={termsOf(changing)}
+          onClose={() => setChanging(null)}
+          onSaved={saved}
+        />
+      )}
+    </Shell>
+  );
+}
+
+/** A text that changes whenever the list of schedules has to be read again because of this one. */
+const stampOf = (one: Schedule): string =>
+  [
+    one.id,
+    one.name,
+    one.state,
+    one.due_ms,
+    one.fired,
+    one.skipped,
+    one.notice?.at_ms,
+    one.last?.ended_ms,
+    ...Object.keys(one.running ?? {}),
+  ].join(" ");
+
+function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void; onDone: () => void }) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const [sure, setSure] = useState(false);
+  const api = new Schedules(hub.rest);
+  const act = async (work: () => Promise<unknown>, text: string) => {
+    try {
+      await work();
+      say(text);
+      onDone();
+    } catch (error) {
+      report(error);
+    }
+  };
+  const control = (action: ScheduleAction, text: string) => () => act(() => api.control(row.id, action), text);
+  const first = row.next[0];
+  const last = row.last ? constellationShown(row.last.state) : null;
+  const active = row.state === "active";
+  const what = row.recipe || row.request || "a plan";
+  return (
+    <article className="item schedule" aria-label={row.name}>
+      <Glyph
+        name={row.stopped || row.notice ? "hand" : active ? "dotted_ring" : "barrier"}
+        tone={row.stopped || row.notice ? "violet" : active ? "indigo" : "amber"}
+      />
+      <span className="row wrap">
+        <b className="strong">{row.name}</b>
+        {what !== row.name && <span className="dim">{what}</span>}
+      </span>
+      <span className="nowrap num">
+        {first ? <time dateTime={first}>{firingTime(first).text}</time> : active ? "no firing" : row.state}
+      </span>
+      <span className="sub row wrap">
+        <span>
+          {row.in_words}, {row.zone}
+        </span>
+        {last && row.last && (
+          <Link className={`link row word tone-${last.tone}`} href={`/constellations/${row.last.constellation}`}>
+            <Glyph name={last.glyph} /> last {firingTime(row.last.due_at).text}
+          </Link>
+        )}
+        {row.running.map((id) => (
+          <Link key={id} className="link" href={`/constellations/${id}`}>
+            runs now
+          </Link>
+        ))}
+        {row.waiting.length > 0 && <span>{row.waiting.length} waiting</span>}
+        {row.skipped > 0 && <span>{row.skipped} left out</span>}
+      </span>
+      {row.stopped && (
+        <span className="sub">
+          Stopped: <Said text={row.stopped.reason} />{" "}
+          <span className="dim">
+            <Said text={row.stopped.hint} />
+          </span>
+        </span>
+      )}
+      {row.notice && !row.stopped && (
+        <span className="sub row wrap">
+          <span>{row.notice.text}</span>
+          <Button asks onClick={control("seen", "Seen")}>
+            Seen
+          </Button>
+        </span>
+      )}
+      <details className="sub">
+        <summary>{row.next.length > 0 ? "The next five, and what to do" : "What to do"}</summary>
+        <NextFirings times={row.next} zone={row.zone} />
+        {row.approved && (
+          <p className="small dim">
+            Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}
+            {row.approved.devices.join(", ") || "no device"}.
+          </p>
+        )}
+        <div className="row wrap">
+          {active ? (
+            <Button asks icon="pause" onClick={control("pause", `${row.name} is paused`)}>
+              Pause
+            </Button>
+          ) : (
+            <Button asks icon="play" onClick={control("resume", `${row.name} fires again`)}>
+              Resume
+            </Button>
+          )}
+          <Button asks icon="bolt" onClick={control("run", `${row.name} fires now`)}>
+            Run now
+          </Button>
+          <Button icon="edit" onClick={onChange}>
+            Change...
+          </Button>
+          {sure ? (
+            // The way back stands where the first press was: a double press removes nothing.
+            <>
+              <Button autoFocus onClick={() => setSure(false)}>
+                Keep it
+              </Button>
+              <Button asks kind="bad" onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
+                Remove this schedule
+              </Button>
+            </>
+          ) : (
+            <Button icon="close" onClick={() => setSure(true)}>
+              Remove
+            </Button>
+          )}
+        </div>
+      </details>
+    </article>
+  );
+}
+
+function Adding({ onClose, onSaved }: { onClose: () => void; onSaved: (row: ScheduleRow) => void }) {
+  const { hub } = useWorkspace();
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const [words, setWords] = useState("");
+  const [recipe, setRecipe] = useState(new URLSearchParams(useSearch()).get("recipe") ?? "");
+  const [params, setParams] = useState<Record<string, unknown>>({});
+  const row = recipes.value?.items.find((one) => one.name === recipe);
+  const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== "" && value !== undefined));
+  const open = Object.entries(row?.params ?? {}).filter(([name, param]) => !param.optional && !(name in given));
+  const named = row && open.length === 0 ? { recipe, params: given } : null;
+  const runs: Runs | null = recipe ? named : words.trim() ? { request: words.trim() } : null;
+  return (
+    <ScheduleDialog title="New schedule" runs={runs} terms={newTerms()} onClose={onClose} onSaved={onSaved}>
+      <div className="clockform">
+        <Labelled label="What is to run, in words">
+          {(id) => (
+            <input
+              id={id}
+              placeholder="how are my machines"
+              // biome-ignore lint/a11y/noAutofocus: this dialog is opened to type here.
+              autoFocus
+              disabled={Boolean(recipe)}
+              value={words}
+              onChange={(event) => setWords(event.target.value)}
+            />
+          )}
+        </Labelled>
+        <Labelled label="or a recipe">
+          {(id) => (
+            <select
+              id={id}
+              value={recipe}
+              onChange={(event) => {
+                setRecipe(event.target.value);
+                setParams({});
+              }}
+            >
+              <option value="">none, the words</option>
+              {recipes.value?.items.map((one) => (
+                <option key={one.name} value={one.name}>
+                  {one.name}: {one.title}
+                </option>
+              ))}
+            </select>
+          )}
+        </Labelled>
+      </div>
+      {row && (
+        <div className="row wrap slots">
+          <Slots params={params} types={row.params} onChange={setParams} />
+        </div>
+      )}
+    </ScheduleDialog>
+  );
+}

@@ -1,0 +1,225 @@
+/** Setting the model: address, name, key and budget, tried before it is kept. The key is sent once and never read back. */
+
+import { useState } from "react";
+import { useDoing } from "../../../app/actions/Actions.tsx";
+import { useWorkspace } from "../../../app/workspace/context.ts";
+import type { ModelState, SetModel, Sharing } from "../../../model/types.ts";
+import { Button, Labelled } from "../../../ui/parts.tsx";
+
+const WIRES = [
+  { value: "", label: "By its address" },
+  { value: "openai", label: "Chat format of OpenAI" },
+  { value: "anthropic", label: "Anthropic" },
+] as const;
+
+export const SHARED: Readonly<Record<Sharing, string>> = {
+  names: "Names only: it cannot look",
+  cards: "Cards: shapes and facts, no content of files",
+  cards_and_file_heads: "Cards, and the beginning of files",
+};
+
+interface ModelFormProps {
+  found: ModelState;
+  onDone: () => void;
+}
+
+interface Draft {
+  url: string;
+  model: string;
+  wire: SetModel["wire"];
+  key: string;
+  dollars: string;
+  tokens: string;
+  share: Sharing;
+}
+
+function numberOf(text: string): number | null {
+  const value = Number(text.trim());
+  return text.trim() === "" || !Number.isFinite(value) || value < 0 ? null : value;
+}
+
+/** What is sent: an untouched key field keeps the key of an unchanged address. */
+export function wantedOf(draft: Draft): SetModel {
+  const tokens = numberOf(draft.tokens);
+  return {
+    url: draft.url.trim(),
+    model: draft.model.trim(),
+    wire: draft.wire,
+    ...(draft.key ? { key: draft.key } : {}),
+    dollars_per_day: numberOf(draft.dollars),
+    tokens_per_day: tokens === null ? null : Math.round(tokens),
+    share: draft.share,
+  };
+}
+
+export function ModelForm({ found, onDone }: ModelFormProps) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const [draft, setDraft] = useState<Draft>({
+    url: found.url ?? "",
+    model: found.model ?? "",
+    wire: "",
+    key: "",
+    dollars: found.budget?.dollars_per_day?.toString() ?? "",
+    tokens: found.url ? (found.budget?.tokens_per_day?.toString() ?? "") : "",
+    share: found.share ?? "cards",
+  });
+  const [busy, setBusy] = useState<"" | "try" | "save">("");
+  const [tried, setTried] = useState("");
+  const change = (part: Partial<Draft>) => {
+    setTried("");
+    setDraft((before) => ({ ...before, ...part }));
+  };
+  const act = async (what: "try" | "save", does: () => Promise<void>) => {
+    setBusy(what);
+    try {
+      await does();
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy("");
+    }
+  };
+  const tryIt = () =>
+    act("try", async () => {
+      const said = await hub.tryModel(wantedOf(draft));
+      setTried(`It answered in ${said.seconds} s with ${said.tokens} tokens: ${said.reply}`);
+    });
+  const save = () =>
+    act("save", async () => {
+      await hub.setModel(wantedOf(draft));
+      say("The model is set and counts from now on");
+      onDone();
+    });
+  const forget = () =>
+    act("save", async () => {
+      await hub.forgetModel();
+      say("The model is forgotten, and its key with it");
+      onDone();
+    });
+  const keeps = found.key && found.url === draft.url.trim();
+  const why = draft.url.trim() && draft.model.trim() ? null : "It needs an address and a model.";
+  return (
+    <form
+      className="stack modelform"
+      aria-label="Set the model"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!why) void save();
+      }}
+    >
+      <Labelled label="Address, such as https://HOST/v1">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            inputMode="url"
+            autoComplete="off"
+            spellCheck={false}
+            value={draft.url}
+            onChange={(event) => change({ url: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label="Model">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            autoComplete="off"
+            spellCheck={false}
+            value={draft.model}
+            onChange={(event) => change({ model: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label={keeps ? "Key (one is kept; leave empty to keep it)" : "Key, if it needs one"}>
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            type="password"
+            autoComplete="off"
+            value={draft.key}
+            onChange={(event) => change({ key: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label="Format">
+        {(id) => (
+          <select
+            id={id}
+            className="input"
+            value={draft.wire}
+            onChange={(event) => change({ wire: event.target.value as Draft["wire"] })}
+          >
+            {WIRES.map((wire) => (
+              <option key={wire.value} value={wire.value}>
+                {wire.label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      <Labelled label="Dollars a day, if limited">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            inputMode="decimal"
+            value={draft.dollars}
+            onChange={(event) => change({ dollars: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label="Tokens a day; empty is a million">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            inputMode="numeric"
+            value={draft.tokens}
+            onChange={(event) => change({ tokens: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label="What it may see of results when it looks before it plans">
+        {(id) => (
+          <select
+            id={id}
+            className="input"
+            value={draft.share}
+            onChange={(event) => change({ share: event.target.value as Sharing })}
+          >
+            {Object.entries(SHARED).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      {tried && (
+        <p className="small" role="status">
+          {tried}
+        </p>
+      )}
+      <div className="row wrap">
+        <Button asks type="submit" kind="primary" why={why} disabled={busy !== ""}>
+          {busy === "save" ? "Saving" : "Save"}
+        </Button>
+        <Button asks why={why} disabled={busy !== ""} onClick={() => void tryIt()}>
+          {busy === "try" ? "Asking" : "Test before saving"}
+        </Button>
+        <Button kind="quiet" onClick={onDone}>
+          Cancel
+        </Button>
+        {found.set && (
+          <Button asks kind="bad" disabled={busy !== ""} onClick={() => void forget()}>
+            Forget it
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,58 @@
+/** Signing in by a one-time link. Without one it says how to get one; it never waits in silence. */
+import type { Problem } from "../../../link/rest.ts";
+import { Brand } from "../../../ui/Icon.tsx";
+import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
+import { typed } from "../../../ui/typed.ts";
+
+interface SignInProps {
+  problem: Problem | null;
+  working: boolean;
+  onRetry: () => void;
+}
+
+export function SignInPage({ problem, working, onRetry }: SignInProps) {
+  const away = problem?.code === "hub_unreachable";
+  return (
+    <main className="signin" id="main">
+      <div className="card">
+        <div className="brandline">
+          <Brand />
+          <h1>Starloom</h1>
+        </div>
+        {working ? (
+          <p className="dim" role="status">
+            Signing in.
+          </p>
+        ) : (
+          <>
+            {problem && problem.code !== "not_signed_in" && <ProblemNote problem={problem} />}
+            {problem?.code === "not_signed_in" && problem.faults.length === 0 && problem.reason && (
+              <p>{sentenceOf(problem)}</p>
+            )}
+            {away ? (
+              <>
+                <p>Start the hub, then try again.</p>
+                <CopyLine line="starloom up" label="the command" />
+              </>
+            ) : (
+              <>
+                <p>
+                  To sign in, run this on the computer of the hub. It opens this page signed in; the link works once,
+                  for 15 minutes.
+                </p>
+                <CopyLine line="starloom open" label="the command" />
+                <p className="small dim">For a phone: {typed("starloom open --qr")}</p>
+              </>
+            )}
+            <Button onClick={onRetry}>Try again</Button>
+          </>
+        )}
+      </div>
+    </main>
+  );
+}
+
+function sentenceOf(problem: Problem): string {
+  const text = problem.reason.charAt(0).toUpperCase() + problem.reason.slice(1);
+  return text.endsWith(".") ? text : `${text}.`;
+}

@@ -1,0 +1,124 @@
+/**
+ * Tables that tools give: `data.table` names columns with titles and units; bare rows have the names of their fields.
+ * Pure: what a value says, never how it looks.
+ */
+import { known } from "../words/known.ts";
+import { readable } from "../words/readable.ts";
+import { bytes } from "../words/words.ts";
+
+export type Row = Record<string, unknown>;
+
+export interface Column {
+  field: string;
+  title: string;
+  show: string;
+}
+
+export interface TableValue {
+  columns: Column[];
+  rows: Row[];
+  /** Some rows say whether they differ from the usual one. */
+  marked: boolean;
+}
+
+const COLUMNS_MAX = 10;
+const MARK = "differs";
+
+export const isRow = (value: unknown): value is Row =>
+  value !== null && typeof value === "object" && !Array.isArray(value);
+const areRows = (value: unknown): value is Row[] => Array.isArray(value) && value.every(isRow);
+
+/** The table in a value: rows, or columns with rows. Null for anything else, and for an empty list. */
+export function readTable(value: unknown): TableValue | null {
+  if (areRows(value)) return value.length > 0 ? tableOf(fieldsOf(value), value) : null;
+  if (!isRow(value) || !areRows(value.rows) || !areRows(value.columns)) return null;
+  const columns = value.columns.map((column) => ({
+    field: String(column.field ?? ""),
+    title: String(column.title ?? column.field ?? ""),
+    show: String(column.show ?? ""),
+  }));
+  return tableOf(columns, value.rows);
+}
+
+const tableOf = (columns: Column[], rows: Row[]): TableValue => ({
+  columns,
+  rows,
+  marked: rows.some((row) => typeof row[MARK] === "boolean"),
+});
+
+export const differs = (row: Row): boolean => row[MARK] === true;
+
+function fieldsOf(rows: Row[]): Column[] {
+  const names = new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)));
+  names.delete(MARK);
+  return [...names].slice(0, COLUMNS_MAX).map((field) => {
+    const found = rows.slice(0, 20).map((row) => row[field]);
+    return { field, title: titleOf(field), show: unitOf(field, found) };
+  });
+}
+
+const UNIT = /_(?:s|ms|bytes|percent)$/;
+const TITLES: Record<string, string> = { mtime_s: "modified", bytes: "size" };
+/** A number of seconds from here on is a time since 1970 (2001 and later), a smaller one is a duration. */
+const TIME_FROM_S = 1e9;
+
+/** The name of a field as people read it: its unit stands with the value. */
+export const titleOf = (field: string): string =>
+  known(TITLES, field) ?? (UNIT.test(field) ? field.replace(UNIT, "") : field).replaceAll("_", " ");
+
+/** The unit that a field's name says, by the tools' convention (`size_bytes`, `mtime_s`, `took_s`, `page_ms`). */
+export function unitOf(field: string, values: readonly unknown[]): string {
+  if (field === "bytes" || field.endsWith("_bytes")) return "bytes";
+  if (field.endsWith("_percent")) return "percent";
+  const unit = /_(m?s)$/.exec(field)?.[1];
+  if (!unit) return "";
+  const numbers = values.filter((value) => typeof value === "number");
+  const inMs = unit === "ms";
+  if (numbers.every((value) => value >= TIME_FROM_S * (inMs ? 1000 : 1))) return inMs ? "date_ms" : "date";
+  return inMs ? "duration_ms" : "duration";
+}
+
+/** A value beside its name as people read it. */
+export const fieldText = (field: string, value: unknown): string => cell(value, unitOf(field, [value]));
+
+/** A value as people read it: `2.5 MB`, `12 %`, `3 h 10 min`, a local time, `yes`. */
+export function cell(value: unknown, show: string): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return amount(value, show);
+  if (Array.isArray(value)) return value.map((item) => cell(item, show)).join(", ");
+  return readable(typeof value === "object" ? JSON.stringify(value) : String(value).trimEnd());
+}
+
+function amount(value: number, show: string): string {
+  switch (show) {
+    case "bytes":
+      return bytes(value);
+    case "percent":
+      return `${value} %`;
+    case "duration":
+      return span(value);
+    case "duration_ms":
+      return value < 1000 ? `${value} ms` : span(value / 1000);
+    case "date":
+      return moment(value * 1000);
+    case "date_ms":
+      return moment(value);
+    default:
+      return String(value);
+  }
+}
+
+/** A time in the zone of the reader. */
+const moment = (ms: number): string =>
+  new Date(ms).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+function span(seconds: number): string {
+  if (seconds < 10 && !Number.isInteger(seconds)) return `${Number(seconds.toFixed(seconds < 1 ? 3 : 1))} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 2 * 86_400) {
+    return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, "0")} min`;
+  }
+  return `${Math.floor(seconds / 86_400)} days`;
+}

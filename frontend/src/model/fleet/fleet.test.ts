@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import type { Device } from "../types.ts";
+import { ASLEEP, type DeviceView, deviceShown, linkWords } from "./fleet.ts";
+
+const shown = (more: Partial<Device>) =>
+  deviceShown({ device: { id: "d1", name: "phone", ...more } as Device } as DeviceView, 0).word;
+
+describe("where a device stands", () => {
+  it("is asleep for a browser tab that is not online, also where its link is left out", () => {
+    expect(shown({ os: "browser" })).toBe(ASLEEP);
+    expect(shown({ os: "browser", link: "offline" })).toBe(ASLEEP);
+    expect(shown({ os: "browser", link: "suspended" })).toBe(ASLEEP);
+    expect(shown({ os: "browser", link: "online" })).not.toBe(ASLEEP);
+  });
+  it("is out of reach for every other that is not online", () => {
+    expect(shown({ os: "linux" })).toBe("Out of reach");
+    expect(shown({ os: "linux", link: "suspended" })).toBe("Asleep");
+  });
+  it("has one word for a phone's tab that sleeps, whoever says it", () => {
+    const tab = { id: "d1", name: "phone", os: "browser", link: "offline", link_since_ms: 1_000 } as Device;
+    expect(shown(tab)).toBe("Asleep");
+    expect(linkWords(tab, 5_000)).toBe("asleep 4 s ago");
+  });
+});

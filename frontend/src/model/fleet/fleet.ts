@@ -1,0 +1,177 @@
+/**
+ * What the page says of devices: their short tags, whether they can be reached, their words.
+ * A tag is a letter and a number by joining order, so that a device is never told by hue.
+ */
+import type { StreamModel } from "../stream/stream.ts";
+import type { Device, Enrollment, Glyph, Health, Offer, Stopping, Tone } from "../types.ts";
+import { age } from "../words/words.ts";
+
+export interface DeviceView {
+  id: string;
+  tag: string;
+  device: Device;
+  offer: Offer | undefined;
+  health: Health | undefined;
+  kind: "phone" | "server" | "laptop" | "desktop" | "tab" | "machine";
+}
+
+export interface DeviceShown {
+  word: string;
+  glyph: Glyph;
+  tone: Tone;
+  stuck: boolean;
+}
+
+const LETTER = { phone: "P", server: "S", laptop: "L", desktop: "D", tab: "T", machine: "M" } as const;
+
+function kindOf(device: Device): DeviceView["kind"] {
+  const words = [...(device.labels ?? []), device.name, device.os ?? ""].join(" ").toLowerCase();
+  if (/\b(tab|browser)\b/.test(words)) return "tab";
+  if (/phone|android|ios\b/.test(words)) return "phone";
+  if (/server|vps|\bnas\b/.test(words)) return "server";
+  if (/laptop|book/.test(words)) return "laptop";
+  if (/desktop/.test(words)) return "desktop";
+  return "machine";
+}
+
+interface Kept {
+  revision: number;
+  views: Map<string, DeviceView>;
+  named: Map<string, DeviceView>;
+}
+const cache = new WeakMap<StreamModel, Kept>();
+
+/** All devices that were not revoked, by id, in joining order. */
+export function devices(fleet: StreamModel): ReadonlyMap<string, DeviceView> {
+  return kept(fleet).views;
+}
+
+function kept(fleet: StreamModel): Kept {
+  const held = cache.get(fleet);
+  if (held?.revision === fleet.revision) return held;
+  const offers = fleet.kind<Offer>("offer");
+  const health = fleet.kind<Health>("health");
+  const all = [...fleet.kind<Device>("device").values()].filter((device) => !device.revoked);
+  all.sort((a, b) => a.joined_ms - b.joined_ms || a.id.localeCompare(b.id));
+  const counts = new Map<string, number>();
+  const views = new Map<string, DeviceView>();
+  for (const device of all) {
+    const kind = kindOf(device);
+    const number = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, number);
+    views.set(device.id, {
+      id: device.id,
+      tag: `${LETTER[kind]}${number}`,
+      device,
+      offer: offers.get(device.id),
+      health: health.get(device.id),
+      kind,
+    });
+  }
+  const named = new Map<string, DeviceView>();
+  for (const view of views.values()) if (!named.has(view.device.name)) named.set(view.device.name, view);
+  const made = { revision: fleet.revision, views, named };
+  cache.set(fleet, made);
+  return made;
+}
+
+/** A device's name, also of one that was revoked; its id when it was never known here. */
+export function nameOfDevice(fleet: StreamModel, id: string): string {
+  return fleet.one<Device>(`device/${id}`)?.name ?? id;
+}
+
+export function deviceNamed(fleet: StreamModel, name: string): DeviceView | undefined {
+  return kept(fleet).named.get(name);
+}
+
+/** The one word for a device that comes back by itself or as soon as somebody opens it. */
+export const ASLEEP = "Asleep";
+
+/** Whether a device sleeps: a browser tab that nobody looks at, or a machine that told the hub that it would. */
+export const sleeps = (device: Pick<Device, "os" | "link">): boolean =>
+  // A link that is left out is offline, as every default is.
+  device.link === "suspended" || (device.os === "browser" && device.link !== "online");
+
+/** Whether its agent said that it can write nothing down: it gets no work until there is room. */
+export const diskIsFull = (device: Device): boolean => device.condition?.disk === "full";
+
+/** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
+export function deviceShown(view: DeviceView, busy: number): DeviceShown {
+  const { device, offer, health } = view;
+  if (sleeps(device)) return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
+  if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
+  if (diskIsFull(device)) return { word: "Disk full", glyph: "barrier", tone: "amber", stuck: true };
+  if (device.quarantined) return { word: "Set aside", glyph: "barrier", tone: "amber", stuck: true };
+  if (device.draining) {
+    return {
+      word: busy > 0 ? `Draining, ${busy} left` : "Drained",
+      glyph: "ringed_square",
+      tone: "blue",
+      stuck: false,
+    };
+  }
+  if (health?.state === "suspect") {
+    return { word: "Asked last", glyph: "barrier", tone: "amber", stuck: false };
+  }
+  if (busy > 0) {
+    return { word: `Busy, ${busy} of ${offer?.slots ?? 1}`, glyph: "turning_arc", tone: "blue", stuck: false };
+  }
+  return { word: "Idle", glyph: "ring", tone: "indigo", stuck: false };
+}
+
+/** Since when it is connected or not: `connected 3 min ago`, `lost 12:40`; empty for one that never was. */
+export function linkWords(device: Device, now: number): string {
+  if (!device.link_since_ms) return "";
+  const word = device.link === "online" ? "connected" : sleeps(device) ? "asleep" : "lost";
+  return `${word} ${age(device.link_since_ms, now)}`;
+}
+
+/** Why a device gets no work, or is asked last, in sentences; empty for one that works as any other. */
+export function deviceReasons(view: DeviceView, now: number): string[] {
+  const { device, health } = view;
+  const said: string[] = [];
+  if (device.draining) {
+    const why = device.drain_reason ? ` (${device.drain_reason})` : "";
+    const left = device.drain_due_ms ? Math.ceil((device.drain_due_ms - now) / 60_000) : 0;
+    const when = left > 0 ? ` In ${left} min what may be repeated is moved to other devices.` : "";
+    said.push(`It drains${why}: it gets no new work, and what it has goes on.${when}`);
+  }
+  if (device.quarantined) {
+    said.push(
+      `It is set aside: ${device.aside || "too many of its tasks failed"}. From time to time it gets one task to show that it works again.`,
+    );
+  } else if (health?.state === "suspect") {
+    said.push(`It is asked last: ${health.faults ?? 0} faults, more than its peers. Success takes them back.`);
+  }
+  if (diskIsFull(device)) {
+    const folder = device.condition?.disk_folder ? ` (${device.condition.disk_folder})` : "";
+    said.push(`Its disk is full${folder}: nothing begins there and no result leaves. Free some space there.`);
+  }
+  if (device.link === "suspended") said.push("It is asleep: the clocks of its work stand still until it wakes.");
+  return said;
+}
+
+/** What each device was told to end by the last stop-all, those that have not confirmed first. */
+export function stopRows(fleet: StreamModel): Stopping[] {
+  const rows = [...fleet.kind<Stopping>("stopping").values()];
+  return rows.sort(
+    (a, b) => Number(Boolean(a.confirmed_ms)) - Number(Boolean(b.confirmed_ms)) || a.device.localeCompare(b.device),
+  );
+}
+
+/** Pairings that still need something, newest first. */
+export function openEnrollments(fleet: StreamModel): Enrollment[] {
+  const open = [...fleet.kind<Enrollment>("enrollment").values()].filter(
+    (enrollment) => enrollment.state === undefined || enrollment.state === "open" || enrollment.state === "asking",
+  );
+  return open.sort((a, b) => b.created_ms - a.created_ms);
+}
+
+/** What people call a task by its id alone: `info on laptop` for the child of a device, the id for any other. */
+export function taskNamed(fleet: StreamModel, task: string): string {
+  const at = task.lastIndexOf(".");
+  const key = task.slice(at + 1);
+  if (at < 0 || !key.startsWith("d-")) return task;
+  const name = nameOfDevice(fleet, key);
+  return name === key ? task : `${task.slice(0, at)} on ${name}`;
+}

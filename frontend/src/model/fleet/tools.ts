@@ -1,0 +1,161 @@
+/** All tools of the fleet as a person chooses among them: by what they do, with who can and who lacks what. */
+
+import type { StreamModel } from "../stream/stream.ts";
+import type { Offer } from "../types.ts";
+import { known } from "../words/known.ts";
+import { devices, sleeps } from "./fleet.ts";
+
+type ToolOffer = NonNullable<Offer["tools"]>[number];
+
+export interface Carrier {
+  id: string;
+  name: string;
+  tag: string;
+  os: string;
+  labels: readonly string[];
+  online: boolean;
+  /** Why it cannot do this now, in words; empty when it can. */
+  lacks: string;
+}
+
+export interface ToolView {
+  name: string;
+  title: string;
+  group: string;
+  schema: string;
+  effects: readonly string[];
+  repeatability: string;
+  grant: string | null;
+  carriers: Carrier[];
+}
+
+const GROUPS: { [stem: string]: string } = {
+  fs: "Files",
+  archive: "Files",
+  artifact: "Files",
+  data: "Tables",
+  sqlite: "Tables",
+  image: "Pictures",
+  camera: "Pictures",
+  system: "The machine",
+  disk: "The machine",
+  process: "The machine",
+  service: "The machine",
+  log: "The machine",
+  package: "The machine",
+  net: "The network",
+  http: "The network",
+  browser: "The network",
+  python: "Programs",
+  shell: "Programs",
+  git: "Programs",
+  container: "Programs",
+  wait: "Waiting",
+  notify: "People and screens",
+  ask: "People and screens",
+  open: "People and screens",
+  screen: "People and screens",
+  desktop: "People and screens",
+  clipboard: "People and screens",
+  file: "People and screens",
+  geolocation: "People and screens",
+  share: "People and screens",
+};
+export const GROUP_ORDER = [
+  "Files",
+  "Tables",
+  "The machine",
+  "The network",
+  "Programs",
+  "Pictures",
+  "People and screens",
+  "Waiting",
+  "Other",
+];
+
+const cache = new WeakMap<StreamModel, { revision: number; tools: Map<string, ToolView> }>();
+
+/** Every tool that a device of the fleet offers, able or not. */
+export function toolsOf(fleet: StreamModel): ReadonlyMap<string, ToolView> {
+  const held = cache.get(fleet);
+  if (held?.revision === fleet.revision) return held.tools;
+  const tools = new Map<string, ToolView>();
+  for (const view of devices(fleet).values()) {
+    for (const offer of view.offer?.tools ?? []) {
+      const known = tools.get(offer.name) ?? begun(offer);
+      tools.set(offer.name, known);
+      known.carriers.push({
+        id: view.id,
+        name: view.device.name,
+        tag: view.tag,
+        os: view.device.os ?? "",
+        labels: view.device.labels ?? [],
+        online: view.device.link === "online",
+        lacks: lack(offer, view.offer?.grants ?? [], view.device.link === "online", sleeps(view.device)),
+      });
+    }
+  }
+  cache.set(fleet, { revision: fleet.revision, tools });
+  return tools;
+}
+
+function begun(offer: ToolOffer): ToolView {
+  return {
+    name: offer.name,
+    title: offer.title || offer.name,
+    group: known(GROUPS, offer.name.split(".", 1)[0] ?? "") ?? "Other",
+    schema: offer.args ?? "{}",
+    effects: offer.effects ?? [],
+    repeatability: offer.repeatability ?? "never",
+    grant: offer.grant ?? null,
+    carriers: [],
+  };
+}
+
+function lack(offer: ToolOffer, grants: readonly string[], online: boolean, asleep: boolean): string {
+  if (offer.unavailable) return offer.unavailable;
+  if (offer.grant && !grants.includes(offer.grant)) return `has not granted ${offer.grant}`;
+  return online ? "" : asleep ? "is asleep" : "is out of reach";
+}
+
+export const able = (tool: ToolView): Carrier[] => tool.carriers.filter((carrier) => !carrier.lacks);
+
+/**
+ * Tools whose name, title or group fit all the words typed. First what takes the value at hand, then what is able,
+ * then where the words begin a word of title or name.
+ */
+export function found(
+  tools: Iterable<ToolView>,
+  typed: string,
+  takes: (tool: ToolView) => boolean = () => true,
+): ToolView[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const fitting = [...tools].filter((tool) => {
+    const text = `${tool.name} ${tool.title} ${tool.group}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  const rank = (tool: ToolView) => {
+    const own = `${tool.name} ${tool.title}`.toLowerCase();
+    const begun = words.filter((word) => new RegExp(`(^|[^a-z])${escapedRegExp(word)}`).test(own)).length;
+    return (
+      (takes(tool) ? 0 : 1000) +
+      (able(tool).length ? 0 : 300) +
+      20 * (words.length - begun) +
+      GROUP_ORDER.indexOf(tool.group)
+    );
+  };
+  return fitting.sort((a, b) => rank(a) - rank(b) || a.title.localeCompare(b.title));
+}
+
+const escapedRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** "Safe to run again?", answered in words. */
+export const AGAIN: { value: string; label: string; short: string }[] = [
+  { value: "pure", label: "Yes, it only looks or computes", short: "safe to run again" },
+  { value: "idempotent", label: "Yes, doing it again changes nothing more", short: "safe to run again" },
+  { value: "verifiable", label: "After checking whether it happened", short: "checked before a repeat" },
+  { value: "compensable", label: "It can be undone first", short: "undone before a repeat" },
+  { value: "never", label: "No, ask me before it runs a second time", short: "never repeated without you" },
+];
+
+export const againShort = (value: string): string => AGAIN.find((one) => one.value === value)?.short ?? value;

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { StreamModel } from "../stream/stream.ts";
+import type { StreamEvent, TaskSpec } from "../types.ts";
+import { changingCalls, goneDevices, planInShort, planLineText } from "./planInShort.ts";
+
+const tools = [
+  { name: "fs.find", effects: ["read"] },
+  { name: "fs.write", effects: ["write"] },
+  { name: "data.table", effects: [] },
+];
+
+function fleet(): StreamModel {
+  const model = new StreamModel("fleet");
+  model.readSnapshot({ entities: {}, seq: 0 });
+  const puts = {
+    "device/d1": { id: "d1", name: "attic-nas", link: "online", joined_ms: 1 },
+    "offer/d1": { digest: "x", tools },
+  };
+  model.readEvents([{ seq: 1, puts, kind: "k", stream: "fleet" }] as unknown as StreamEvent[]);
+  return model;
+}
+
+const task = (id: string, more: Partial<TaskSpec>): TaskSpec => ({ id, changed_in: 1, ...more });
+
+describe("a plan in short", () => {
+  it("names the effects and the folders of each device", () => {
+    const found = planInShort(
+      [
+        task("list", { tool: "fs.find", device: { id: "d1" }, args: '{"root":"Keepsakes","whole":true}' }),
+        task("keep", { tool: "fs.write", device: { name: "vm" }, args: '{"under":"Copies"}' }),
+        task("keep-more", { tool: "fs.write", device: { name: "vm" }, args: '{"under":"Copies"}' }),
+        task("table", { tool: "data.table", args: '{"name":"copied.csv"}' }),
+        task("ask", { person: "Go on?" }),
+      ],
+      fleet(),
+    );
+    expect(found.map((line) => `${line.device}: ${planLineText(line)}`)).toEqual([
+      "attic-nas: read: Keepsakes",
+      "vm: write: Copies",
+    ]);
+  });
+
+  it("says how many places it leaves out, and turns nothing around", () => {
+    const paths = ["a", "b", "c", "d\u202etxt", "e", "f"].map((path, at) =>
+      task(`${at}`, { tool: "fs.write", device: { name: "vm" }, args: JSON.stringify({ path }) }),
+    );
+    const [line] = planInShort(paths, fleet());
+    expect(line && planLineText(line)).toBe("write: a, b, c, d‹U+202E›txt and 2 more");
+    expect(changingCalls(paths, fleet())[3]?.args).toBe('{"path":"d‹U+202E›txt"}');
+  });
+
+  it("lists the calls that do more than read, with their arguments", () => {
+    const long = `{"text":"${"x".repeat(3000)}"}`;
+    const found = changingCalls(
+      [
+        task("list", { tool: "fs.find", args: '{"root":"Keepsakes"}' }),
+        task("keep", { tool: "fs.write", device: { name: "vm" }, args: '{"under":"Copies"}' }),
+        task("each", { tool: "fs.write", for_each: { devices: {} }, args: long }),
+        task("each.vm", { tool: "fs.write", key: "vm", args: long }),
+        task("table", { tool: "data.table", args: "{}" }),
+      ],
+      fleet(),
+    );
+    expect(found.map(({ task, device, args }) => [task, device, args.length])).toEqual([
+      ["keep", "vm", 18],
+      ["each", "Each device", 2000 + " ... (3011 characters)".length],
+    ]);
+  });
+
+  it("names the devices that are gone, and none that is there under the same name", () => {
+    const model = fleet();
+    const puts = {
+      "device/d2": { id: "d2", name: "cellar", revoked: true, joined_ms: 2 },
+      "device/d3": { id: "d3", name: "tablet", left: true, joined_ms: 3 },
+      "device/d4": { id: "d4", name: "attic-nas", revoked: true, joined_ms: 4 },
+    };
+    model.readEvents([{ seq: 2, puts, kind: "k", stream: "fleet" }] as unknown as StreamEvent[]);
+    const on = (id: string, device: TaskSpec["device"]) => task(id, { tool: "fs.write", device });
+    expect(goneDevices([on("a", { id: "d1" }), on("b", { name: "attic-nas" })], model)).toEqual([]);
+    expect(goneDevices([on("a", { id: "d2" }), on("b", { name: "tablet" }), on("c", { id: "d2" })], model)).toEqual([
+      "cellar was revoked",
+      "tablet has left",
+    ]);
+  });
+
+  it("says where the device is open, and names commands", () => {
+    const found = planInShort(
+      [
+        task("each", { tool: "fs.find", for_each: { devices: {} }, args: "{}" }),
+        task("any", { tool: "shell.run", args: '{"argv":["ls","-l"]}' }),
+      ],
+      fleet(),
+    );
+    expect(found).toEqual([
+      { device: "Each device", effects: ["read"], places: [], more: 0 },
+      { device: "A device that is chosen when it begins", effects: [], places: ["ls -l"], more: 0 },
+    ]);
+  });
+});

@@ -1,0 +1,133 @@
+/**
+ * A plan in a few lines for a person who decides about it: on each device the effects of its tools and the places that
+ * they name. Pure.
+ */
+
+import { isRow } from "../answer/table.ts";
+import { nameOfDevice } from "../fleet/fleet.ts";
+import type { StreamModel } from "../stream/stream.ts";
+import type { Device, Offer, TaskSpec } from "../types.ts";
+import { readable } from "../words/readable.ts";
+
+export interface PlanLine {
+  device: string;
+  effects: string[];
+  /** Folders, files and addresses that its tasks name, the first first. */
+  places: string[];
+  /** How many more it names. */
+  more: number;
+}
+
+const PLACES = [
+  "root",
+  "path",
+  "paths",
+  "folder",
+  "folders",
+  "under",
+  "to",
+  "target",
+  "source",
+  "url",
+  "address",
+  "argv",
+];
+const PLACES_MAX = 4;
+const UNKNOWN = "A device that is chosen when it begins";
+const EACH = "Each device";
+
+export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): PlanLine[] {
+  const lines = new Map<string, { effects: Set<string>; places: Set<string> }>();
+  const offers = fleet.kind<Offer>("offer");
+  for (const spec of specs) {
+    if (!spec.tool) continue;
+    const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
+    const places = placesIn(spec.args ?? "{}");
+    if (effects.length === 0 && places.length === 0) continue;
+    const device = deviceOf(spec, fleet);
+    const line = lines.get(device) ?? { effects: new Set(), places: new Set() };
+    for (const effect of effects) line.effects.add(effect);
+    for (const place of places) line.places.add(place);
+    lines.set(device, line);
+  }
+  return [...lines].map(([device, { effects, places }]) => ({
+    device,
+    effects: [...effects],
+    places: [...places].slice(0, PLACES_MAX),
+    more: Math.max(0, places.size - PLACES_MAX),
+  }));
+}
+
+function deviceOf({ device, for_each }: TaskSpec, fleet: StreamModel): string {
+  if (for_each?.devices) return EACH;
+  if (device?.id) return nameOfDevice(fleet, device.id);
+  return device?.name ?? UNKNOWN;
+}
+
+function effectsOf(tool: string, device: string | null, offers: ReadonlyMap<string, Offer>): string[] {
+  const own = device ? offers.get(device) : undefined;
+  for (const offer of own ? [own] : offers.values()) {
+    const found = offer.tools?.find((one) => one.name === tool);
+    if (found) return found.effects ?? [];
+  }
+  return [];
+}
+
+export function placesIn(args: string): string[] {
+  const value: unknown = JSON.parse(args);
+  if (!isRow(value)) return [];
+  return PLACES.flatMap((name) => {
+    const at = value[name];
+    if (Array.isArray(at)) {
+      const words = at.filter((one): one is string => typeof one === "string");
+      return name === "argv" && words.length > 0 ? [words.join(" ")] : words;
+    }
+    return typeof at === "string" && at && at !== "." ? [at] : [];
+  });
+}
+
+/** The devices that a plan names and that are no longer in the fleet, each with how it went: `nas was revoked`. */
+export function goneDevices(specs: Iterable<TaskSpec>, fleet: StreamModel): string[] {
+  const all = fleet.kind<Device>("device");
+  const gone = new Map<string, string>();
+  for (const { device, look } of specs) {
+    if (!device || look) continue;
+    const named = [...all.values()].filter((one) => (device.id ? one.id === device.id : one.name === device.name));
+    const last = named[named.length - 1];
+    if (!last || named.some((one) => !one.revoked && !one.left)) continue;
+    gone.set(last.id, `${last.name} ${last.revoked ? "was revoked" : "has left"}`);
+  }
+  return [...gone.values()];
+}
+
+export interface CallLine {
+  task: string;
+  tool: string;
+  device: string;
+  effects: string[];
+  /** The arguments as they are sent, cut at `ARGS_CHARS_MAX`. */
+  args: string;
+}
+
+const ARGS_CHARS_MAX = 2000;
+
+/** The calls that do more than read, in the order of the plan. A group stands for its calls. */
+export function changingCalls(specs: Iterable<TaskSpec>, fleet: StreamModel): CallLine[] {
+  const offers = fleet.kind<Offer>("offer");
+  const lines: CallLine[] = [];
+  for (const spec of specs) {
+    // A child of a group has a key; its group is in the list.
+    if (!spec.tool || spec.key != null || spec.look) continue;
+    const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
+    if (effects.every((effect) => effect === "read")) continue;
+    const args = spec.args ?? "{}";
+    const shown =
+      args.length > ARGS_CHARS_MAX ? `${args.slice(0, ARGS_CHARS_MAX)} ... (${args.length} characters)` : args;
+    lines.push({ task: spec.id, tool: spec.tool, device: deviceOf(spec, fleet), effects, args: readable(shown) });
+  }
+  return lines;
+}
+
+/** `vm: read, write; Keepsakes`. */
+export const planLineText = ({ effects, places, more }: PlanLine): string =>
+  readable([effects.join(", "), places.join(", ") + (more > 0 ? ` and ${more} more` : "")].filter(Boolean).join(": "));

@@ -1,0 +1,76 @@
+/** What a draft over a running plan becomes: operations in an order that the hub can take, and carried over. */
+import { describe, expect, it } from "vitest";
+import type { Fields } from "../document.ts";
+import { removed } from "../edit.ts";
+import { changesOf, delta, rebased } from "./changes.ts";
+
+const base: Fields = {
+  starloom: 1,
+  name: "Base",
+  tasks: [
+    { id: "a", tool: "fs.find", args: { root: "x" } },
+    { id: "b", tool: "data.sort", inputs: { rows: { from: "a" } }, optional: true },
+    { id: "c", tool: "notify" },
+  ],
+  dependencies: [
+    { from: "a", to: "c", when: "success" },
+    { from: "b", to: "c", when: "finish" },
+  ],
+};
+
+describe("changes", () => {
+  it("are none where nothing is changed", () => {
+    expect(changesOf(base, structuredClone(base))).toMatchObject({ operations: [], impossible: [] });
+    expect(delta(changesOf(base, base))).toBe("");
+  });
+
+  it("name a removed row last of what names it, and an added one before its gates", () => {
+    const draft = removed(base, "b");
+    const more = {
+      ...draft,
+      tasks: [...(draft.tasks as Fields[]), { id: "d", tool: "data.table" }],
+      dependencies: [...(draft.dependencies as Fields[]), { from: "a", to: "d", when: "finish" }],
+    };
+    const changes = changesOf(base, more);
+    expect(changes.operations).toEqual([
+      { remove_dependency: { from: "b", to: "c", when: "finish" } },
+      { remove_task: { id: "b" } },
+      { add_task: { id: "d", tool: "data.table" } },
+      { add_dependency: { from: "a", to: "d", when: "finish" } },
+    ]);
+    expect(delta(changes)).toBe("+1 \u22121");
+  });
+
+  it("set a field that was left out to what is absent", () => {
+    const tasks = (base.tasks as Fields[]).map((task) => (task.id === "b" ? { id: "b", tool: "data.sort" } : task));
+    expect(changesOf(base, { ...base, tasks }).operations).toEqual([
+      { update_task: { id: "b", inputs: {}, optional: false } },
+    ]);
+  });
+
+  it("say what no edit can do", () => {
+    expect(changesOf(base, { ...base, rules: [{ name: "r" }] }).impossible).toHaveLength(1);
+  });
+});
+
+it("carries a draft over to a newer plan: theirs comes in, mine stays", () => {
+  const mine: Fields = {
+    ...base,
+    tasks: [
+      { id: "a", tool: "fs.find", args: { root: "mine" } },
+      ...(base.tasks as Fields[]).slice(1, 2),
+      { id: "new", tool: "open" },
+    ],
+    dependencies: [],
+  };
+  const newer: Fields = {
+    ...base,
+    tasks: [...(base.tasks as Fields[]), { id: "theirs", tool: "disk.usage" }],
+    dependencies: [...(base.dependencies as Fields[]), { from: "a", to: "theirs", when: "finish" }],
+  };
+  const made = rebased(base, mine, newer);
+  expect((made.tasks as Fields[]).map((task) => task.id)).toEqual(["a", "b", "theirs", "new"]);
+  expect((made.tasks as Fields[])[0]).toMatchObject({ args: { root: "mine" } });
+  expect(made.dependencies).toEqual([{ from: "a", to: "theirs", when: "finish" }]);
+  expect(changesOf(newer, made)).toMatchObject({ added: ["new"], removed: ["c"], changed: ["a"] });
+});

@@ -1,0 +1,123 @@
+/**
+ * A draft over a running plan: what it would change, as the operations of an edit, and the same changes carried over
+ * to a newer plan. Pure; whether an edit still fits is the hub's to say.
+ */
+import { type Fields, idOf, isFields, type Json, list, same, taskOf, tasksOf } from "../document.ts";
+
+export interface Changes {
+  added: string[];
+  removed: string[];
+  changed: string[];
+  operations: Fields[];
+  /** What an edit cannot do, in words. */
+  impossible: string[];
+}
+
+/** What a field becomes when a draft leaves it out. */
+const ABSENT: { [field: string]: Json } = {
+  args: {},
+  inputs: {},
+  files_out: [],
+  checks: [],
+  choices: [],
+  optional: false,
+  retry: {},
+  timeouts: {},
+};
+const FIXED = ["rules", "result"];
+
+export function changesOf(base: Fields, draft: Fields): Changes {
+  const found: Changes = { added: [], removed: [], changed: [], operations: [], impossible: [] };
+  const gone = tasksOf(base)
+    .map(idOf)
+    .filter((id) => !taskOf(draft, id));
+  const gates = (plan: Fields) => list(plan, "dependencies").filter(isFields);
+  // Gates first go, then tasks, then tasks come, then gates: no operation names what is not there.
+  for (const gate of gates(base))
+    if (
+      !gone.includes(String(gate.from)) &&
+      !gone.includes(String(gate.to)) &&
+      !gates(draft).some((one) => same(one, gate))
+    )
+      found.operations.push({
+        remove_dependency: { from: gate.from ?? "", to: gate.to ?? "", when: gate.when ?? "success" },
+      });
+  for (const task of tasksOf(draft)) {
+    const before = taskOf(base, idOf(task));
+    if (!before || same(before, task)) continue;
+    found.changed.push(idOf(task));
+    found.operations.push({ update_task: patchOf(before, task) });
+  }
+  for (const gate of gates(base))
+    if (gone.includes(String(gate.from)) && !gone.includes(String(gate.to)))
+      found.operations.push({
+        remove_dependency: { from: gate.from ?? "", to: gate.to ?? "", when: gate.when ?? "success" },
+      });
+  for (const id of gone) {
+    found.removed.push(id);
+    found.operations.push({ remove_task: { id } });
+  }
+  for (const task of tasksOf(draft)) {
+    if (taskOf(base, idOf(task))) continue;
+    found.added.push(idOf(task));
+    found.operations.push({ add_task: task });
+  }
+  for (const gate of gates(draft)) {
+    if (gates(base).some((one) => same(one, gate))) continue;
+    const target = String(gate.to);
+    if (!found.added.includes(target) && !found.changed.includes(target)) found.changed.push(target);
+    found.operations.push({ add_dependency: gate });
+  }
+  if (!same(base.policy ?? {}, draft.policy ?? {})) found.operations.push({ set_policy: draft.policy ?? {} });
+  for (const part of FIXED)
+    if (!same(base[part] ?? [], draft[part] ?? []))
+      found.impossible.push(
+        `${part === "rules" ? "Rules" : "What is shown in the answer"} cannot be changed while it runs.`,
+      );
+  return found;
+}
+
+function patchOf(before: Fields, after: Fields): Fields {
+  const patch: Fields = { id: after.id ?? "" };
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (name === "id" || same(before[name], after[name])) continue;
+    patch[name] = after[name] ?? ABSENT[name] ?? null;
+  }
+  return patch;
+}
+
+/** The newer plan with what the draft changed since `base`; where both changed a task, the draft's task stands. */
+export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
+  const mine = changesOf(base, draft);
+  const touched = new Set([...mine.changed, ...mine.added]);
+  const kept = tasksOf(newer)
+    .filter((task) => !mine.removed.includes(idOf(task)))
+    .map((task) => (touched.has(idOf(task)) ? (taskOf(draft, idOf(task)) ?? task) : task));
+  const ids = new Set(kept.map(idOf));
+  const added = tasksOf(draft).filter((task) => mine.added.includes(idOf(task)) && !ids.has(idOf(task)));
+  const all = new Set([...ids, ...added.map(idOf)]);
+  const dropped = list(base, "dependencies").filter(
+    (gate) => !list(draft, "dependencies").some((one) => same(one, gate)),
+  );
+  const gates = [
+    ...list(newer, "dependencies").filter((gate) => !dropped.some((one) => same(one, gate))),
+    ...list(draft, "dependencies").filter(
+      (gate) =>
+        !list(base, "dependencies").some((one) => same(one, gate)) &&
+        !list(newer, "dependencies").some((one) => same(one, gate)),
+    ),
+  ].filter((gate) => isFields(gate) && all.has(String(gate.from)) && all.has(String(gate.to)));
+  const { dependencies: _gates, ...rest } = newer;
+  if (!same(base.policy ?? {}, draft.policy ?? {})) rest.policy = draft.policy ?? {};
+  return { ...rest, tasks: [...kept, ...added], ...(gates.length ? { dependencies: gates } : {}) };
+}
+
+/** `+2 -1 ~1` */
+export const delta = (changes: Changes): string =>
+  [
+    changes.added.length ? `+${changes.added.length}` : "",
+    changes.removed.length ? `\u2212${changes.removed.length}` : "",
+    changes.changed.length ? `~${changes.changed.length}` : "",
+  ]
+    .filter(Boolean)
+    .join(" ");

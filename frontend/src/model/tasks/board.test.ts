@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { fleetLog } from "../../../dev/fleetScenario.ts";
+import { CONSTELLATION, photoBackup } from "../../../dev/scenario.ts";
+import { StreamModel } from "../stream/stream.ts";
+import type { StreamEvent } from "../types.ts";
+import { boardOf } from "./board.ts";
+
+function modelOf(log: readonly StreamEvent[] = [], stream = "s"): StreamModel {
+  const model = new StreamModel(stream);
+  model.readSnapshot({ entities: {}, seq: 0 });
+  model.readEvents(log);
+  return model;
+}
+
+/** Events that put entities, one after the other, whatever was there before. */
+function put(model: StreamModel, ...puts: Record<string, unknown>[]): void {
+  const events = puts.map((each, index) => ({ seq: model.seq + 1 + index, puts: each, kind: "k", stream: "s" }));
+  model.readEvents(events as unknown as StreamEvent[]);
+}
+
+const spec = (id: string, more: object = {}) => ({ [`spec/${id}`]: { id, changed_in: 1, ...more } });
+const task = (id: string, state: string, more: object = {}) => ({ [`task/${id}`]: { state, since_ms: 1, ...more } });
+const device = (name: string, more: object = {}) => ({
+  "device/d1": { id: "d1", name, link: "online", joined_ms: 1, ...more },
+});
+
+describe("a board", () => {
+  it("makes the views of the events that touched them, and keeps all others", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    put(model, { ...spec("a"), ...spec("b"), ...task("a", "waiting"), ...task("b", "waiting") });
+    const board = boardOf(model, fleet);
+    const [before, b] = [board.all(), board.view("b")];
+    expect(board.all()).toBe(before);
+    put(model, task("a", "succeeded"));
+    expect(board.view("a")?.shown.word).toBe("Done");
+    expect(board.view("b")).toBe(b);
+    expect(board.all()).not.toBe(before);
+    const after = board.all();
+    put(model, { answer: { sentence: "x" } });
+    expect(board.all()).toBe(after);
+  });
+
+  it("is the same after every event of a log as one that is made of the log at once", () => {
+    const log = photoBackup("failed");
+    const fleet = modelOf(fleetLog(), "fleet");
+    const model = modelOf([], CONSTELLATION);
+    const board = boardOf(model, fleet);
+    for (const event of log) {
+      model.readEvents([event]);
+      board.all();
+    }
+    const whole = boardOf(modelOf(log, CONSTELLATION), fleet);
+    expect(board.all().length).toBeGreaterThan(10);
+    expect(board.all()).toEqual(whole.all());
+    expect(board.failed()).toEqual(whole.failed());
+  });
+
+  it("works out a snapshot with pauses, in which a reader gets all of it", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    const board = boardOf(model, fleet);
+    const ids = Array.from({ length: 1000 }, (_, at) => `t${at}`);
+    const entities = Object.assign({}, ...ids.map((id) => ({ ...spec(id), ...task(id, "waiting") })));
+    const steps = model.snapshotSteps({ entities, seq: 5 });
+    while (model.seq !== 5) steps.next();
+    expect(steps.next().done).toBe(false);
+    const seen = board.all();
+    expect(seen.map((view) => view.id)).toEqual(ids);
+    while (!steps.next().done);
+    expect(board.all()).toBe(seen);
+    expect(board.failed()).toEqual([]);
+  });
+
+  it("forgets what left the plan and all of it with a new snapshot", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    put(model, { ...spec("a"), ...spec("b") });
+    const board = boardOf(model, fleet);
+    expect(board.all().map((view) => view.id)).toEqual(["a", "b"]);
+    put(model, { "spec/a": null });
+    expect(board.all().map((view) => view.id)).toEqual(["b"]);
+    model.readSnapshot({ entities: { ...spec("c") }, seq: 40 });
+    expect(board.all().map((view) => view.id)).toEqual(["c"]);
+  });
+
+  it("follows the device of a task: its name, its absence, and its coming", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    put(model, { ...spec("a", { device: { name: "nas" } }), ...task("a", "ready") });
+    const board = boardOf(model, fleet);
+    expect(board.view("a")).toMatchObject({ device: undefined, reason: undefined, deviceName: "nas" });
+    put(fleet, device("nas", { link: "offline" }));
+    expect(board.view("a")).toMatchObject({ device: "d1", reason: "device_away" });
+    put(fleet, device("nas"));
+    expect(board.view("a")?.reason).toBeUndefined();
+    const held = board.view("a");
+    put(fleet, device("nas", { condition: { load: 3 } }));
+    expect(board.view("a"), "what a device says of its load changes no task").toBe(held);
+    put(model, task("a", "running", { device: "d1" }));
+    put(fleet, device("cellar"));
+    expect(board.view("a")?.deviceName).toBe("cellar");
+  });
+
+  it("gives what is ready another reason when the constellation is paused", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    put(model, { ...spec("a"), ...spec("b"), ...task("a", "ready"), ...task("b", "running") });
+    const board = boardOf(model, fleet);
+    const b = board.view("b");
+    put(model, { head: { state: "paused" } });
+    expect(board.view("a")?.reason).toBe("paused");
+    expect(board.view("b")).toBe(b);
+  });
+
+  it("says of work that it is asleep where its device is, and that it is out of reach where that is lost", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    const device = { id: "d1", joined_ms: 1, link: "offline", name: "phone" };
+    put(model, { ...spec("a"), "task/a": { state: "running", reason: "absent", device: "d1", attempt: 1 } });
+    put(fleet, { "device/d1": { ...device, os: "linux" } });
+    const board = boardOf(model, fleet);
+    expect(board.view("a")?.shown.word).toBe("Out of reach");
+    put(fleet, { "device/d1": { ...device, os: "browser" } });
+    expect(board.view("a")?.shown).toMatchObject({ word: "Asleep", stuck: true });
+  });
+
+  it("names a child by its item, also when that comes later, and numbers its group", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    put(model, { ...spec("each", { for_each: {} }), ...spec("each.0", { group: "each", family: "each", key: "0" }) });
+    const board = boardOf(model, fleet);
+    expect(board.all().map((view) => view.id)).toEqual(["each.0"]);
+    const [before, alone] = [board.groupRevision("each"), board.groupRevision("other")];
+    put(model, { "item/each/0": { key: "0", value: '{"path":"a/June"}' } });
+    expect(board.view("each.0")?.label).toBe("June");
+    expect(board.groupRevision("each")).toBeGreaterThan(before);
+    expect(board.groupRevision("other")).toBe(alone);
+  });
+
+  it("calls its listeners for changes of tasks only, even when another has read before them", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    put(model, { ...spec("a"), ...task("a", "waiting") });
+    const board = boardOf(model, fleet);
+    let calls = 0;
+    model.subscribe(() => board.all());
+    const stop = board.subscribe(() => {
+      calls += 1;
+    });
+    put(model, { answer: { sentence: "x" } });
+    expect(calls).toBe(0);
+    put(model, task("a", "running"));
+    expect(calls).toBe(1);
+    stop();
+    put(model, task("a", "succeeded"));
+    expect(calls).toBe(1);
+  });
+});

@@ -1,0 +1,360 @@
+/**
+ * The tasks of one stream as a person sees them, worked out again only where an event touched them.
+ * Reads lazily: an event marks tasks, and the next reader works out those and no others. No React, no words.
+ */
+import { ASLEEP, deviceNamed, devices, diskIsFull, sleeps } from "../fleet/fleet.ts";
+import { everyNth, type Steps } from "../stream/steps.ts";
+import type { StreamModel } from "../stream/stream.ts";
+import type { Attempt, Device, GroupRecord, Head, Item, Reason, TaskRecord, TaskSpec } from "../types.ts";
+import { naturalKey } from "../words/natural.ts";
+import { presentation, type Shown } from "../words/presentation.ts";
+import { isOfGoal } from "./goals.ts";
+
+export interface TaskView {
+  id: string;
+  /** What people call it: its id, but a child for a device by the device's name. */
+  name: string;
+  spec: TaskSpec;
+  record: TaskRecord | undefined;
+  attempt: Attempt | undefined;
+  /** Where a group or a plan within the plan stands. */
+  group: GroupRecord | undefined;
+  shown: Shown;
+  reason: Reason | undefined;
+  /** Where it runs, ran or will run, as far as the plan or the engine names one. */
+  device: string | undefined;
+  deviceTag: string;
+  deviceName: string;
+  /** What this child is about, for example the name of its folder. */
+  label: string;
+  /** It is a step or the answer of a goal, which is steered as a whole. */
+  ofGoal?: boolean;
+  /** Hub time at which this view stands still; 0 for the present. */
+  asOfMs: number;
+}
+
+/** What of a device a task's view depends on; a device says other things of itself every few seconds. */
+interface Place {
+  entity: Device | undefined;
+  tag: string;
+  said: string;
+}
+
+/** So many views are worked out between two places at which it may pause; about a millisecond. */
+const VIEWS_A_STEP = 128;
+
+export class Board {
+  /** Rises when any view has become another. */
+  revision = 0;
+  readonly fleet: StreamModel;
+  private readonly model: StreamModel;
+  private readonly views = new Map<string, TaskView>();
+  private readonly dirty = new Set<string>();
+  private readonly places = new Map<string, Place>();
+  /** Children by the item that they are for, as `family/key`. */
+  private readonly ofItem = new Map<string, string[]>();
+  private readonly listeners = new Set<() => void>();
+  private list: TaskView[] | null = null;
+  private failures: TaskView[] | null = null;
+  private ids: string[] = [];
+  private relist = true;
+  /** Views were worked out that the lists and the revision do not know yet. */
+  private stale = false;
+  private state = "";
+  private fleetRevision = -1;
+  /** The revision that the listeners know; a reader may have been before them. */
+  private told = 0;
+  private stop: (() => void) | null = null;
+  private readonly groups = new Map<string, number>();
+
+  constructor(model: StreamModel, fleet: StreamModel) {
+    this.model = model;
+    this.fleet = fleet;
+    model.watch({
+      put: (kind, id) => this.mark(kind, id),
+      reset: () => this.markAll(),
+      prepare: () => this.prepare(),
+    });
+    this.markAll();
+  }
+
+  view(id: string): TaskView | undefined {
+    this.refresh();
+    return this.views.get(id);
+  }
+
+  /** Every single task and every child of a group, groups themselves left out; the same array until one changes. */
+  all(): TaskView[] {
+    this.refresh();
+    if (!this.list) {
+      const list: TaskView[] = [];
+      for (const id of this.ids) {
+        const view = this.views.get(id);
+        if (view) list.push(view);
+      }
+      this.list = list;
+    }
+    return this.list;
+  }
+
+  failed(): TaskView[] {
+    const all = this.all();
+    this.failures ??= all.filter((view) => view.record?.state === "failed");
+    return this.failures;
+  }
+
+  /** Calls when the stream or the fleet may have changed a view; `revision` says whether one did. */
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    this.stop ??= this.follow();
+    return () => {
+      this.listeners.delete(listener);
+      if (this.listeners.size > 0) return;
+      this.stop?.();
+      this.stop = null;
+    };
+  };
+
+  readRevision = (): number => {
+    this.refresh();
+    return this.revision;
+  };
+
+  /** Rises when a child of this group has become another. */
+  groupRevision(group: string): number {
+    this.refresh();
+    return this.groups.get(group) ?? 0;
+  }
+
+  private follow(): () => void {
+    this.told = this.readRevision();
+    const hear = () => {
+      if (this.readRevision() === this.told) return;
+      this.told = this.revision;
+      for (const listener of this.listeners) listener();
+    };
+    const stops = [this.model.subscribe(hear), this.fleet.subscribe(hear)];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  private mark(kind: string, id: string): void {
+    if (kind === "task" || kind === "group") this.dirty.add(id);
+    else if (kind === "attempt") this.dirty.add(id.slice(0, id.lastIndexOf("/")));
+    else if (kind === "item") for (const child of this.ofItem.get(id) ?? []) this.dirty.add(child);
+    else if (kind === "spec") {
+      this.dirty.add(id);
+      this.relist = true;
+    }
+  }
+
+  private markAll(): void {
+    this.views.clear();
+    this.list = null;
+    this.failures = null;
+    this.relist = true;
+    for (const id of this.model.kind("spec").keys()) this.dirty.add(id);
+    this.revision += 1;
+  }
+
+  /** Works out what is marked, with pauses. A reader in a pause works out the rest. */
+  private *prepare(): Steps {
+    if (this.relist) this.index();
+    this.lookAtHead();
+    const pause = everyNth(VIEWS_A_STEP);
+    for (const id of this.dirty) {
+      this.dirty.delete(id);
+      // The first list orders them by it.
+      naturalKey(id);
+      this.stale = this.workOut(id) || this.stale;
+      if (pause()) yield;
+    }
+  }
+
+  private refresh(): void {
+    if (this.relist) this.index();
+    this.lookAtHead();
+    if (this.fleetRevision !== this.fleet.revision) this.lookAtFleet();
+    for (const id of this.dirty) this.stale = this.workOut(id) || this.stale;
+    this.dirty.clear();
+    if (!this.stale) return;
+    this.stale = false;
+    this.list = null;
+    this.failures = null;
+    this.revision += 1;
+  }
+
+  private index(): void {
+    this.relist = false;
+    this.ids = [];
+    this.ofItem.clear();
+    for (const [id, spec] of this.model.kind<TaskSpec>("spec")) {
+      if (!spec.for_each && !spec.nested && !spec.goal) this.ids.push(id);
+      if (!spec.family || !spec.key) continue;
+      const item = `${spec.family}/${spec.key}`;
+      const held = this.ofItem.get(item);
+      if (held) held.push(id);
+      else this.ofItem.set(item, [id]);
+    }
+  }
+
+  /** A pause gives what is ready another reason. */
+  private lookAtHead(): void {
+    const state = this.model.one<Head>("head")?.state ?? "active";
+    if (state === this.state) return;
+    this.state = state;
+    for (const view of this.views.values()) if (view.record?.state === "ready") this.dirty.add(view.id);
+  }
+
+  private lookAtFleet(): void {
+    this.fleetRevision = this.fleet.revision;
+    const known = devices(this.fleet);
+    const changed = new Set<string>();
+    for (const [id, held] of this.places) {
+      const { device, tag } = known.get(id) ?? { device: undefined, tag: "" };
+      if (device === held.entity && tag === held.tag) continue;
+      const said = saidOf(device);
+      if (said !== held.said || tag !== held.tag) changed.add(id);
+      this.places.set(id, { entity: device, tag, said });
+    }
+    for (const view of this.views.values()) {
+      // A task that names a device which is not known yet is looked at again with each change.
+      const asks = view.device ? changed.has(view.device) : Boolean(view.spec.device?.name);
+      if (asks || (view.spec.device?.name && changed.size > 0)) this.dirty.add(view.id);
+    }
+  }
+
+  /** Works out one view. Returns whether it is another than before. */
+  private workOut(id: string): boolean {
+    const { model, fleet } = this;
+    const held = this.views.get(id);
+    const spec = model.of<TaskSpec>("spec", id);
+    if (!spec) return this.views.delete(id);
+    const record = model.of<TaskRecord>("task", id);
+    const attempt = record?.attempt ? model.of<Attempt>("attempt", `${id}/${record.attempt}`) : undefined;
+    const place = (record && !waitsAgain(record) ? record.device : undefined) ?? pinned(spec, fleet) ?? undefined;
+    const known = place ? devices(fleet).get(place) : undefined;
+    if (place && !this.places.has(place)) {
+      this.places.set(place, { entity: known?.device, tag: known?.tag ?? "", said: saidOf(known?.device) });
+    }
+    const group = spec.nested || spec.for_each || spec.goal ? model.of<GroupRecord>("group", id) : undefined;
+    const reason = record ? joinedReason(record, known?.device, this.state) : undefined;
+    const item = spec.family && spec.key ? model.of<Item>("item", `${spec.family}/${spec.key}`) : undefined;
+    const label = itemLabel(item);
+    const view: TaskView = {
+      id,
+      name: taskName(spec, label),
+      spec,
+      record,
+      attempt,
+      group,
+      reason,
+      // A plan within the plan and a goal have no record of a task: they stand where their group stands.
+      shown: spec.nested || spec.goal ? groupShown(group) : taskShown(record, reason, known?.device),
+      device: place,
+      deviceTag: known?.tag ?? "",
+      deviceName: known?.device.name ?? spec.device?.name ?? "",
+      label,
+      ofGoal: isOfGoal(model, spec),
+      asOfMs: model.asOfMs,
+    };
+    if (held && same(held, view)) return false;
+    this.views.set(id, view);
+    if (spec.group) this.groups.set(spec.group, (this.groups.get(spec.group) ?? 0) + 1);
+    return true;
+  }
+}
+
+/** The vocabulary's state of a task; one whose device sleeps is asleep as its device is, not out of reach. */
+function taskShown(record: TaskRecord | undefined, reason: Reason | undefined, device: Device | undefined): Shown {
+  const shown = presentation(record?.state ?? "waiting", reason, {
+    attempt: record?.attempt ?? 0,
+    checked: record?.checked ?? false,
+  });
+  if (!device || !sleeps(device)) return shown;
+  if (shown.glyph === "broken_arc") return { ...shown, word: ASLEEP };
+  return reason === "device_away" && shown.stuck ? { ...shown, word: "Held, its device is asleep" } : shown;
+}
+
+const boards = new WeakMap<StreamModel, Board>();
+
+export function boardOf(model: StreamModel, fleet: StreamModel): Board {
+  let held = boards.get(model);
+  if (held?.fleet !== fleet) {
+    held = new Board(model, fleet);
+    boards.set(model, held);
+  }
+  return held;
+}
+
+const FIELDS = [
+  ...(["spec", "record", "attempt", "group", "reason"] as const),
+  ...(["name", "device", "deviceTag", "deviceName", "label"] as const),
+];
+const SHOWN = ["word", "glyph", "tone", "stuck"] as const;
+
+const same = (one: TaskView, other: TaskView): boolean =>
+  one.asOfMs === other.asOfMs &&
+  FIELDS.every((field) => one[field] === other[field]) &&
+  SHOWN.every((field) => one.shown[field] === other.shown[field]);
+
+const saidOf = (device: Device | undefined): string =>
+  device
+    ? `${device.name} ${device.link} ${Boolean(device.draining)} ${isAside(device)} ${diskIsFull(device)} ${sleeps(device)}`
+    : "unknown";
+
+const isAside = (device: Device): boolean => Boolean(device.quarantined && !device.probing);
+const waitsAgain = (record: TaskRecord): boolean => record.state === "waiting" || record.state === "ready";
+
+function pinned(spec: TaskSpec, fleet: StreamModel): string | undefined {
+  const selector = spec.device;
+  if (!selector) return undefined;
+  if (selector.id) return selector.id;
+  if (selector.name) return deviceNamed(fleet, selector.name)?.id;
+  return undefined;
+}
+
+/** The task's own reason, or the one that follows from its constellation or its one possible device. */
+function joinedReason(record: TaskRecord, device: Device | undefined, state: string): Reason | undefined {
+  if (record.reason) return record.reason;
+  if (record.state === "running" && record.absent_since_ms) return "absent";
+  if (record.state !== "ready") return undefined;
+  if (state === "paused") return "paused";
+  if (device && device.link !== "online") return "device_away";
+  if (device && (device.draining || isAside(device) || diskIsFull(device))) return "device_aside";
+  return undefined;
+}
+
+/** A group is shown by the vocabulary's words for the same states of a task. */
+export function groupShown(record: GroupRecord | undefined): Shown {
+  const state = record?.state ?? "waiting";
+  return presentation(state === "expanded" ? "running" : state, record?.reason);
+}
+
+/** The name of an item as a person would call it: the last part of its path, or its own text. */
+export function itemLabel(item: Item | undefined): string {
+  if (!item) return "";
+  try {
+    const value: unknown = JSON.parse(item.value);
+    if (typeof value === "string" || typeof value === "number") return lastPart(String(value));
+    if (value !== null && typeof value === "object") {
+      const fields = value as Record<string, unknown>;
+      for (const name of ["path", "name", "title", "id"]) {
+        if (typeof fields[name] === "string") return lastPart(fields[name]);
+      }
+    }
+  } catch {
+    return "";
+  }
+  return "";
+}
+
+const lastPart = (path: string): string => path.replace(/\/+$/, "").split("/").pop() ?? path;
+
+/** `info on laptop` for `info.d-2f6k...`: the id stays the id. */
+function taskName(spec: TaskSpec, label: string): string {
+  return spec.group && spec.key?.startsWith("d-") && label && label !== spec.key
+    ? `${spec.group} on ${label}`
+    : spec.id;
+}

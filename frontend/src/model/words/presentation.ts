@@ -1,0 +1,65 @@
+/**
+ * How a state is shown: looked up in the generated table of the vocabulary and nowhere else.
+ * `LOOK` joins the table's glyph and tone to the page's style classes.
+ */
+import { PRESENTATION } from "../../generated/protocol.ts";
+import type { Glyph, Reason, TaskState, Tone } from "../types.ts";
+
+export interface Shown {
+  word: string;
+  glyph: Glyph;
+  tone: Tone;
+  /** Hatched: stuck, so never behind text. */
+  stuck: boolean;
+}
+
+/** How many stand where: a piece of a state bar. */
+export interface Count {
+  shown: Shown;
+  count: number;
+}
+
+const TABLE = new Map(
+  PRESENTATION.map((row) => [
+    `${row.state}/${row.reason ?? ""}/${row.checked}`,
+    { word: row.word, glyph: row.glyph, tone: row.tone, stuck: row.glyph === "barrier" || row.glyph === "broken_arc" },
+  ]),
+);
+const ATTEMPTS = new Map<string, Shown>();
+
+/** The twin of `vocabulary.presentation`. */
+export function presentation(
+  state: TaskState,
+  reason: Reason | null | undefined,
+  more: { attempt?: number; checked?: boolean } = {},
+): Shown {
+  const shown = TABLE.get(`${state}/${reason ?? ""}/${more.checked ?? false}`);
+  if (!shown) throw new Error(`the vocabulary shows no ${state}/${reason}: the page is older than the hub, reload it`);
+  const attempt = more.attempt ?? 0;
+  if (attempt < 2 || shown.glyph !== "turning_arc") return shown;
+  const key = `${shown.word}/${attempt}`;
+  let numbered = ATTEMPTS.get(key);
+  if (!numbered) {
+    numbered = { ...shown, word: `${shown.word}, attempt ${attempt}` };
+    ATTEMPTS.set(key, numbered);
+  }
+  return numbered;
+}
+
+/** The order in which states stand in a bar and in a summary: settled first, ahead last. */
+export const GLYPH_ORDER: readonly Glyph[] = [
+  "tick",
+  "double_tick",
+  "cross",
+  "question",
+  "turning_arc",
+  "open_arc",
+  "ringed_square",
+  "broken_arc",
+  "barrier",
+  "hand",
+  "dotted_ring",
+  "ring",
+  "chevrons",
+  "square",
+];

@@ -1,0 +1,123 @@
+/**
+ * Words for what is not a task: a constellation's state, durations, sizes, ages, and the short sentences of
+ * versions. A task's words come from the vocabulary's table (`presentation`).
+ */
+
+import { CODES } from "../../generated/protocol.ts";
+import type { Attention, Code, Head, Version } from "../types.ts";
+import { known } from "./known.ts";
+import { presentation, type Shown } from "./presentation.ts";
+
+const CONSTELLATION: Record<Head["state"], Shown> = {
+  planning: { ...presentation("leased", null), word: "Planning" },
+  looking: { ...presentation("leased", null), word: "Looking first" },
+  awaiting_approval: { ...presentation("ready", "approval"), word: "Waits for your approval" },
+  active: { ...presentation("running", null), word: "Running" },
+  paused: { ...presentation("ready", "paused"), word: "Paused" },
+  cancelling: { ...presentation("cancelling", null) },
+  succeeded: { ...presentation("succeeded", null) },
+  partial: { ...presentation("unknown", null), word: "Partly done" },
+  failed: { ...presentation("failed", null) },
+  cancelled: { ...presentation("cancelled", null) },
+};
+
+export const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
+
+export function constellationShown(state: Head["state"], checked = false): Shown {
+  if (state === "succeeded" && checked) return presentation("succeeded", null, { checked: true });
+  return CONSTELLATION[state];
+}
+
+export const ATTENTION: Record<Attention, string> = {
+  question_open: "A question waits for you",
+  task_unknown: "A task may have happened: say whether it did",
+  no_capable_device: "No device can do a task",
+  waits_long: "A task waits longer than allowed",
+  takes_long: "A task takes longer than allowed",
+  rule_refused: "A rule of the recipe was refused",
+  review_wishes: "The model would change the plan beyond what was approved",
+  planning_failed: "The request could not be planned",
+  missing_grant: "A device lacks a grant",
+  missing_secret: "A secret is not set",
+  owner_asked: "A device asks its owner first",
+  undo_failed: "Something could not be undone",
+  budget: "Its budget is used up: resume it to allow as much again",
+  history_restored: "Restored from a backup: look at what ran since, then resume it",
+  stalled: "Nothing in it can go on: a fault of the hub",
+};
+
+export function codeTitle(code: Code | string | null | undefined): string {
+  return (code && known(CODES, code)?.title) || "";
+}
+
+export function codeHint(code: Code | string | null | undefined): string {
+  return (code && known(CODES, code)?.hint) || "";
+}
+
+/** `0.8 s`, `12 s`, `3 min 05 s`, `2 h 10 min`. */
+export function duration(ms: number): string {
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+  return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, "0")} min`;
+}
+
+/** A clock that runs: `00:06`, `1:02:10`. */
+export function clock(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const rest = `${String(Math.floor((seconds % 3600) / 60)).padStart(2, "0")}:${String(seconds % 60).padStart(2, "0")}`;
+  return seconds >= 3600 ? `${Math.floor(seconds / 3600)}:${rest}` : rest;
+}
+
+export function timeOfDay(ms: number, tenths = false): string {
+  const at = new Date(ms);
+  const text = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
+  return tenths ? `${text}.${Math.floor(at.getMilliseconds() / 100)}` : text;
+}
+
+/** `now`, `4 s ago`, `3 min ago`, else the hour today or the date. */
+export function age(ms: number, nowMs: number): string {
+  const seconds = Math.round((nowMs - ms) / 1000);
+  if (seconds < 2) return "now";
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  const at = new Date(ms);
+  if (seconds < 20 * 3600) return timeOfDay(ms).slice(0, 5);
+  return at.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+}
+
+export function bytes(count: number): string {
+  if (count < 1000) return `${count} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let value = count;
+  let unit = -1;
+  do {
+    value /= 1000;
+    unit += 1;
+  } while (value >= 999.5 && unit < units.length - 1);
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+/** Who made a version or decided an event, in words: `rule duplicates`, `mara`, `assistant mara`, `the engine`.
+ *
+ * The token by which somebody was recognised stands after `#` and is left out. */
+export function author(by: string): string {
+  const who = by.split("#", 1)[0] ?? by;
+  const [kind, name] = [who.slice(0, who.indexOf(":")), who.slice(who.indexOf(":") + 1)];
+  if (who === "engine") return "engine";
+  if (kind === "rule" || kind === "assistant" || kind === "program") return `${kind} ${name}`;
+  if (kind === "person" || kind === "device") return name;
+  return who;
+}
+
+/** What a version did, in a few characters: `+32`, `-4`, `~1`. */
+export function versionDelta(version: Version): string {
+  const parts: string[] = [];
+  if (version.added?.length) parts.push(`+${version.added.length}`);
+  if (version.removed?.length) parts.push(`\u2212${version.removed.length}`);
+  if (version.changed?.length) parts.push(`~${version.changed.length}`);
+  return parts.join(" ");
+}
