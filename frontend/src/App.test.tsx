@@ -91,6 +91,15 @@ describe("Home", () => {
     expect(await faultsOfAxe()).toEqual([]);
   });
 
+  it("shows a viewer the settings without asking for what is not theirs", async () => {
+    const hub = open("/settings", { role: "viewer" });
+    expect(await screen.findByText(/an owner sets the model and gives other roles/)).toBeTruthy();
+    expect(screen.queryByText("Sessions and tokens")).toBeNull();
+    expect(document.querySelector(".problem")).toBeNull();
+    expect(hub.calls.map((call) => call.path)).not.toContain("/tokens");
+    expect(screen.getByRole("button", { name: "Sign out" }).getAttribute("aria-disabled")).toBeNull();
+  });
+
   it("offers a viewer nothing that the hub would refuse", async () => {
     open("/", { question: true, role: "viewer" });
     const answer = await screen.findByRole("button", { name: "Copy" });

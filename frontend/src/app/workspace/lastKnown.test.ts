@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SessionRow } from "../../model/types.ts";
 import { forget, keptStream, knownList, noteList, read, save } from "./lastKnown.ts";

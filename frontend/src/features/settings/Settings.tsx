@@ -23,7 +23,10 @@ export function SettingsPage() {
   const look = useLook();
   const mayBreak = useLab();
   const now = useNow(10_000);
-  const tokens = useResource("tokens", () => workspace.hub.tokens());
+  const role = workspace.session?.role ?? "";
+  const owns = role === "owner";
+  const runs = owns || role === "operator";
+  const tokens = useResource(runs ? "tokens" : null, () => workspace.hub.tokens());
   const good = (tokens.value?.items ?? []).filter(
     (token) => !token.revoked_at && (!token.expires_at || msOf(token.expires_at) > now),
   );
@@ -62,8 +65,8 @@ export function SettingsPage() {
             />
           </div>
         </section>
-        <ModelCard />
-        <SecretCard />
+        {owns && <ModelCard />}
+        {runs && <SecretCard />}
         <StandingCard />
         {mayBreak && (
           <section className="card" aria-label="Lab">
@@ -78,61 +81,66 @@ export function SettingsPage() {
             </div>
           </section>
         )}
-        <section className="card">
-          <header>
-            <h2>Sessions and tokens</h2>
-          </header>
-          {tokens.problem && <ProblemNote problem={tokens.problem} />}
-          {good.map((token) => (
-            <div key={token.id} className="item">
+        {runs && (
+          <section className="card">
+            <header>
+              <h2>Sessions and tokens</h2>
+            </header>
+            {tokens.problem && <ProblemNote problem={tokens.problem} />}
+            {good.map((token) => (
+              <div key={token.id} className="item">
+                <span />
+                <span className="cut">
+                  <b className="strong cut" title={token.label}>
+                    {[token.for?.name, browserName(token.label ?? "") || token.label].filter(Boolean).join(", ") ||
+                      token.id}
+                  </b>
+                  {token.id === workspace.session?.token && <span className="chip"> this page</span>}
+                </span>
+                <Button
+                  asks
+                  onClick={async () => {
+                    try {
+                      await workspace.hub.revokeToken(token.id);
+                      say("Revoked");
+                      tokens.reload();
+                    } catch (error) {
+                      report(error);
+                    }
+                  }}
+                >
+                  Revoke
+                </Button>
+                <span className="sub small">
+                  {[
+                    token.kind,
+                    token.role,
+                    token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
+                    token.expires_at ? `until ${token.expires_at.slice(0, 10)}` : "",
+                  ]
+                    .filter(Boolean)
+                    .join(", ")}
+                </span>
+              </div>
+            ))}
+            <p className="item">
               <span />
-              <span className="cut">
-                <b className="strong cut" title={token.label}>
-                  {[token.for?.name, browserName(token.label ?? "") || token.label].filter(Boolean).join(", ") ||
-                    token.id}
-                </b>
-                {token.id === workspace.session?.token && <span className="chip"> this page</span>}
-              </span>
-              <Button
-                asks
-                onClick={async () => {
-                  try {
-                    await workspace.hub.revokeToken(token.id);
-                    say("Revoked");
-                    tokens.reload();
-                  } catch (error) {
-                    report(error);
-                  }
-                }}
-              >
-                Revoke
-              </Button>
               <span className="sub small">
-                {[
-                  token.kind,
-                  token.role,
-                  token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
-                  token.expires_at ? `until ${token.expires_at.slice(0, 10)}` : "",
-                ]
-                  .filter(Boolean)
-                  .join(", ")}
+                A new token is made on the command line: {typed("starloom token create --role viewer --ttl 30d")}
               </span>
-            </div>
-          ))}
-          <p className="item">
-            <span />
-            <span className="sub small">
-              A new token is made on the command line: {typed("starloom token create --role viewer --ttl 30d")}
-            </span>
-          </p>
-        </section>
+            </p>
+          </section>
+        )}
         <section className="card">
           <header>
             <h2>{workspace.session?.principal.name ?? "You"}</h2>
             <span className="dim">{workspace.session?.role}</span>
           </header>
           <div className="setting">
-            <span>This page is signed in.</span>
+            <span>
+              This page is signed in.
+              {!owns && ` As ${role} you see here what is yours; an owner sets the model and gives other roles.`}
+            </span>
             <Button
               asks="anyone"
               onClick={async () => {
