@@ -13,6 +13,7 @@ from starloom.jobs.claiming import Answered, Claim, NotOurs, ask
 from starloom.store.port import Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
+from tests.store.memory import MemoryStore
 from tests.waiting import PATIENCE_S
 
 REFUSED = Answered(faults=[Fault(code=Code.CONFLICT, reason="the job is claimed by other")])
@@ -119,22 +120,17 @@ async def test_no_answer_is_unavailable() -> None:
         await ask(FakeInbox(lambda _item, _n: None), item)
 
 
-class Behind:
-    """Reads of a store that lost its last events and gets them back after some reads."""
+class Behind(MemoryStore):
+    """The store's twin, which lost its last events and gets them back after some reads."""
 
     def __init__(self, back_after: int) -> None:
+        super().__init__()
         self.asked: list[str] = []
         self._back_after = back_after
 
     async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
         self.asked.append(stream)
         return (7 if len(self.asked) > self._back_after else 4), {"head": b"{}"}
-
-    async def headline(self, stream: str) -> None:
-        raise NotImplementedError
-
-    async def constellations(self, **_: Any) -> list[Any]:
-        raise NotImplementedError
 
 
 async def claimed_at(seq: int, reads: Behind) -> claiming.ClaimedReads:

@@ -113,6 +113,17 @@ def test_a_task_that_waits_for_a_device_that_is_off_names_every_candidate() -> N
     assert "off is off or out of reach" in found.sentence
 
 
+def test_work_in_an_open_tab_says_that_a_tap_may_be_needed_there() -> None:
+    driver = Driver("pocket")
+    driver.submit(plan(task("a", tool="t.never")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    assert "tap" not in why(driver).sentence, "another device needs none"
+    device = driver.shard.fleet.devices["d-pocket"]
+    load(driver.shard, FLEET, 0, {"device/d-pocket": msgspec.structs.replace(device, os=TAB_OS)})
+    assert why(driver).sentence.endswith("It runs in the page of Starloom on pocket, where a tap may be needed.")
+
+
 @pytest.mark.parametrize("link", [DeviceLink.OFFLINE, DeviceLink.SUSPENDED])
 def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: DeviceLink) -> None:
     driver = Driver("pocket")

@@ -309,7 +309,10 @@ def _on_device(spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Dev
         return f"{task} runs on {where} for longer than its {most_s} s; {where} was told to stop it."
     if record.state is TaskState.CANCELLING:
         return f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
-    return f"{task} is on {where} because {attempt.why}; attempt {record.attempt}."
+    tap = ""
+    if device is not None and device.os == TAB_OS and record.state is TaskState.RUNNING:
+        tap = f" It runs in the page of Starloom on {where}, where a tap may be needed."
+    return f"{task} is on {where} because {attempt.why}; attempt {record.attempt}.{tap}"
 
 
 def _as_used(candidate: Candidate, queued: Position) -> Candidate:
