@@ -93,7 +93,7 @@ describe("Home", () => {
 
   it("shows a viewer the settings without asking for what is not theirs", async () => {
     const hub = open("/settings", { role: "viewer" });
-    expect(await screen.findByText(/an owner sets the model and gives other roles/)).toBeTruthy();
+    expect(await screen.findByText(/an owner sets the model and changes roles/)).toBeTruthy();
     expect(screen.queryByText("Sessions and tokens")).toBeNull();
     expect(document.querySelector(".problem")).toBeNull();
     expect(hub.calls.map((call) => call.path)).not.toContain("/tokens");
@@ -105,7 +105,7 @@ describe("Home", () => {
     const answer = await screen.findByRole("button", { name: "Copy" });
     for (const button of [answer, screen.getByRole("button", { name: /^New request/ })]) {
       expect(button.getAttribute("aria-disabled")).toBe("true");
-      expect(button.title).toMatch(/^You may look here/);
+      expect(button.title).toMatch(/^A viewer can look/);
     }
   });
 

@@ -200,7 +200,7 @@ def go_back(person: Person) -> None:
     one = person.submit(person.look("look", undo={"tool": "system.info"}))
     person.stack.until_state(one, "succeeded")
     task = person.at(one, "look")
-    person.press(task, "Undo", sure="Take back look")
+    person.press(task, "Undo", sure="Undo look")
     until(lambda: len(person.stack.client.get(f"/constellations/{one}")["tasks"]) == 2, "the undoing is a task")
     person.stack.until_state(one, "succeeded")
     person.press(person.at(one, "look"), "Fork from here")

@@ -132,7 +132,7 @@ def way_out(grant: str, path: Path) -> str:
     """
     hidden = any(part.startswith(".") for part in path.parts)
     if hidden or path == Path("/") or _inside(path, SYSTEM_FOLDERS):
-        return "Files of the system and hidden folders are seldom meant: their owner would have to grant them by hand."
+        return "This is a hidden or system folder, so no command is offered; its owner can grant it by hand."
     return f"To allow it, type on the device: {refused_line(grant, path)}"
 
 

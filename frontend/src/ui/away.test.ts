@@ -8,7 +8,9 @@ it("offers what a role may do, and says why the rest is not possible", () => {
   expect(may("operator")).toEqual(all);
   expect(may("approver")).toEqual(["approver", "anyone"]);
   expect(may("viewer")).toEqual(["anyone"]);
-  expect(whyNotBy("viewer", true)).toBe("You may look here, and change nothing. An owner can give you another role.");
+  expect(whyNotBy("viewer", true)).toBe(
+    "A viewer can look, but cannot change anything. An owner can give you another role.",
+  );
 });
 
 it("blocks nothing before the role is known, and nothing that asks nobody", () => {

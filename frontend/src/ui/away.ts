@@ -16,8 +16,9 @@ const MAY: Record<string, readonly Asks[]> = {
   viewer: ["anyone"],
 };
 const ONLY: Record<string, string> = {
-  approver: "You may look and answer questions here, and start or change nothing. An owner can give you another role.",
-  viewer: "You may look here, and change nothing. An owner can give you another role.",
+  approver:
+    "An approver can look and answer questions, but cannot start or change anything. An owner can give you another role.",
+  viewer: "A viewer can look, but cannot change anything. An owner can give you another role.",
 };
 
 /** Why somebody of a role cannot ask for something; null where that is possible. The hub judges it all the same. */

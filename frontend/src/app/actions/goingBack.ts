@@ -49,8 +49,8 @@ export function undoWork(
     id: "undo",
     label: task ? "Undo" : found.length === 1 ? `Undo ${found[0]?.id}` : `Undo ${found.length} steps`,
     why: running,
-    asks: `${namesOf(found)} is taken back by the call that its plan names for this. There is no way forward again.`,
-    deed: found.length === 1 ? `Take back ${found[0]?.id}` : `Take back ${found.length} steps`,
+    asks: `The plan has its own undo call for ${namesOf(found)}. It runs now, and cannot be undone itself.`,
+    deed: found.length === 1 ? `Undo ${found[0]?.id}` : `Undo ${found.length} steps`,
     run: () => history.undo(hub.rest, head.id, task ? [task.id] : []),
   };
 }
@@ -58,7 +58,7 @@ export function undoWork(
 function namesOf(views: readonly TaskView[]): string {
   const shown = views.slice(0, NAMED_MAX).map((view) => view.name);
   const more = views.length - shown.length;
-  return `Work of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Takes back the edit that made a version, as a new version. */

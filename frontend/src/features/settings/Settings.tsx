@@ -139,7 +139,7 @@ export function SettingsPage() {
           <div className="setting">
             <span>
               This page is signed in.
-              {!owns && ` As ${role} you see here what is yours; an owner sets the model and gives other roles.`}
+              {!owns && ` You see your own settings as ${role}; an owner sets the model and changes roles.`}
             </span>
             <Button
               asks="anyone"

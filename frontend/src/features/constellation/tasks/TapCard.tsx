@@ -30,8 +30,8 @@ export function TapCard({ views, fleet, nowMs }: Props) {
         <Glyph name="hand" tone="violet" />
         <b className="strong">Look at {names.join(" and ")}: a tap may be needed there.</b>
         <span className="sub">
-          {waiting.map((view) => view.name).join(", ")} runs in its page of Starloom, and pictures, files and the
-          clipboard are given by hand. <a href="/tab/">Is it this device? Open that page.</a>
+          {waiting.map((view) => view.name).join(", ")} runs in its Starloom page, where a picture, a file or the
+          clipboard needs a tap. <a href="/tab/">Is it this device? Open that page.</a>
         </span>
       </p>
     </section>
