@@ -68,14 +68,12 @@ export function FleetPage() {
     <Shell
       title="Fleet"
       beside={<span className="dim nowrap">{plural(all.length, "device")}</span>}
-      actions={
-        <>
-          <StopEverything />
-          <Button asks kind="primary" icon="plus" onClick={add}>
-            Add device
-          </Button>
-        </>
-      }
+      actions={[
+        <StopEverything key="stop" />,
+        <Button key="add" asks kind="primary" icon="plus" onClick={add}>
+          Add device
+        </Button>,
+      ]}
       keys={[{ keys: "Escape", does: "Close the sheet", run: close }]}
       entries={[{ id: "add", group: "Do", label: "Add device", run: add }]}
       narrow={Boolean(panel)}
