@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, Response, sync_playwright
+from playwright.sync_api import BrowserContext, Page, sync_playwright
 from playwright.sync_api import TimeoutError as TooLate
 
 from starloom.client.problems import Problem
@@ -275,9 +275,8 @@ def bench(sizes: list[int], kinds: list[str], web: Path | None, *, judged: bool,
         )
         page = context.new_page()
         page.set_default_timeout(180_000)
-        scripts: dict[str, int] = {}
         requests: list[str] = []
-        page.on("response", lambda response: _weigh(response, scripts, requests))
+        page.on("response", lambda response: requests.append(response.url))
         page.goto(stack.sign_in_link())
         page.get_by_role("heading", name="Home", exact=True).wait_for()
         page.add_init_script(f"({_OBSERVE})()")
@@ -310,17 +309,16 @@ def bench(sizes: list[int], kinds: list[str], web: Path | None, *, judged: bool,
         figures["dom_max"] = max(found.get("dom", 0) for found in pages)
         if judged:
             figures |= judge(page, last)
-        figures["js_gz_kb"] = round(sum(scripts.values()) / 1000)
+        figures["js_gz_kb"] = round(_weight(context, {url for url in requests if url.endswith(".js")}) / 1000)
         figures["requests"] = len(requests)
         browser.close()
     shutil.rmtree(home, ignore_errors=True)
     return figures
 
 
-def _weigh(response: Response, scripts: dict[str, int], requests: list[str]) -> None:
-    requests.append(response.url)
-    if response.url.endswith(".js") and response.url not in scripts:
-        scripts[response.url] = len(gzip.compress(response.body()))
+def _weight(context: BrowserContext, scripts: set[str]) -> int:
+    """Return the bytes of the scripts, compressed. They are read again: a page that has moved on gives no bodies."""
+    return sum(len(gzip.compress(context.request.get(url).body())) for url in scripts)
 
 
 if __name__ == "__main__":
