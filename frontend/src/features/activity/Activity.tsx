@@ -13,7 +13,7 @@ import { age, author } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
 import { Choose, SearchField } from "../../ui/Search.tsx";
-import { deedText } from "./deeds.ts";
+import { deedText, type Stretch, stretches, stretchText } from "./deeds.ts";
 
 const SUBJECTS = [
   ["", "Everything"],
@@ -88,9 +88,16 @@ export function ActivityPage() {
         {first.problem && <ProblemNote problem={first.problem} />}
         <section className="card" aria-label="Deeds">
           <ol className="deeds">
-            {deeds.map((deed) => (
-              <DeedLine key={`${deed.stream}/${deed.seq}`} deed={deed} fleet={fleet} now={now} onPerson={setPerson} />
-            ))}
+            {stretches(deeds).map((run) => {
+              // By its oldest deed: a stretch grows at its newer end, and stays open while it does.
+              const oldest = run.at(-1) ?? run[0];
+              const key = `${oldest.stream}/${oldest.seq}`;
+              return run.length > 1 ? (
+                <StretchLines key={key} run={run} fleet={fleet} now={now} onPerson={setPerson} />
+              ) : (
+                <DeedLine key={key} deed={oldest} fleet={fleet} now={now} onPerson={setPerson} />
+              );
+            })}
           </ol>
           {deeds.length === 0 && first.value && <Empty title="Nothing fits." />}
         </section>
@@ -110,28 +117,63 @@ export function ActivityPage() {
   );
 }
 
-interface DeedProps {
-  deed: ActivityRow;
+interface LineProps {
   fleet: StreamModel;
   now: number;
   onPerson: (name: string) => void;
 }
 
-function DeedLine({ deed, fleet, now, onPerson }: DeedProps) {
-  const at = msOf(deed.at);
-  const nameOf = (id: string) => fleet.one<{ name: string }>(`device/${id}`)?.name ?? id;
+/** The work of one constellation between two other deeds: one line, and on request all of its deeds below it. */
+function StretchLines({ run, fleet, now, onPerson }: LineProps & { run: Stretch }) {
+  const [open, setOpen] = useState(false);
+  const [newest] = run;
+  const { glyph, tone, text, who } = stretchText(run, deviceNames(fleet));
+  return (
+    <>
+      <li>
+        <When at={newest.at} now={now} />
+        <Glyph name={glyph} tone={tone} />
+        <span className="dim cut">{who}</span>
+        <span className="what">
+          {text}{" "}
+          <button type="button" className="link small" aria-expanded={open} onClick={() => setOpen(!open)}>
+            {open ? "Hide its lines" : `Show its ${run.length} lines`}
+          </button>
+        </span>
+        <Opening stream={newest.stream} />
+      </li>
+      {open && run.map((deed) => <DeedLine key={deed.seq} deed={deed} fleet={fleet} now={now} onPerson={onPerson} />)}
+    </>
+  );
+}
+
+const deviceNames = (fleet: StreamModel) => (id: string) => fleet.one<{ name: string }>(`device/${id}`)?.name ?? id;
+
+function When({ at, now }: { at: string | null; now: number }) {
+  const ms = msOf(at);
+  return (
+    <time className="small dim num nowrap" dateTime={at ?? undefined} title={new Date(ms).toLocaleString("en-GB")}>
+      {age(ms, now)}
+    </time>
+  );
+}
+
+function Opening({ stream }: { stream: string }) {
+  if (!stream.startsWith("c-")) return <span />;
+  return (
+    <Link className="link small nowrap" href={`/constellations/${encodeURIComponent(stream)}`}>
+      Open
+    </Link>
+  );
+}
+
+function DeedLine({ deed, fleet, now, onPerson }: LineProps & { deed: ActivityRow }) {
+  const nameOf = deviceNames(fleet);
   const who = deed.by.startsWith("device:") ? nameOf(deed.by.slice(7)) : author(deed.by);
   const { glyph, tone, text } = deedText(deed, nameOf);
-  const inside = deed.stream.startsWith("c-");
   return (
     <li>
-      <time
-        className="small dim num nowrap"
-        dateTime={deed.at ?? undefined}
-        title={new Date(at).toLocaleString("en-GB")}
-      >
-        {age(at, now)}
-      </time>
+      <When at={deed.at} now={now} />
       <Glyph name={glyph} tone={tone} />
       {deed.by.startsWith("person:") ? (
         <button type="button" className="strong cut" onClick={() => onPerson(who)} title={`Only what ${who} did`}>
@@ -144,13 +186,7 @@ function DeedLine({ deed, fleet, now, onPerson }: DeedProps) {
         {text}
         {deed.note && <span className="dim">: {deed.note}</span>}
       </span>
-      {inside ? (
-        <Link className="link small nowrap" href={`/constellations/${encodeURIComponent(deed.stream)}`}>
-          Open
-        </Link>
-      ) : (
-        <span />
-      )}
+      <Opening stream={deed.stream} />
     </li>
   );
 }

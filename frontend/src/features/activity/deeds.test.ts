@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ActivityRow } from "../../model/types.ts";
-import { deedText } from "./deeds.ts";
+import { deedText, stretches, stretchText } from "./deeds.ts";
 
 const deed = (more: Partial<ActivityRow>): ActivityRow => ({
   pos: 1,
@@ -48,5 +48,59 @@ describe("a deed in words", () => {
     expect(
       said({ kind: "token_added", category: "access", about: "t-1", about_name: "bo (viewer)", by: "person:ann" }),
     ).toBe("made a token: bo (viewer)");
+  });
+});
+
+describe("work of one constellation in the record", () => {
+  const work = (kind: string, seq: number, more: Partial<ActivityRow> = {}) => deed({ kind, seq, ...more });
+  const run = [
+    work("task_succeeded", 8),
+    work("task_failed", 7, { about: "send" }),
+    work("task_started", 6),
+    work("task_leased", 5, { by: "engine" }),
+  ];
+  it("is one line where four deeds follow each other", () => {
+    const [first, ...rest] = stretches(run);
+    expect(first).toEqual(run);
+    expect(rest).toEqual([]);
+  });
+  it("stands alone where there are few of them, or something else came between", () => {
+    expect(stretches(run.slice(1)).map((one) => one.length)).toEqual([1, 1, 1]);
+    const between = deed({ kind: "plan_edited", category: "plans" });
+    expect(stretches([...run.slice(0, 2), between, ...run.slice(2)]).map((one) => one.length)).toEqual([1, 1, 1, 1, 1]);
+  });
+  it("never mixes two constellations, and loses no deed", () => {
+    const other = run.map((one) => ({ ...one, stream: "c-2" }));
+    const found = stretches([...run, ...other]);
+    expect(found.map((one) => one.length)).toEqual([4, 4]);
+    expect(found.flat()).toEqual([...run, ...other]);
+  });
+  it("tells how its tasks ended and where, with the mark of the worst", () => {
+    const [first] = stretches(run);
+    expect(first && stretchText(first, names)).toEqual({
+      glyph: "cross",
+      tone: "vermilion",
+      text: "1 task failed, 1 finished",
+      who: "wolke7",
+    });
+  });
+  it("names all devices where there are several", () => {
+    const [first] = stretches([work("task_succeeded", 9, { by: "device:d-2" }), ...run]);
+    expect(first && stretchText(first, names)).toMatchObject({
+      who: "2 devices",
+      text: "1 task failed, 2 finished, on d-2, wolke7",
+    });
+  });
+  it("tells what began where nothing has ended", () => {
+    const [first] = stretches([1, 2, 3, 4].map((seq) => work("task_started", seq)));
+    expect(first && stretchText(first, names).text).toBe("4 tasks begun");
+  });
+});
+
+describe("a deed of a person about that person", () => {
+  it("does not name the person again", () => {
+    expect(said({ kind: "signed_in", category: "access", about: "p-1", about_name: "ann", by: "person:ann#t1" })).toBe(
+      "signed in",
+    );
   });
 });
