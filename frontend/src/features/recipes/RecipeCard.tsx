@@ -1,6 +1,7 @@
 /** A card of the gallery: a recipe's picture, its sentence for this fleet, what it lacks, and a try with demo devices. */
 
 import { Link } from "wouter";
+import { grantWords } from "../../model/fleet/rights.ts";
 import type { RecipeRow, RecipeSentence } from "../../model/types.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Said } from "../../ui/Said.tsx";
@@ -98,8 +99,8 @@ export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
         </span>
       )}
       {needs.map((grant) => (
-        <span key={grant} className="chip" title="The owner of a device must have granted this">
-          needs {grant}
+        <span key={grant} className="chip" title={`The owner of a device must have granted ${grant}`}>
+          needs to {grantWords(grant)}
         </span>
       ))}
       {(recipe.effects ?? []).map((effect) => (

@@ -24,6 +24,10 @@ const GRANTS: Record<string, string> = {
   "container:read": "look at containers",
 };
 
+/** A grant in words: `read files`; one without words of its own stands as it is called. */
+export const grantWords = (grant: string): string =>
+  known(GRANTS, grant) ?? grant.replace(/^tab:/, "").replaceAll("_", " ");
+
 export interface Rights {
   /** What its profile comes to, in a sentence. */
   sentence: string;
@@ -43,7 +47,7 @@ export function rightsOf(device: Device, offer: Offer | undefined): Rights {
   }
   return {
     sentence: device.os === "browser" ? TAB : (known(PROFILES, device.profile ?? "observe") ?? PROFILES.observe ?? ""),
-    grants: grants.map((grant) => known(GRANTS, grant) ?? grant.replace(/^tab:/, "").replaceAll("_", " ")),
+    grants: grants.map(grantWords),
     lacking: [...reasons].map(([reason, tools]) => ({ reason, tools })),
     line: "starloom-agent policy",
   };
