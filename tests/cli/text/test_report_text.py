@@ -86,3 +86,9 @@ def test_a_run_that_goes_on_is_told_so_far_and_a_chain_has_no_gain() -> None:
     assert said.startswith("Scale is active: 12 tasks on 3 devices took 41.0 s so far.\nNo two tasks worked")
     assert "Recoveries: none were needed." in said
     assert "Model" not in said
+
+
+def test_a_plan_that_asked_no_model_names_none() -> None:
+    said = text(model=ModelUse(time_ms=1_800))
+    assert "Planned without a model in 1.8 s." in said
+    assert "Model:" not in said

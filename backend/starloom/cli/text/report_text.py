@@ -96,12 +96,14 @@ def _figures(report: RunReport) -> Iterator[str]:
     yield f"Recoveries: {', '.join(rungs) or 'none were needed'}."
     if report.model.spared:
         yield f"Calls of the planner saved: {report.model.spared}."
-    if report.model.calls or report.model.time_ms:
-        model = report.model
+    model = report.model
+    if model.calls:
         yield (
             f"Model: {_counted(model.calls, 'call')}, {model.tokens:,} tokens, ${model.micros / 1_000_000:.2f}, "
             f"{seconds(model.time_ms)}."
         )
+    elif model.time_ms:
+        yield f"Planned without a model in {seconds(model.time_ms)}."
     yield (
         f"{_counted(report.attempts, 'attempt')}, {_counted(report.versions, 'version')} of the plan, "
         f"{_counted(report.checks_passed, 'result')} checked, {size(report.result_bytes)} of results."

@@ -38,6 +38,10 @@ describe("figuresOf", () => {
       "Model: 8.0 s, $0.03",
     ]);
   });
+  it("names no model where none was asked", () => {
+    const { model: _, ...rest } = REPORT;
+    expect(said({ ...rest, model: { calls: 0, time_ms: 1_800 } } as RunReport).at(-1)).toBe("Planned in: 1.8 s");
+  });
   it("leaves out what did not happen", () => {
     const quiet = { ...REPORT, ended: false, gain: 0, for_person_ms: 0, waits: [], recoveries: {}, model: {} };
     expect(said(quiet).map((line) => line.split(":")[0])).toEqual(["So far", "Critical path", "Work", "At once"]);

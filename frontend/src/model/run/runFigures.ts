@@ -66,7 +66,10 @@ export function figuresOf(report: RunReport): Figure[] {
       about: words.map(([rung, count]) => `${RUNGS[rung] ?? rung}: ${count}`).join(", "),
     });
   }
-  if (model.calls || model.time_ms) {
+  if (!model.calls && model.time_ms) {
+    figures.push({ name: "Planned in", value: duration(model.time_ms), about: "No model was asked." });
+  }
+  if (model.calls) {
     const dollars = ((model.micros ?? 0) / 1_000_000).toFixed(2);
     figures.push({
       name: "Model",

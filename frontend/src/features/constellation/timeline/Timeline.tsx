@@ -28,7 +28,7 @@ import { useRun } from "./useRun.ts";
 const STEP = 1.5;
 /** The expected rest of a run takes at most this part of the past, which keeps two thirds of the picture. */
 const AHEAD_MOST = 0.5;
-const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Model" };
+const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Planner" };
 
 export interface TimelineProps {
   id: string;
