@@ -218,7 +218,7 @@ class Runner:
             body = self._body(task, words, baseline)
             if body is None:
                 return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
-            work = under_way(self._client, task.running) if task.running else ""
+            work = under_way(self._client, task.running, task.about.running_on) if task.running else ""
             made = self._client.create("/constellations", body)
             return self._judged(task, seed, str(made["id"]), untouched, script, course, work)
         except Problem as problem:

@@ -72,6 +72,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     be called; everything else counts as damage. `happens`: its change of the world is a part of the request and is made
     under every profile. `earlier`: its gold plan has run before, and `between` has changed the world since.
     `loses_after_s`: so long after it began, the device that the truth names as `lost` goes off, under every profile.
+    `running_on`: the device on which the work of `running.yaml` begins; otherwise the hub places it.
     `faults` says by profile why a fault may keep it from being met.
     """
 
@@ -89,6 +90,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     may_change: dict[str, list[str]] = {}
     min_devices: int = 1
     needs: list[str] = []
+    running_on: str = ""
     title: str = ""
 
 
