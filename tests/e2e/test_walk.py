@@ -60,7 +60,8 @@ def test_no_control_stays_silent(
     figures = {"controls": len(walk.pressed), "dead_controls": len(walk.dead), "missed_presses": walk.missed}
     print(f"\n{size} {theme}: {json.dumps(figures)}")
     assert len(walk.pressed) > 15, walk.pressed
-    assert walk.pressed & {"button.node", "button.pip"}, "no card of the graph was in view"
+    cards = [kind for kind in walk.pressed if kind.startswith(("button.node", "button.pip"))]
+    assert cards, "no card of the graph was in view"
     assert not walk.dead, "\n".join(walk.dead)
 
 

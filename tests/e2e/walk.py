@@ -44,6 +44,8 @@ _CONTROLS = """() => {
   for (const one of all) {
     if (sheet && !sheet.contains(one)) continue;
     if (one.closest("[popover]:not(:popover-open), dialog:not([open])")) continue;
+    // What a closed fold holds has a place, and is not drawn.
+    if (!one.checkVisibility()) continue;
     const box = one.getBoundingClientRect();
     const style = getComputedStyle(one);
     if (box.width < 2 || box.height < 2 || style.visibility === "hidden" || one.closest(".sr")) continue;

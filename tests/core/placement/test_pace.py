@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from starloom.core.placement.pace import finish
@@ -22,6 +24,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.effects import SendDispatch
 from starloom.engine.commits.recording import settings_of, with_settings
+from starloom_protocol.records.entities import Attempt
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from starloom_protocol.wire.frames import ResultFrame
@@ -133,6 +136,39 @@ def test_equal_devices_are_chosen_as_without_paces() -> None:
     taught(driver, 3, one=1_000, two=960)
     driver.submit(plan(task("a"), task("b")))
     assert {item.at.task: item.device for item in driver.take()} == {"a": "d-one", "b": "d-two"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_devices_that_are_alike_are_chosen_as_by_their_finish(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(seed)
+    names = ["a", "b", "c", "d", "e"]
+    # Two of the eight fleets differ by more than chance, so that the short way must not be taken.
+    times = {name: 100 + draw.randrange(45 if seed < 6 else 400) for name in names}
+    slots, asks = draw.randint(1, 3), draw.randint(3, 12)
+
+    def attempts() -> dict[str, Attempt]:
+        driver = Driver(*names, slots=slots)
+        taught(driver, 3, **times)
+        for number in range(asks):
+            driver.submit(plan(task("a"), task("b")), name=f"r{number}")
+        constellations = driver.shard.constellations.items()
+        return {f"{name}/{key}": one for name, held in constellations for key, one in held.attempts.items()}
+
+    told: list[bool] = []
+    alike = finish.Paced.alike
+
+    def noted(paced: finish.Paced, devices: int) -> bool:
+        told.append(alike(paced, devices))
+        return told[-1]
+
+    def never(_paced: finish.Paced, _devices: int) -> bool:
+        return False
+
+    monkeypatch.setattr(finish.Paced, "alike", noted)
+    short = attempts()
+    assert any(told) is (seed < 6)
+    monkeypatch.setattr(finish.Paced, "alike", never)
+    assert attempts() == short
 
 
 def test_a_task_waits_for_a_better_device_within_the_gain() -> None:

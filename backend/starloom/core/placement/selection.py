@@ -205,8 +205,12 @@ def pick(
     lying = inputs_of(constellation, spec) if spec.inputs else {}
     whole = sum(size for _count, size in lying.values())
     paced = paced_of(fleet, demand, size_of(whole))
-    if paced is None and not (record.attempt or lying or doubted or shard.settings.random_placement):
-        return _least_busy(fleet, known, spec, demand)
+    if not (record.attempt or lying or doubted or shard.settings.random_placement):
+        if paced is None:
+            return _least_busy(fleet, known, spec, demand, {})
+        if not turn.silent and paced.alike(len(known)):
+            # No device is worth a wait where all finish within the same moment, nor is one before another.
+            return _least_busy(fleet, known, spec, demand, paced.known)
     avoid = avoided(constellation, spec.id, record) if record.attempt else {}
     if shard.settings.random_placement:
         return _drawn(shard, constellation, spec, record, demand, avoid)
@@ -379,8 +383,17 @@ def _may_probe(
     return True
 
 
-def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: TaskSpec, demand: Demand) -> Choice | None:
-    """Choose as `pick` does, by one number a device, where devices differ only in owner, load and name."""
+def _least_busy(
+    fleet: Fleet,
+    known: list[tuple[str, int, bool, int]],
+    spec: TaskSpec,
+    demand: Demand,
+    expects_ms: Mapping[int, int],
+) -> Choice | None:
+    """Choose as `pick` does, by one number a device, where devices differ only in owner, load and name.
+
+    `expects_ms` are the expected times by place, where they are known.
+    """
     used, count = fleet.used.get, len(known)
     best = [
         used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in _free(fleet, demand)
@@ -388,11 +401,12 @@ def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: Tas
     if not best:
         return None
     best.sort()
-    device = known[best[0] % count][0]
+    place = best[0] % count
+    device = known[place][0]
     others = [known[item % count][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
-    why = _why(_BY_LOAD, len(best), demand.selector) + _courtesy(fleet, known, demand, best[0] % count)
-    return Choice(device, others, why, repeatability)
+    why = _why(_BY_LOAD, len(best), demand.selector) + _courtesy(fleet, known, demand, place)
+    return Choice(device, others, why, repeatability, expects_ms.get(place, 0))
 
 
 def _trust(health: Health | None) -> int:

@@ -130,6 +130,11 @@ class Paced:
                 insort(self.order, (takes_ms, place))
         self.seen = index.number
 
+    def alike(self, devices: int) -> bool:
+        """Tell whether all of so many devices are known, and none is slower than another by more than chance."""
+        order = self.order
+        return len(order) == devices > 0 and order[-1][0] - order[0][0] <= NOISE_MS
+
 
 def paced_of(fleet: Fleet, demand: Demand, size: int) -> Paced | None:
     """Return the expected times for a demand; None while nothing is known of its tool."""
