@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Error, Page, Route
 
 from tests.e2e.pointer import Hand
 from tests.waiting import SLOWER
@@ -214,7 +214,14 @@ class Walk:
     def _answered(self, page: Page, name: str, before: int) -> bool:
         waited = 0.0
         while waited < ANSWER_MS:
-            if self.sent > before or page.evaluate(_ANSWERED, name):
+            try:
+                answered = self.sent > before or page.evaluate(_ANSWERED, name)
+            except Error as left:
+                # It leaves the document while it is asked, which is an answer.
+                if "Execution context was destroyed" not in left.message:
+                    raise
+                answered = True
+            if answered:
                 return True
             page.wait_for_timeout(STEP_MS)
             waited += STEP_MS
