@@ -35,8 +35,8 @@ MIND_BUGS = [
     Bug(
         "a worker takes a goal whose tokens are used up",
         f"{_CORE}people/requests.py",
-        " and not renewed and asking.spent(work, constellation, job):\n",
-        " and False:\n",
+        "        if asking.spent(work, constellation, job):\n",
+        "        if False:\n",
         MINDS,
     ),
     Bug(

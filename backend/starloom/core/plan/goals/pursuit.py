@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.plan.goals import asking, monitors
+from starloom.core.plan.goals import asking, monitors, tiers
 from starloom.core.plan.goals.conversation import (
     ANSWERED,
     ANSWERS_MOST,
@@ -39,7 +39,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Put, Work
-from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job
+from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job, TaskRecord
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -177,10 +177,20 @@ def _answer_ended(work: Work, constellation: Constellation, group: str, job: Job
         close(work, constellation, job, "")
         end_group(work, constellation, group, GroupState.SUCCEEDED)
     elif record.state is TaskState.FAILED:
-        why = judgement.last_words(constellation, answer)
-        if record.round >= ANSWERS_MOST:
-            end(work, constellation, job, Code.CHECK_FAILED, why, by=ENGINE)
-            return
-        said = record.marked or ""
-        turn = GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=said[:2000])
-        back_to_work(work, constellation, with_turn(job, turn), EventKind.GOAL_REFUSED, why, by=ENGINE)
+        _answer_refused(work, constellation, group, job, record)
+
+
+def _answer_refused(work: Work, constellation: Constellation, group: str, job: Job, record: TaskRecord) -> None:
+    """Send an answer that its judge refused back once; then the next tier goes on, or the goal ends."""
+    why, run = judgement.last_words(constellation, goal_answer(group)), run_of(job)
+    is_last = record.round - run.answered >= ANSWERS_MOST
+    if is_last and not tiers.next_of(run):
+        end(work, constellation, job, Code.CHECK_FAILED, why, by=ENGINE)
+        return
+    said = record.marked or ""
+    turn = GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=said[:2000])
+    job = with_turn(job, turn)
+    if is_last:
+        tiers.escalate(work, constellation, job, "its judge refused its answer twice", by=ENGINE)
+    else:
+        back_to_work(work, constellation, job, EventKind.GOAL_REFUSED, why, by=ENGINE)
