@@ -59,8 +59,8 @@ class GoalRun(Record, frozen=True, kw_only=True):
 
     `tiers` are those that the newest claim named, the smallest first, where there are several; `tier` is the one that
     makes the turns, empty where there never were several. `turns_by` counts the turns that each made, `handed` is the
-    newest tier whose model handed over to a person, and `answered` is the round of the answer with which the present
-    tier began.
+    newest tier whose model handed over to a person, and `answered` counts the answers from before the present tier
+    or round.
     """
 
     answered: int = 0

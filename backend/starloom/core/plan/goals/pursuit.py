@@ -17,6 +17,7 @@ from starloom.core.plan.goals.conversation import (
     ENGINE,
     KIND,
     STEPPING,
+    answers_made,
     back_to_work,
     close,
     end,
@@ -99,7 +100,13 @@ def _begin(work: Work, constellation: Constellation, group: str, record: GroupRe
     stranger = _input_of_a_stranger(work, constellation, group)
     for turn in turns:
         stranger = stranger or stranger_in(work.shard.fleet, constellation, turn.tasks)
-    run = GoalRun(due_ms=work.at_ms + goal.within_s * 1000, since=len(turns), stranger=stranger, turns=turns)
+    run = GoalRun(
+        answered=answers_made(constellation, group),
+        due_ms=work.at_ms + goal.within_s * 1000,
+        since=len(turns),
+        stranger=stranger,
+        turns=turns,
+    )
     job = Job(id=f"{KIND}-{number}", goal=run, kind=KIND, opened_ms=work.at_ms, tasks=[f"{group}/{record.round}"])
     begun = replace(record, state=GroupState.EXPANDED, since_ms=work.at_ms, until_ms=0)
     puts: list[Put] = [("job", job.id, job), ("group", group, begun)]

@@ -13,9 +13,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.plan.goals import monitors
-from starloom.core.plan.goals.conversation import back_to_work, group_of, run_of, with_turn
+from starloom.core.plan.goals.conversation import answers_made, back_to_work, group_of, run_of, with_turn
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.records.entities import GoalRun, GoalTurn, Job
 from starloom_protocol.stream.events import EventKind
@@ -79,9 +78,8 @@ def handed_over(run: GoalRun) -> bool:
 
 def escalate(work: Work, constellation: Constellation, job: Job, why: str, *, by: str) -> None:
     """Have the next tier go on with a goal; the monitors begin at this turn, and nothing that was used is forgotten."""
-    record = constellation.tasks.get(goal_answer(group_of(job)))
     tier = next_of(run_of(job))
     job = with_turn(job, GoalTurn(at_ms=work.at_ms, by=by, kind=monitors.ESCALATED, note=why, tier=tier))
     run = run_of(job)
-    risen = replace(run, answered=record.round if record is not None else 0, since=len(run.turns), tier=tier)
+    risen = replace(run, answered=answers_made(constellation, group_of(job)), since=len(run.turns), tier=tier)
     back_to_work(work, constellation, replace(job, goal=risen), EventKind.GOAL_ESCALATED, why, by=by)
