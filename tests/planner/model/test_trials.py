@@ -8,7 +8,7 @@ import pytest
 
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
-from starloom.planner.model.trial_world import DESK, STORE, trial_fleet
+from starloom.planner.model.trial_world import BUSIEST, DESK, ERRORS, STORE, trial_fleet
 from starloom.planner.model.trials import CALLS_MOST, Outcome, all_trials, expected_bytes, uses
 from tests.models import tried
 from tests.models.server import Json
@@ -85,7 +85,7 @@ async def test_each_failure_is_named(words: str, answer: Json, told: str) -> Non
 
 ELSEWHERE = {"kind": "step", "calls": [{"device": DESK, "tool": "log.search"}]}
 GUESS = {"kind": "answer", "value": {"service": "cron", "errors": 3}, "cites": []}
-UNCITED = {"kind": "answer", "value": {"service": tried.BUSIEST, "errors": tried.ERRORS}, "cites": []}
+UNCITED = {"kind": "answer", "value": {"service": BUSIEST, "errors": ERRORS}, "cites": []}
 
 
 @pytest.mark.parametrize(
