@@ -154,7 +154,5 @@ def test_a_worker_killed_between_the_escalation_and_its_turn_loses_nothing(
     assert [turn.kind for turn in job.goal.turns] == ["escalated", "step"]
     assert job.goal.turns_by == {"small": 1, "worker": 2}
     assert len(servers.asked(servers.small, name)) == 1, "the small model is asked no more"
-    assert len(servers.asked(servers.large, name)) == 3, (
-        "only the turn of the killed worker is asked for again"
-    )
+    assert len(servers.asked(servers.large, name)) == 3, "only the turn of the killed worker is asked for again"
     settled()

@@ -130,7 +130,7 @@ async def test_the_ladder_takes_a_babbling_small_model_to_the_large_one() -> Non
     assert not constellation.open_questions
 
 
-async def test_a_small_model_on_this_machine_shares_no_more_than_the_large_one_elsewhere_may_see() -> None:
+async def test_a_small_model_shares_no_more_than_the_next_tier_may_see() -> None:
     """Its notes and arguments go to the next tier with the goal, and may repeat what it was shown."""
     hub, _ = hub_of()
     async with fake_model(step(read("a.log"))) as small:
