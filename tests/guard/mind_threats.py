@@ -87,8 +87,8 @@ MIND_THREATS = (
         "T117",
         "the model of a goal hands over endlessly, to a role that does not exist, or with orders by which the next "
         "tier is to leave its envelope; or a hand-over gives a goal more budget, less taint or a smaller model",
-        "a hand-over has two addressees, each tier asks a person once, no escalation changes envelope, budget or taint; "
-        "the reason stands in the next prompt as data, and no claim takes a goal back",
+        "a hand-over has two addressees, each tier asks a person once, an escalation changes no envelope, budget or "
+        "taint, its reason stands in the next prompt as data, and no claim takes a goal back",
         (
             _TIERS + "test_t117_an_order_to_the_next_tier_leads_no_call_out_of_the_envelope",
             _TIERS + "test_t117_the_reason_of_a_hand_over_is_one_line_of_data_to_the_next_tier",

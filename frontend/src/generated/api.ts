@@ -3662,7 +3662,7 @@ export interface components {
         };
         /**
          * ModelOfRole
-         * @description The model that a role has beside the planner's: reviewer, writer or fallback.
+         * @description The model that a role has beside the planner's: reviewer, writer, judge, worker, small or fallback.
          */
         ModelOfRole: {
             host: string;
