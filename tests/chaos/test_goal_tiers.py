@@ -119,7 +119,7 @@ def test_the_small_model_loops_and_the_larger_one_finishes(stack: Stack, servers
     assert [(call.tier, call.model) for call in calls] == [("small", "tiny")] * 4 + [("worker", "large")]
     events = [event for event in request.seen.values() if event.kind == "goal_escalated"]
     assert [(event.about, event.by, event.note) for event in events] == [
-        ("why", "engine", "the same call of fs.read for a third time")
+        ("why", "engine", "worker goes on: the same call of fs.read for a third time")
     ]
     report = stack.client.get(get_constellation_report(request.id))["model"]
     assert (report["turns"], report["escalations"]) == ({"small": 4, "worker": 1}, 1)

@@ -121,9 +121,8 @@ MIND_BUGS = [
     Bug(
         "an escalation forgets the tokens that were used",
         f"{_GOALS}tiers.py",
-        "    back_to_work(work, constellation, replace(job, goal=risen), EventKind.GOAL_ESCALATED, why, by=by)\n",
-        "    job = replace(job, goal=risen, tokens=0)\n"
-        "    back_to_work(work, constellation, job, EventKind.GOAL_ESCALATED, why, by=by)\n",
+        "    job = replace(job, goal=risen)\n",
+        "    job = replace(job, goal=risen, tokens=0)\n",
         MINDS,
     ),
     Bug(

@@ -16,7 +16,7 @@ from starloom_protocol.stream.feed import Event
 ARGS_CHARS_MOST: Final = 80
 _SAID: Final = {
     EventKind.GOAL_ENDS: "ends without an answer",
-    EventKind.GOAL_ESCALATED: "goes on with its next tier",
+    EventKind.GOAL_ESCALATED: "escalates",
     EventKind.GOAL_HINTED: "has a hint",
     EventKind.GOAL_REFUSED: "was refused a turn",
     EventKind.GOAL_STALLED: "gets nowhere",

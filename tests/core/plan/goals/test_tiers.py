@@ -71,7 +71,7 @@ def test_the_next_tier_stands_between_the_warning_and_the_question() -> None:
     assert one.turns[-1] == ("told", "the same call of t.pure for a third time")
     assert one.pursued.tier == "small"
     one.step(call(number=1))
-    assert one.escalations == [("engine", "the same call of t.pure for a third time")]
+    assert one.escalations == [("engine", "worker goes on: the same call of t.pure for a third time")]
     assert (one.turns[-1][0], one.pursued.turns[-1].tier, one.pursued.tier) == ("escalated", "worker", "worker")
     assert not one.made.open_questions
     assert one.claim().value["claimed"] is True
@@ -104,7 +104,7 @@ def test_errors_of_the_small_tier_are_not_held_against_the_next_one() -> None:
     same_call(one)
     for at in range(3):
         fail(one, 10 + at)
-    assert one.escalations == [("engine", "3 like errors in a row: t.pure ended with file_not_found")]
+    assert one.escalations == [("engine", "worker goes on: 3 like errors in a row: t.pure ended with file_not_found")]
     fail(one, 20)
     assert not one.made.open_questions
     fail(one, 21)
@@ -118,7 +118,7 @@ def test_half_a_budget_without_a_cite_escalates_once() -> None:
     for at in range(3):
         one.step(call(number=10 + at))
         one.end_calls({"v": 10 + at})
-    assert one.escalations == [("engine", "half of its 8 steps without a result that it cites")]
+    assert one.escalations == [("engine", "worker goes on: half of its 8 steps without a result that it cites")]
     assert not one.made.open_questions
     assert one.claim().value["claimed"] is True
 
@@ -144,7 +144,7 @@ def test_an_answer_that_the_judge_refuses_twice_goes_to_the_next_tier_and_then_e
     for _ in range(2):
         one.answer()
         judged(one, "no")
-    assert one.escalations == [("engine", "its judge refused its answer twice")]
+    assert one.escalations == [("engine", "worker goes on: its judge refused its answer twice")]
     one.answer()
     judged(one, "no")
     assert one.states()["why"] == "expanded"
@@ -162,7 +162,7 @@ def test_a_model_hands_over_to_the_next_tier_with_its_reason() -> None:
     one.step(call(number=1))
     one.end_calls()
     one.hand_over()
-    assert one.escalations == [("model", "the log is too long for me")]
+    assert one.escalations == [("model", "worker goes on: the log is too long for me")]
     assert (one.pursued.tier, one.pursued.level) == ("worker", 0)
     one.answer()
     assert one.state() == "succeeded"

@@ -82,4 +82,5 @@ def escalate(work: Work, constellation: Constellation, job: Job, why: str, *, by
     job = with_turn(job, GoalTurn(at_ms=work.at_ms, by=by, kind=monitors.ESCALATED, note=why, tier=tier))
     run = run_of(job)
     risen = replace(run, answered=answers_made(constellation, group_of(job)), since=len(run.turns), tier=tier)
-    back_to_work(work, constellation, replace(job, goal=risen), EventKind.GOAL_ESCALATED, why, by=by)
+    job = replace(job, goal=risen)
+    back_to_work(work, constellation, job, EventKind.GOAL_ESCALATED, f"{tier} goes on: {why}", by=by)
