@@ -8,6 +8,7 @@ _GOALS = "tests/guard/test_hostile_goals.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
+_TIERS = "tests/guard/test_hostile_tiers.py::"
 _UNCLAIMED = "tests/guard/test_unclaimed.py::"
 
 
@@ -81,5 +82,24 @@ MIND_THREATS = (
             _SERVERS + "test_t112_a_tool_whose_argument_has_no_name_takes_no_other_with_it",
         ),
         part="within the envelope a model may be led to other reads, to a false answer, and to use up the budget",
+    ),
+    Threat(
+        "T117",
+        "the model of a goal hands over endlessly, to a role that does not exist, or with orders by which the next "
+        "tier is to leave its envelope; or a hand-over gives a goal more budget, less taint or a smaller model",
+        "a hand-over has two addressees, each tier asks a person once, an escalation changes no envelope, budget or "
+        "taint, its reason stands in the next prompt as data, and no claim takes a goal back",
+        (
+            _TIERS + "test_t117_an_order_to_the_next_tier_leads_no_call_out_of_the_envelope",
+            _TIERS + "test_t117_the_reason_of_a_hand_over_is_one_line_of_data_to_the_next_tier",
+            _TIERS + "test_t117_taint_goes_along_so_that_no_send_is_even_asked_about",
+            _TIERS + "test_t117_a_role_that_does_not_exist_gets_nothing",
+            _TIERS + "test_t117_models_that_hand_over_endlessly_ask_a_person_a_bounded_number_of_times",
+            _TIERS + "test_t117_no_program_escalates_a_goal_or_takes_it_back",
+            _TIERS + "test_t117_a_hand_over_gives_no_budget_and_spends_what_the_small_model_spent",
+            "tests/jobs/kinds/test_tiers.py::test_a_small_model_shares_no_more_than_the_next_tier_may_see",
+            "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
+        ),
+        part="within the envelope a small model may have a larger and dearer one asked, once a goal",
     ),
 )

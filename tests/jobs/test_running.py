@@ -19,7 +19,7 @@ class Counted(ClaimedJobs):
         object.__setattr__(self, "begun", threading.Event())
         object.__setattr__(self, "go_on", threading.Event())
 
-    async def _run(self, constellation: str, job: str, carry_out: Any, takes_s: float) -> None:
+    async def _run(self, constellation: str, job: str, carry_out: Any, takes_s: float, tiers: Any) -> None:
         runs: list[str] = self.runs  # type: ignore[attr-defined]
         runs.append(job)
         self.begun.set()  # type: ignore[attr-defined]

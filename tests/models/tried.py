@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from starloom.planner.model.trial_world import BUSIEST, DESK, ERRORS, FAILED, RIGHT_FOLDER, STORE
+from starloom.planner.model.trial_world import BUSIEST, DESK, ERRORS, FAILED, RIGHT_FOLDER, SEARCH, STEP, STORE
 from tests.models.server import Json, Say
 
 TOOL_WORDS: Final = "most memory"
@@ -16,6 +16,8 @@ QUESTION_WORDS: Final = "Restart it"
 REVIEW_WORDS: Final = "You review a running plan"
 ANSWER_WORDS: Final = "You write the answer"
 JUDGE_WORDS: Final = "You judge a result"
+REACHED_WORDS: Final = "DATA results of step 1"
+STEP_WORDS: Final = "You pursue one goal"
 
 
 def task(name: str, tool: str, device: str, **fields: Any) -> Json:
@@ -53,6 +55,16 @@ RIGHT: Final[dict[str, Json]] = {
         "holds": "no",
         "because": f"{BUSIEST} has more.",
         "cites": [{"task": f"errors-{STORE}", "pointer": "/errors"}],
+    },
+    REACHED_WORDS: {
+        "kind": "answer",
+        "value": {"service": BUSIEST, "errors": ERRORS},
+        "cites": [{"task": STEP, "pointer": "/errors_by_service"}],
+    },
+    STEP_WORDS: {
+        "kind": "step",
+        "note": "to count the errors",
+        "calls": [{"device": STORE, "tool": SEARCH, "args": {"contains": "error"}}],
     },
 }
 

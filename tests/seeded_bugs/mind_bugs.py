@@ -35,8 +35,8 @@ MIND_BUGS = [
     Bug(
         "a worker takes a goal whose tokens are used up",
         f"{_CORE}people/requests.py",
-        " and not renewed and asking.spent(work, constellation, job):\n",
-        " and False:\n",
+        "        if asking.spent(work, constellation, job):\n",
+        "        if False:\n",
         MINDS,
     ),
     Bug(
@@ -116,6 +116,57 @@ MIND_BUGS = [
         "    if False:\n",
         CORE,
         _GOAL_TESTS,
+    ),
+    # -- tiers of goals
+    Bug(
+        "an escalation forgets the tokens that were used",
+        f"{_GOALS}tiers.py",
+        "    job = replace(job, goal=risen)\n",
+        "    job = replace(job, goal=risen, tokens=0)\n",
+        MINDS,
+    ),
+    Bug(
+        "a hand-over allows a goal as much again",
+        f"{_GOALS}tiers.py",
+        "    risen = replace(run, answered=answers_made(",
+        "    risen = replace(run, more=run.more + 1, answered=answers_made(",
+        MINDS,
+    ),
+    Bug(
+        "the next tier does not know what the small one has read",
+        f"{_GOALS}tiers.py",
+        "since=len(run.turns), tier=tier)\n",
+        'since=len(run.turns), tier=tier, stranger="")\n',
+        MINDS,
+    ),
+    Bug(
+        "one stall escalates and asks a person, too",
+        f"{_GOALS}tiers.py",
+        "since=len(run.turns), tier=tier)\n",
+        "tier=tier)\n",
+        CORE,
+        _GOAL_TESTS,
+    ),
+    Bug(
+        "a goal escalates before its model was warned",
+        f"{_GOALS}asking.py",
+        "    if run.level:\n        tiers.escalate",
+        "    if tiers.next_of(run):\n        tiers.escalate",
+        MINDS,
+    ),
+    Bug(
+        "a claim takes a goal back to the small tier",
+        f"{_GOALS}tiers.py",
+        "    elif tier not in known:\n",
+        "    elif known:\n        tier = known[0]\n    else:\n",
+        MINDS,
+    ),
+    Bug(
+        "a model hands over to a person again and again",
+        f"{_GOALS}steps.py",
+        "    elif tiers.handed_over(run):\n",
+        "    elif False:\n",
+        MINDS,
     ),
     # -- turns
     Bug(

@@ -18,7 +18,10 @@ pytestmark = pytest.mark.sim
 SCHEDULES = int(os.environ.get("STARLOOM_SIM_SCHEDULES", "500"))
 SEEDS = range(10_000)
 MINDS = 50
-MUST_COME = ("goal_answered", "goal_ends", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "judged")
+MUST_COME = (
+    *("goal_answered", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped"),
+    "judged",
+)
 """What shows that minds did something; a rule about goals that never go on proves nothing."""
 
 

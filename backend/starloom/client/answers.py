@@ -140,6 +140,7 @@ class ModelCallJson(TypedDict):
     prompt: NotRequired[str | None]
     reply: NotRequired[str | None]
     stage: str
+    tier: NotRequired[str]
     took_ms: NotRequired[int]
 
 
@@ -147,10 +148,12 @@ class ModelUseJson(TypedDict):
     """The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up."""
 
     calls: NotRequired[int]
+    escalations: NotRequired[int]
     micros: NotRequired[int]
     spared: NotRequired[int]
     time_ms: NotRequired[int]
     tokens: NotRequired[int]
+    turns: NotRequired[dict[str, int]]
 
 
 class MomentJson(TypedDict):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -91,7 +91,10 @@ class ClaimedReads:
 
 
 class Claim:
-    """One worker's claim of one job. Times are seconds; `takes_s` is how long its model may take for all its calls."""
+    """One worker's claim of one job. Times are seconds; `takes_s` is how long its model may take for all its calls.
+
+    `tiers` are those of a goal by the settings of the worker.
+    """
 
     def __init__(
         self,
@@ -101,6 +104,7 @@ class Claim:
         constellation: str,
         job: str,
         takes_s: float = 0.0,
+        tiers: Sequence[str] = (),
         ttl_s: float = CLAIM_TTL_S,
     ) -> None:
         self._inbox = inbox
@@ -108,6 +112,7 @@ class Claim:
         self._constellation = constellation
         self._job = job
         self._takes_s = takes_s
+        self._tiers = list(tiers)
         self._ttl_s = ttl_s
         self._seq = 0
 
@@ -134,6 +139,7 @@ class Claim:
             job=self._job,
             renews=renews,
             takes_ms=round(self._takes_s * 1000),
+            tiers=self._tiers,
             ttl_ms=round(self._ttl_s * 1000),
             worker=self._worker,
         )

@@ -21,7 +21,14 @@ from starloom.jobs.artifacts import HubArtifacts
 from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.planner.context.assembly import BEFORE_MOST
 from starloom.planner.model.answers import Stage
-from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoints_from, sharing_from
+from starloom.planner.model.endpoints.endpoint import (
+    Endpoint,
+    ModelRole,
+    endpoints_from,
+    readers_from,
+    sharing_from,
+    tiers_from,
+)
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import Budget, Spent, budget_from
 from starloom.planner.model.port import Hear, Model, ModelAway, ModelFault, Reply, Streaming, Turn
@@ -89,9 +96,16 @@ class ModelJobs:
             self._connect(first),
             first.model,
             budget_from(told),
-            sharing_from(told, *endpoints),
+            sharing_from(told, *readers_from(told, role)),
             others[0] if others else None,
         )
+
+    def tiers(self) -> tuple[ModelRole, ...]:
+        """Return the roles that make the turns of goals, the smallest first; none if no model can be asked."""
+        try:
+            return tiers_from(in_force(self._environment, self._folder))
+        except ModelFault:
+            return ()
 
     def takes_s(self, role: ModelRole, tries: int) -> float:
         """Return how long so many calls of a role may take by the limits of its endpoints, 0 if none can be asked.
@@ -116,16 +130,17 @@ class ModelJobs:
         job: str,
         worker: str,
         hear: Hear | None = None,
+        tier: str = "",
     ) -> Model:
         """Return the model for one claimed job: each call is paid for in the log, and its texts are kept.
 
-        `hear` gets the pieces of its replies, where its endpoint streams them.
+        `hear` gets the pieces of its replies, where its endpoint streams them. `tier` is noted with each call.
         """
         for model in (owned.model, *(owned.fallback or ())[:1]):
             if hear is not None and isinstance(model, Streaming):
                 model.listen(hear)
         purse = Purse(reads, inbox, owned.budget, constellation=constellation, job=job, now_s=self.now_s, worker=worker)
-        return _RecordedModel(owned, purse, self.artifacts, self.now_s)
+        return _RecordedModel(owned, purse, self.artifacts, self.now_s, tier)
 
 
 class _RecordedModel:
@@ -134,12 +149,15 @@ class _RecordedModel:
     Once its endpoint was away, its fallback answers the rest of the job.
     """
 
-    def __init__(self, owned: Owned, purse: Purse, artifacts: HubArtifacts, now_s: Callable[[], float]) -> None:
+    def __init__(
+        self, owned: Owned, purse: Purse, artifacts: HubArtifacts, now_s: Callable[[], float], tier: str
+    ) -> None:
         self._asked = (owned.model, owned.name)
         self._fallback = owned.fallback
         self._purse = purse
         self._artifacts = artifacts
         self._now_s = now_s
+        self._tier = tier
 
     async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
         """Return the model's reply to the last turn.
@@ -168,6 +186,7 @@ class _RecordedModel:
             model=name,
             prompt=await self._artifacts.keep(prompt_text(instructions, turns, stage)),
             stage=str(stage),
+            tier=self._tier,
         )
         try:
             reply = await model.ask(instructions, turns, stage)

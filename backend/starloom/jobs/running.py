@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from starloom.jobs.claiming import CLAIM_TTL_S, Claim, JobReads, NotOurs
@@ -34,11 +34,17 @@ class ClaimedJobs:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def run(
-        self, constellation: str, job: str, carry_out: CarryOut, takes_s: Callable[[], float] = lambda: 0.0
+        self,
+        constellation: str,
+        job: str,
+        carry_out: CarryOut,
+        takes_s: Callable[[], float] = lambda: 0.0,
+        tiers: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """Claim the job and carry it out; an unfinished job is left to the sweeper or to its own deadline.
 
-        `takes_s` tells how long the job may wait for its model, by the settings at the time of the claim.
+        `takes_s` tells how long the job may wait for its model, `tiers` which tiers a goal has, by the settings at the
+        time of the claim.
 
         A job that another thread of this worker has is left to that thread, which looks at it once more at its end: a
         second claim would be taken for a renewal, and the model asked twice.
@@ -49,7 +55,7 @@ class ClaimedJobs:
             self._messages[key] = True
         while is_ours and self._is_due(key):
             try:
-                self._claimed(constellation, job, carry_out, takes_s())
+                self._claimed(constellation, job, carry_out, takes_s(), tiers())
             except BaseException:
                 with self._lock:
                     del self._messages[key]
@@ -64,15 +70,17 @@ class ClaimedJobs:
             del self._messages[key]
             return False
 
-    def _claimed(self, constellation: str, job: str, carry_out: CarryOut, takes_s: float) -> None:
+    def _claimed(self, constellation: str, job: str, carry_out: CarryOut, takes_s: float, tiers: Sequence[str]) -> None:
         try:
-            asyncio.run(self._run(constellation, job, carry_out, takes_s))
+            asyncio.run(self._run(constellation, job, carry_out, takes_s, tiers))
         except NotOurs as error:
             _log.info("%s", error)
         except Unavailable as error:
             _log.warning("job %s of %s is left to the next worker: %s", job, constellation, error)
 
-    async def _run(self, constellation: str, job: str, carry_out: CarryOut, takes_s: float) -> None:
+    async def _run(
+        self, constellation: str, job: str, carry_out: CarryOut, takes_s: float, tiers: Sequence[str]
+    ) -> None:
         store = await open_store(self.redis_url, self.database_url, owner=False)
         try:
             claim = Claim(
@@ -81,6 +89,7 @@ class ClaimedJobs:
                 constellation=constellation,
                 job=job,
                 takes_s=takes_s,
+                tiers=tiers,
                 ttl_s=self.claim_ttl_s,
             )
             await claim.take()

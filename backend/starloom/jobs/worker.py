@@ -109,7 +109,7 @@ def add_tasks(app: Celery, claimed: ClaimedJobs, name: str, models: ModelJobs, s
         claimed.run(constellation, job, judges.carry_out)
 
     def goal(constellation: str, job: str) -> None:
-        claimed.run(constellation, job, goals.carry_out)
+        claimed.run(constellation, job, goals.carry_out, tiers=models.tiers)
 
     app.task(plan, name=PLAN_TASK)
     app.task(goal, name=GOAL_TASK)

@@ -103,6 +103,18 @@ class Settings(BaseSettings):
         None, description="its wire format; unset: by its host"
     )
     llm_judge_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
+    llm_worker_url: str | None = Field(None, description="endpoint of the model that makes the turns of goals")
+    llm_worker_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
+    llm_worker_wire: Literal["openai", "anthropic"] | None = Field(
+        None, description="its wire format; unset: by its host"
+    )
+    llm_worker_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
+    llm_small_url: str | None = Field(None, description="endpoint of the model that makes the turns of goals first")
+    llm_small_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
+    llm_small_wire: Literal["openai", "anthropic"] | None = Field(
+        None, description="its wire format; unset: by its host"
+    )
+    llm_small_key_file: Path | None = Field(None, description="file with its key, readable by its owner only")
     llm_fallback_url: str | None = Field(None, description="endpoint of the model that stands in for one that is away")
     llm_fallback_model: str | None = Field(None, description="its name; alone: at the planner's endpoint")
     llm_fallback_wire: Literal["openai", "anthropic"] | None = Field(
@@ -211,6 +223,8 @@ class Settings(BaseSettings):
         "llm_reviewer_key_file",
         "llm_writer_key_file",
         "llm_judge_key_file",
+        "llm_worker_key_file",
+        "llm_small_key_file",
         "llm_fallback_key_file",
         "secrets_key_file",
         "wheels",

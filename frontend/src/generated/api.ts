@@ -3623,7 +3623,7 @@ export interface components {
          *
          *         `prompt` and `reply` name artifacts by hash, canonical JSON of `{instructions, stage, turns}` and `{cut, refused,
          *         text}`; they are absent where the worker has no folder of artifacts. `fault` says why no reply came. `number` counts
-         *         the calls of the job from 1, `micros` are millionths of a dollar.
+         *         the calls of the job from 1, `micros` are millionths of a dollar. `tier` is that of a goal with several.
          */
         ModelCall: {
             asked_ms: number;
@@ -3647,6 +3647,8 @@ export interface components {
             /** @default null */
             reply?: string | null;
             stage: string;
+            /** @default  */
+            tier?: string;
             /** @default 0 */
             took_ms?: number;
         };
@@ -3660,7 +3662,7 @@ export interface components {
         };
         /**
          * ModelOfRole
-         * @description The model that a role has beside the planner's: reviewer, writer or fallback.
+         * @description The model that a role has beside the planner's: reviewer, writer, judge, worker, small or fallback.
          */
         ModelOfRole: {
             host: string;
@@ -3702,10 +3704,13 @@ export interface components {
          * @description The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up.
          *
          *         `spared`: calls of the planner that were not needed, one for each task that succeeded by another call.
+         *         `turns`: the turns of goals by tier, where there are several; `escalations`: how often the next tier went on.
          */
         ModelUse: {
             /** @default 0 */
             calls?: number;
+            /** @default 0 */
+            escalations?: number;
             /** @default 0 */
             micros?: number;
             /** @default 0 */
@@ -3714,6 +3719,10 @@ export interface components {
             time_ms?: number;
             /** @default 0 */
             tokens?: number;
+            /** @default {} */
+            turns?: {
+                [key: string]: number;
+            };
         };
         /**
          * Moment

@@ -37,7 +37,7 @@ class ModelFaultRow(TypedDict):
 
 
 class ModelOfRole(TypedDict):
-    """The model that a role has beside the planner's: reviewer, writer or fallback."""
+    """The model that a role has beside the planner's: reviewer, writer, judge, worker, small or fallback."""
 
     role: str
     model: str

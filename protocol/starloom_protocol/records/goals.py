@@ -34,8 +34,9 @@ class GoalTurn(Record, frozen=True, kw_only=True):
     """One turn of a goal's conversation.
 
     `kind`: step (calls, made as `tasks`), refused (calls or an answer that were not taken, `said` by the model, for the
-    reason `note`), told (a monitor's reason) or hint (a person's words). `cites` are the steps that the model named as
-    its evidence.
+    reason `note`), told (a monitor's reason), hint (a person's words), escalated (the next `tier` goes on, for the
+    reason `note` of a monitor or of the model itself) or handed (the model handed over to a person). `cites` are the
+    steps that the model named as its evidence.
     """
 
     at_ms: int
@@ -45,6 +46,7 @@ class GoalTurn(Record, frozen=True, kw_only=True):
     note: str = ""
     said: str = ""
     tasks: list[str] = []
+    tier: str = ""
 
 
 class GoalRun(Record, frozen=True, kw_only=True):
@@ -54,13 +56,23 @@ class GoalRun(Record, frozen=True, kw_only=True):
     person did; each time allows as much again. `since` is the number of turns at the last warning. `stranger` is the
     task by which it read what a stranger may have written. `ends` is the state in which its group ends once its calls
     have; `asked_ms` is when a person was asked.
+
+    `tiers` are those that the newest claim named, the smallest first, where there are several; `tier` is the one that
+    makes the turns, empty where there never were several. `turns_by` counts the turns that each made, `handed` is the
+    newest tier whose model handed over to a person, and `answered` counts the answers from before the present tier
+    or round.
     """
 
+    answered: int = 0
     asked_ms: int = 0
     due_ms: int
     ends: str = ""
+    handed: str = ""
     level: int = 0
     more: int = 0
     since: int = 0
     stranger: str = ""
+    tier: str = ""
+    tiers: list[str] = []
     turns: list[GoalTurn] = []
+    turns_by: dict[str, int] = {}

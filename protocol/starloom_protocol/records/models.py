@@ -19,7 +19,7 @@ class ModelCall(Record, frozen=True, kw_only=True):
 
     `prompt` and `reply` name artifacts by hash, canonical JSON of `{instructions, stage, turns}` and `{cut, refused,
     text}`; they are absent where the worker has no folder of artifacts. `fault` says why no reply came. `number` counts
-    the calls of the job from 1, `micros` are millionths of a dollar.
+    the calls of the job from 1, `micros` are millionths of a dollar. `tier` is that of a goal with several.
     """
 
     asked_ms: int
@@ -34,6 +34,7 @@ class ModelCall(Record, frozen=True, kw_only=True):
     prompt: str | None = None
     reply: str | None = None
     stage: str
+    tier: str = ""
     took_ms: int = 0
 
 

@@ -125,13 +125,16 @@ class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
     """The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up.
 
     `spared`: calls of the planner that were not needed, one for each task that succeeded by another call.
+    `turns`: the turns of goals by tier, where there are several; `escalations`: how often the next tier went on.
     """
 
     calls: int = 0
+    escalations: int = 0
     micros: int = 0
     spared: int = 0
     time_ms: int = 0
     tokens: int = 0
+    turns: dict[str, int] = {}
 
 
 class Recoveries(msgspec.Struct, frozen=True, kw_only=True):

@@ -87,6 +87,7 @@ class EventKind(StrEnum):
     GOAL_ANSWERED = "goal_answered"
     GOAL_BEGAN = "goal_began"
     GOAL_ENDS = "goal_ends"
+    GOAL_ESCALATED = "goal_escalated"
     GOAL_HINTED = "goal_hinted"
     GOAL_REFUSED = "goal_refused"
     GOAL_STALLED = "goal_stalled"
@@ -269,6 +270,7 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.GOAL_ANSWERED: KindRow(Category.PLANS, "answered the goal of %"),
     EventKind.GOAL_BEGAN: KindRow(Category.PLANS, "began the goal %"),
     EventKind.GOAL_ENDS: KindRow(Category.PLANS, "ends the goal % without an answer"),
+    EventKind.GOAL_ESCALATED: KindRow(Category.PLANS, "gave the goal % to its next tier"),
     EventKind.GOAL_REFUSED: KindRow(Category.PLANS, "refused a turn of the goal %"),
     EventKind.GOAL_STALLED: KindRow(Category.PLANS, "noticed that the goal % gets nowhere"),
     EventKind.GROUP_EXPANDED: KindRow(Category.PLANS, "expanded the list %"),

@@ -81,6 +81,12 @@ def test_each_figure_is_said_with_its_words() -> None:
         assert line in said.splitlines()
 
 
+def test_turns_of_goals_are_told_by_tier_where_there_are_several() -> None:
+    assert "Turns of goals" not in text()
+    used = ModelUse(calls=7, escalations=1, turns={"small": 4, "worker": 2})
+    assert "Turns of goals: 4 by small, 2 by worker; 1 escalation." in text(model=used)
+
+
 def test_a_run_that_goes_on_is_told_so_far_and_a_chain_has_no_gain() -> None:
     said = text(ended=False, state=ConstellationState.ACTIVE, gain=0.0, recoveries=Recoveries(), model=ModelUse())
     assert said.startswith("Scale is active: 12 tasks on 3 devices took 41.0 s so far.\nNo two tasks worked")

@@ -48,6 +48,12 @@ def test_transcript_shows_each_call_with_cost_and_texts() -> None:
     ]
 
 
+def test_calls_of_a_goal_with_tiers_name_the_tier() -> None:
+    call: Any = {"asked_ms": 5, "job": "goal-1", "model": "tiny", "stage": "tiered", "tier": "small", "took_ms": 1000}
+    (head, *_) = lines("c-1", {"calls": [{"call": call}]})
+    assert head == "1. Goal: tiny (tier small), 0 tokens in, 0 out, 1.0 s"
+
+
 def test_constellation_without_a_model_says_so() -> None:
     assert list(lines("c-1", {"calls": []})) == ["No model was asked for c-1."]
 

@@ -20,6 +20,7 @@ from starloom_protocol.stream.feed import Event, decode_event
 from starloom_protocol.vocabulary import Approval, Code, Outcome
 from tests.builders import Driver, edge, plan, task
 from tests.core.golden_logs import FOLDER
+from tests.core.plan.goals.pursued import Pursued, call
 
 GOLDEN = Path(__file__).with_name("spans.json")
 
@@ -246,3 +247,18 @@ def rows(record: Record) -> list[list[Any]]:
 
 def test_the_spans_of_golden_logs_are_those_that_the_page_is_held_to() -> None:
     assert golden() == json.loads(GOLDEN.read_text())
+
+
+def test_turns_of_goals_and_escalations_are_counted_by_tier() -> None:
+    one = Pursued()
+    one.tiers = ("small", "worker")
+    one.step(call(number=1))
+    one.end_calls()
+    one.claim()
+    one.propose("hand_over", to="next_tier", note="it is too long")
+    one.answer()
+    used = of(one).model
+    assert (used.turns, used.escalations) == ({"small": 2, "worker": 1}, 1)
+    alone = Pursued()
+    alone.answer(cites=())
+    assert (of(alone).model.turns, of(alone).model.escalations) == ({}, 0)

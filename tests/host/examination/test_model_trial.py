@@ -49,16 +49,17 @@ def test_a_good_model_is_told_to_be_good_for_all_and_its_costs_are_said_before(
         use(monkeypatch, fake)
         ended = doctor()
     assert ended.exit_code == 0, ended.output
-    assert f"tried at 127.0.0.1:{fake.port} (planner, reviewer, writer, judge): about " in ended.stderr
+    assert f"tried at 127.0.0.1:{fake.port} (planner, reviewer, writer, judge, worker): about " in ended.stderr
     assert "no money, since it is on this machine" in ended.stderr
     assert "Nothing about yours leaves this machine" in ended.stderr
-    assert ended.stdout.count("ok  ") == 8
+    assert ended.stdout.count("ok  ") == 10
     for told in (
         "plans: yes (5 of 5)",
         "reviews: yes",
         "answers in words: yes",
         "verdicts: yes",
-        "8 calls, 800 tokens read",
+        "turns of goals: yes (2 of 2)",
+        "10 calls, 1,000 tokens read",
     ):
         assert told in ended.stdout
 
@@ -82,8 +83,8 @@ def test_what_fails_is_named_and_ends_with_one(monkeypatch: pytest.MonkeyPatch) 
     assert failed["subject"] == "a condition"
     assert "no idea" in failed["told"]
     assert told["uses"][0] == "plans: simple ones, read each before you allow it (4 of 5)"
-    assert told["used"]["calls"] == 8
-    assert (told["used"]["input_tokens"], told["used"]["output_tokens"], told["used"]["dollars"]) == (800, 160, 0)
+    assert told["used"]["calls"] == 10
+    assert (told["used"]["input_tokens"], told["used"]["output_tokens"], told["used"]["dollars"]) == (1000, 200, 0)
     assert all(item["calls"] == 1 for item in told["items"])
 
 
@@ -93,8 +94,24 @@ def test_each_role_is_tried_at_its_own_endpoint(monkeypatch: pytest.MonkeyPatch)
         use(monkeypatch, critic, "REVIEWER_", "critic")
         ended = doctor()
     assert ended.exit_code == 0
-    assert (len(fake.asked), len(critic.asked)) == (7, 1)
+    assert (len(fake.asked), len(critic.asked)) == (9, 1)
     assert "critic at" in ended.stderr
+
+
+def test_each_tier_of_goals_is_tried_and_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    weak = Say(tool={"kind": "give_up", "because": "I cannot"})
+    with a_model(passing) as fake, a_model(passing) as large, a_model(weak) as tiny:
+        use(monkeypatch, fake)
+        use(monkeypatch, large, "WORKER_", "large")
+        use(monkeypatch, tiny, "SMALL_", "tiny")
+        ended = doctor()
+    assert ended.exit_code == 1
+    assert (len(fake.asked), len(large.asked), len(tiny.asked)) == (8, 2, 2)
+    assert "This asks 12 questions" in ended.stderr
+    for told in (f"large at 127.0.0.1:{large.port} (worker)", f"tiny at 127.0.0.1:{tiny.port} (small)"):
+        assert told in ended.stderr
+    assert "  turns of goals: yes (2 of 2)" in ended.stdout
+    assert "first turns of goals: no (0 of 2)" in ended.stdout
 
 
 def test_a_model_that_never_answers_well_costs_a_bounded_number_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +125,7 @@ def test_a_model_that_never_answers_well_costs_a_bounded_number_of_calls(monkeyp
         "reviews: no",
         "answers in words: no",
         "verdicts: no",
+        "turns of goals: no",
     ]
 
 
@@ -122,7 +140,7 @@ def test_a_server_without_tools_is_tried_in_plain_text(monkeypatch: pytest.Monke
         use(monkeypatch, fake, model="no-jinja")
         code, told = report()
     assert code == 0
-    assert [item["calls"] for item in told["items"]] == [2, 1, 1, 1, 1, 1, 1, 1]
+    assert [item["calls"] for item in told["items"]] == [2, *[1] * 9]
 
 
 def test_a_model_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
-from starloom.planner.model.trial_world import DESK, STORE, trial_fleet
+from starloom.planner.model.trial_world import BUSIEST, DESK, ERRORS, STORE, trial_fleet
 from starloom.planner.model.trials import CALLS_MOST, Outcome, all_trials, expected_bytes, uses
 from tests.models import tried
 from tests.models.server import Json
@@ -32,15 +32,17 @@ async def outcomes(answers: Json) -> tuple[list[Outcome], Answering]:
     return [await trial(model) for _, trial in all_trials()], model
 
 
-async def test_a_good_model_passes_all_eight_with_one_call_each() -> None:
+async def test_a_good_model_passes_all_twelve_with_one_call_each() -> None:
     found, model = await outcomes({})
-    assert [item.missing for item in found] == [""] * 8
-    assert len(model.asked) == 8
+    assert [item.missing for item in found] == [""] * 12
+    assert len(model.asked) == 12
     assert list(uses(found).values()) == [
         "plans: yes (5 of 5)",
         "reviews: yes (1 of 1)",
         "answers in words: yes (1 of 1)",
         "verdicts: yes (1 of 1)",
+        "turns of goals: yes (2 of 2)",
+        "first turns of goals: yes (2 of 2)",
     ]
 
 
@@ -81,6 +83,29 @@ async def test_each_failure_is_named(words: str, answer: Json, told: str) -> Non
     assert len(model.asked) <= CALLS_MOST
 
 
+ELSEWHERE = {"kind": "step", "calls": [{"device": DESK, "tool": "log.search"}]}
+GUESS = {"kind": "answer", "value": {"service": "cron", "errors": 3}, "cites": []}
+UNCITED = {"kind": "answer", "value": {"service": BUSIEST, "errors": ERRORS}, "cites": []}
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "told"),
+    [
+        (tried.STEP_WORDS, ELSEWHERE, "log.search on attic and nothing else"),
+        (tried.STEP_WORDS, GUESS, "nothing was looked at yet"),
+        (tried.STEP_WORDS, {"kind": "plan"}, "`kind` must be step, answer"),
+        (tried.REACHED_WORDS, GUESS, "thyme-api and its 1412 errors"),
+        (tried.REACHED_WORDS, UNCITED, "a cite of busiest.1"),
+        (tried.REACHED_WORDS, ELSEWHERE, "the result of busiest.1 shows it"),
+    ],
+)
+async def test_each_failure_of_a_turn_is_named_for_both_tiers(words: str, answer: Json, told: str) -> None:
+    found, _ = await outcomes({words: answer})
+    failed = [item for item in found if not item.passed]
+    assert [item.stage for item in failed] == [Stage.WORKING, Stage.TIERED]
+    assert all(told in item.missing for item in failed)
+
+
 async def test_a_rule_that_tells_under_the_condition_is_right_too() -> None:
     rule = {
         "name": "full",
@@ -102,6 +127,8 @@ async def test_a_model_that_fails_two_plans_is_for_simple_ones() -> None:
         "reviews: no",
         "answers in words: no",
         "verdicts: no",
+        "turns of goals: no",
+        "first turns of goals: no",
     ]
 
 

@@ -11,6 +11,7 @@ from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.values import parse
 from tests.sim.minds.plans import BEYOND, FOLDER, NOTE, READ, STRANGER
+from tests.sim.minds.tier_rules import judge_tiers
 from tests.sim.minds.workers import TOKENS_MOST, Said
 
 OVER: Final = frozenset({"succeeded", "failed", "skipped", "cancelled"})
@@ -66,18 +67,19 @@ class GoalRules:
             yield f"a worker took {self._name}/{group} with {used} of its {goal.tokens * times} tokens used up"
         if job.goal.turns[: len(was.goal.turns)] != was.goal.turns:
             yield f"the conversation of {self._name}/{group} was changed"
+        yield from judge_tiers(f"{self._name}/{group}", event, job, was)
         for at in range(len(was.goal.turns), len(job.goal.turns)):
             turn = job.goal.turns[at]
             if turn.kind == "hint" and not turn.by.startswith("person:"):
                 yield f"{self._name}/{group} was given a hint by {turn.by}"
             if turn.kind == "step":
                 yield from self._step(event, group, turn, job, puts, records)
-            if turn.kind in ("step", "refused"):
+            if turn.kind in ("step", "refused", "handed") or (turn.kind == "escalated" and turn.by == "model"):
                 yield from self._rests_on_what_was_seen(group, turn, job.goal.turns[:at], was)
 
     def _rests_on_what_was_seen(self, group: str, turn: Any, before: list[Any], was: Any) -> Iterator[str]:
         """A turn is taken once, and from a worker that had seen all turns before it."""
-        note = turn.note if turn.kind == "step" else str(_said(turn).get("note", ""))
+        note = str(_said(turn).get("note", "")) if turn.kind == "refused" else turn.note
         proposal = self._said.proposals.get(note)
         if proposal is None or was.state == "asking":
             # A call that was asked about stands where its question was opened.

@@ -18,7 +18,7 @@ class MindSite(Site):
     def __init__(self, chance: random.Random, devices: Sequence[str], seed: int) -> None:
         super().__init__(chance, devices)
         self.tools = [*TOOLS, *OFFERS]
-        self.jobs = self.workers = Workers(self, random.Random(chance.getrandbits(32)))
+        self.jobs = self.workers = Workers(self, random.Random(chance.getrandbits(32)), seed)
         for agent in self.agents.values():
             agent.gives = Gives(self.clock.now_ms, seed)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from starloom.core.plan.goals.conversation import group_of
+from starloom.core.plan.goals.tiers import TIERS
 from starloom.core.state import inputs as i
 from starloom.jobs.claiming import ClaimedReads
 from starloom.store.port import Unavailable
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 TTL_S: Final = 15.0
 ANSWER_S: Final = 10.0
 WORKERS: Final = 3
+TIERED: Final = 0.5
+"""The share of schedules whose goals have two tiers."""
 TOKENS_MOST: Final = 600
 """What one call of a mind uses at most."""
 
@@ -51,6 +54,20 @@ class Said:
     stopped: int = 0
 
 
+@dataclass
+class TierMind:
+    """The tiers that a worker's settings have, and how often its models hand over, also where they may not."""
+
+    tiers: tuple[str, ...]
+    chance: random.Random
+
+    def drawn(self, job: Job) -> tuple[str, dict[str, Any]] | None:
+        """Return a hand-over, or None for a turn like any other."""
+        if job.goal is None or not job.goal.tiers or self.chance.random() > 0.12:
+            return None
+        return "hand_over", {"to": self.chance.choice(["next_tier", "next_tier", "person", "planner"])}
+
+
 class NotOurs(Exception):
     """Another worker has the job, it is over, or no hub answers."""
 
@@ -58,14 +75,21 @@ class NotOurs(Exception):
 class Workers:
     """Wakes a worker for a job; a message may be lost."""
 
-    def __init__(self, site: Surroundings, chance: random.Random) -> None:
+    def __init__(self, site: Surroundings, chance: random.Random, seed: int) -> None:
         self.site = site
         self.said = Said()
         self._chance = chance
+        # Of its own: the other half of the schedules is as it was before there were tiers.
+        self._tier_chance = random.Random(f"tiers of {seed}")
+        self._tiered = self._tier_chance.random() < TIERED
         self._workers = [self._made() for _ in range(WORKERS)]
 
     def _made(self) -> Worker:
-        return Worker(self.site, f"w{self.site.ident()}", random.Random(self._chance.getrandbits(32)), self.said)
+        """Return a worker with the settings of now; those of a few were changed before or after."""
+        chance = self._tier_chance
+        both = self._tiered and chance.random() < 0.9
+        mind = TierMind(TIERS if both else (), random.Random(chance.getrandbits(32)))
+        return Worker(self.site, f"w{self.site.ident()}", random.Random(self._chance.getrandbits(32)), self.said, mind)
 
     def wake(self, kind: str, constellation: str, job: str) -> None:
         if self._chance.random() < 0.1 or self.site.closing:
@@ -99,7 +123,8 @@ class Workers:
 class Worker:
     """One process. `until_s` is the end of a stop: before it nothing of it happens."""
 
-    def __init__(self, site: Surroundings, name: str, chance: random.Random, said: Said) -> None:
+    def __init__(self, site: Surroundings, name: str, chance: random.Random, said: Said, tier_mind: TierMind) -> None:
+        self._tier_mind = tier_mind
         self._site = site
         self._name = name
         self._chance = chance
@@ -156,6 +181,7 @@ class Worker:
             id=self._site.ident(),
             job=job,
             renews=renews,
+            tiers=[] if renews else list(self._tier_mind.tiers),
             ttl_ms=round(TTL_S * 1000),
             worker=self._name,
         )
@@ -217,7 +243,7 @@ class Worker:
         await self._use(constellation, job.id)
         spec = records[f"spec/{group_of(job)}"]
         assert isinstance(spec, TaskSpec)
-        kind, told = self._drawn(spec, job, records)
+        kind, told = self._tier_mind.drawn(job) or self._drawn(spec, job, records)
         self._count += 1
         note = f"{self._name}-{self._count}"
         turns = job.goal.turns if job.goal is not None else []

@@ -75,7 +75,7 @@ def doctor(
     run: Invocation,
     subject: Annotated[
         str | None,
-        typer.Argument(metavar="[model]", help="`model` asks the set model eight known requests, which costs tokens."),
+        typer.Argument(metavar="[model]", help="`model` asks the set models known requests, which costs tokens."),
     ] = None,
     home: HomeOption = None,
     from_outside: Annotated[

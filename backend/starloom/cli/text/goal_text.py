@@ -16,6 +16,7 @@ from starloom_protocol.stream.feed import Event
 ARGS_CHARS_MOST: Final = 80
 _SAID: Final = {
     EventKind.GOAL_ENDS: "ends without an answer",
+    EventKind.GOAL_ESCALATED: "escalates",
     EventKind.GOAL_HINTED: "has a hint",
     EventKind.GOAL_REFUSED: "was refused a turn",
     EventKind.GOAL_STALLED: "gets nowhere",
@@ -32,11 +33,13 @@ def goal_lines(view: View) -> Iterator[Text]:
         goal = spec.goal if spec is not None else None
         steps = sum(turn.kind == "step" for turn in job.goal.turns)
         most = f" of {goal.steps * (1 + job.goal.more)}" if goal is not None else ""
-        yield Text(f"goal {group}: {steps}{most} steps, {job.tokens:,} tokens", style="bold")
+        tier = f", tier {job.goal.tier}" if job.goal.tier else ""
+        yield Text(f"goal {group}: {steps}{most} steps, {job.tokens:,} tokens{tier}", style="bold")
         number = 0
         for turn in job.goal.turns:
             number += turn.kind == "step"
-            head = f"  {number:>2}  " if turn.kind == "step" else f"  {turn.kind}: "
+            kind = f"{turn.kind} to {turn.tier}" if turn.tier else turn.kind
+            head = f"  {number:>2}  " if turn.kind == "step" else f"  {kind}: "
             calls = "; ".join(_call(view, task) for task in turn.tasks)
             yield Text(f"{head}{escaped(turn.note)}{f'  {calls}' if calls else ''}", style="bright_black")
 

@@ -104,6 +104,9 @@ def _figures(report: RunReport) -> Iterator[str]:
         )
     elif model.time_ms:
         yield f"Planned without a model in {seconds(model.time_ms)}."
+    if report.model.turns:
+        made = ", ".join(f"{count:,} by {tier}" for tier, count in report.model.turns.items())
+        yield f"Turns of goals: {made}; {_counted(report.model.escalations, 'escalation')}."
     yield (
         f"{_counted(report.attempts, 'attempt')}, {_counted(report.versions, 'version')} of the plan, "
         f"{_counted(report.checks_passed, 'result')} checked, {size(report.result_bytes)} of results."

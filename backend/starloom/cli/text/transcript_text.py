@@ -18,6 +18,7 @@ _STAGES: Final = {
     "answering": "Answer",
     "judging": "Judgement",
     "working": "Goal",
+    "tiered": "Goal",
 }
 _NOT_KEPT: Final = "(this text was not kept)"
 
@@ -44,7 +45,8 @@ def _head(call: ModelCallJson) -> str:
     micros = call.get("micros")
     money = f", {micros / _DOLLAR:.4f} dollars" if micros else ""
     tokens = f"{call.get('input_tokens', 0)} tokens in{cached}, {call.get('output_tokens', 0)} out"
-    return f"{call.get('model', 'a model')}, {tokens}{money}, {call.get('took_ms', 0) / 1000:.1f} s"
+    tier = f" (tier {found})" if (found := call.get("tier")) else ""
+    return f"{call.get('model', 'a model')}{tier}, {tokens}{money}, {call.get('took_ms', 0) / 1000:.1f} s"
 
 
 def _asked(text: str | None) -> str:

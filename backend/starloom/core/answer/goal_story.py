@@ -14,7 +14,7 @@ from starloom.core.plan.goals.conversation import (
     steps_most,
 )
 from starloom.core.state.model import Constellation
-from starloom_protocol.records.entities import Goal, Job
+from starloom_protocol.records.entities import Goal, GoalRun, Job
 from starloom_protocol.vocabulary import FINAL_GROUP_STATES, ConstellationState, GroupState
 
 
@@ -27,14 +27,25 @@ def sentence(constellation: Constellation, group: str, waits: str) -> str:
             return f"{group} is a goal that was {record.state}; it made no step."
         return f"{group} is a goal that waits{waits}."
     goal = goal_of(constellation, group) or Goal(aim="")
-    made = len(monitors.steps_of(run_of(job)))
+    run = run_of(job)
+    made = len(monitors.steps_of(run))
     steps = f"{made} step{'s' if made != 1 else ''}"
     if record.state is GroupState.SUCCEEDED:
-        return f"{group} is a goal that was reached in {steps}."
+        return f"{group} is a goal that was reached in {steps}.{_tiers(run)}"
     if record.state in FINAL_GROUP_STATES:
-        return f"{group} is a goal that was not reached: {unmet(constellation, group)}. It made {steps}."
-    so_far = f"{group} is a goal, with {made} of {steps_most(goal, run_of(job))} steps made"
-    return f"{so_far}; {_now(constellation, job)}."
+        return f"{group} is a goal that was not reached: {unmet(constellation, group)}. It made {steps}.{_tiers(run)}"
+    so_far = f"{group} is a goal, with {made} of {steps_most(goal, run)} steps made"
+    return f"{so_far}; {_now(constellation, job)}.{_tiers(run)}"
+
+
+def _tiers(run: GoalRun) -> str:
+    """Return the turns of each tier and the reason of the newest escalation; empty where there is one tier only."""
+    made = " and ".join(f"{count} of {tier}" for tier, count in run.turns_by.items())
+    if not made:
+        return ""
+    why = next((turn.note for turn in reversed(run.turns) if turn.kind == monitors.ESCALATED), "")
+    because = f"; {run.tier} went on because: {why.rstrip('.')}" if why else ""
+    return f" Turns of its models: {made}{because}."
 
 
 def _now(constellation: Constellation, job: Job) -> str:

@@ -13,11 +13,13 @@ apart. Time on a device that does not answer is waiting, not work.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from starloom.core.answer.spans import RUN, Record, Span
+from starloom.core.plan.goals.monitors import ESCALATED
 from starloom_protocol.records.entities import Attempt, Dependency, Job, TaskSpec
 from starloom_protocol.records.run_report import (
     FOR_A_PERSON,
@@ -273,12 +275,18 @@ def _waits(spans: Iterable[Span], interval: Callable[[Span], _Interval]) -> list
 
 def _model(record: Record, interval: Callable[[Span], _Interval]) -> ModelUse:
     jobs: list[Job] = list(record.table("job").values())
+    goals = [job.goal for job in jobs if job.goal is not None]
+    turns: Counter[str] = Counter()
+    for goal in goals:
+        turns.update(goal.turns_by)
     return ModelUse(
         calls=sum(job.calls for job in jobs),
+        escalations=sum(turn.kind == ESCALATED for goal in goals for turn in goal.turns),
         micros=sum(job.micros for job in jobs),
         spared=sum(1 for name, spec in record.table("spec").items() if spec.instead_of and _succeeded(record, name)),
         time_ms=_total(interval(span) for span in record.spans if span.phase is Phase.MODEL),
         tokens=sum(job.tokens for job in jobs),
+        turns=dict(turns),
     )
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from starloom.core.people import answer_words, approvals, escalations, inquiries
 from starloom.core.people.controls import stop_all
 from starloom.core.plan import review
-from starloom.core.plan.goals import asking, conversation
+from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run import judgement
@@ -132,6 +132,7 @@ def _install(
 
 def on_job_claimed(work: Work, item: JobClaimed) -> None:
     """Let a worker claim a job or renew its claim; one worker at a time, as long as it renews."""
+    tiers.check(item.tiers)
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None
     if constellation is None or job is None:
@@ -147,9 +148,11 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     renewed = job.claimed_by == item.worker
     if item.renews and not renewed:
         raise Refusal(fault(Code.CONFLICT, "the claim is over, and the job went on without its worker"))
-    if job.kind == conversation.KIND and not renewed and asking.spent(work, constellation, job):
-        work.answer({"claimed": False})
-        return
+    if job.kind == conversation.KIND and not renewed:
+        if asking.spent(work, constellation, job):
+            work.answer({"claimed": False})
+            return
+        job = tiers.at_claim(job, item.tiers)
     claimed = replace(
         job,
         state="claimed",

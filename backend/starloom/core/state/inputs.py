@@ -67,13 +67,15 @@ class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
     """A worker claims a job or renews its claim; answered by whether it may continue.
 
     `takes_ms` is the longest time for which the job may wait for its model: the limit of a call for each try. One that
-    `renews` is refused once the claim is over: its worker has not seen what became of the job since.
+    `renews` is refused once the claim is over: its worker has not seen what became of the job since. `tiers` are those
+    of a goal by the worker's settings, the smallest first, where each has an endpoint of its own.
     """
 
     constellation: str
     job: str
     renews: bool = False
     takes_ms: int = 0
+    tiers: list[str] = []
     ttl_ms: int
     worker: str
 
@@ -152,9 +154,9 @@ class AnswerWorded(Input, frozen=True, kw_only=True, tag="answer_worded"):
 
 
 class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
-    """The turn of a model in a goal: `kind` is step, answer or give_up, or nothing, for the reason `fault`.
+    """The turn of a model in a goal: `kind` is step, answer, hand_over or give_up, or nothing, for the reason `fault`.
 
-    `value` is the canonical text of an answer; `note` says why, in words of the model.
+    `value` is the canonical text of an answer; `note` says why, in words of the model. `to` is next_tier or person.
     """
 
     calls: list[LookCall] = []
@@ -164,6 +166,7 @@ class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
     job: str
     kind: str
     note: str = ""
+    to: str = ""
     value: str | None = None
     worker: str
 

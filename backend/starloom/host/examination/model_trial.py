@@ -1,4 +1,4 @@
-"""`starloom doctor model`: asks the set models eight known requests, and reports what they can be used for.
+"""`starloom doctor model`: asks the set models known requests, and reports what they can be used for.
 
 The requests are about imaginary devices, so nothing of this fleet leaves. The costs are named before the first call.
 Nothing is counted in the hub's budget, and nothing here decides what a model may do.
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from starloom.host.examination.doctor import Finding
 from starloom.planner.model.answers import Stage
-from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoint_from
+from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoint_from, tiers_from
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
@@ -29,6 +29,8 @@ STAGES: Final = {
     ModelRole.REVIEWER: Stage.REVIEWING,
     ModelRole.WRITER: Stage.ANSWERING,
     ModelRole.JUDGE: Stage.JUDGING,
+    ModelRole.WORKER: Stage.WORKING,
+    ModelRole.SMALL: Stage.TIERED,
 }
 BYTES_A_TOKEN: Final = 3
 _FIX: Final = "Use a larger model for this, or a recipe, rows or a plan of your own, which need none."
@@ -144,13 +146,14 @@ def examine_model(home: Path | None, tell: Callable[[str], None], show: Callable
 
 
 def endpoints_of(settings: Settings) -> dict[Stage, Endpoint]:
-    """Return the endpoint of each stage; none if no model is set.
+    """Return the endpoint of each stage; none if no model is set, and none for a small model that is no other.
 
     Raises:
         ModelFault: the settings of one are wrong.
     """
     told = in_force(settings.llm_variables, settings.model_folder)
-    found = {stage: endpoint_from(told, role) for role, stage in STAGES.items()}
+    roles = [role for role in STAGES if role is not ModelRole.SMALL or role in tiers_from(told)]
+    found = {STAGES[role]: endpoint_from(told, role) for role in roles}
     return {stage: endpoint for stage, endpoint in found.items() if endpoint is not None}
 
 
@@ -160,8 +163,9 @@ def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:
     Raises:
         ModelFault: the libraries for a model are not installed.
     """
-    lines = ["This asks eight questions about three imaginary devices. Nothing about yours leaves this machine."]
     sizes = expected_bytes()
+    count = sum(len(sizes[stage]) for stage in endpoints)
+    lines = [f"This asks {count} questions about three imaginary devices. Nothing about yours leaves this machine."]
     for endpoint in dict.fromkeys(endpoints.values()):
         stages = [stage for stage, other in endpoints.items() if other == endpoint]
         prompts = [size // BYTES_A_TOKEN for stage in stages for size in sizes[stage]]
@@ -189,6 +193,8 @@ async def _tried(
     counted = {endpoint: _Counted(model, report.used) for endpoint, model in models.items()}
     outcomes: list[Outcome] = []
     for stage, trial in all_trials():
+        if stage not in endpoints:
+            continue
         model = counted[endpoints[stage]]
         before = Used(**vars(report.used))
         if model.away:

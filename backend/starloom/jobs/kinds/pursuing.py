@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from starloom.core.plan.goals.conversation import group_of, run_of
+from starloom.core.plan.goals.tiers import SMALL
 from starloom.core.rights.envelope import devices_of, tools_of
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Fleet
@@ -23,7 +24,7 @@ from starloom.planner.model.conversations.looking import narrower
 from starloom.planner.model.conversations.pursuing import GoalTalk, SeenGoal
 from starloom.planner.model.endpoints.endpoint import ModelRole
 from starloom.planner.model.port import ModelFault
-from starloom.planner.model.reading import GaveUp, Reached, Stepped
+from starloom.planner.model.reading import GaveUp, HandedOver, Reached, Stepped, Turned
 from starloom.store.port import InboxPort
 from starloom_protocol.records.entities import Attempt, Fault, Head, Job, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.stream.feed import FLEET
@@ -49,9 +50,13 @@ class GoalJobs:
 
     async def _turn(
         self, reads: JobReads, inbox: InboxPort, entities: Mapping[str, bytes], fleet: Mapping[str, bytes], job: str
-    ) -> Stepped | Reached | GaveUp | Fault:
+    ) -> Turned:
+        tier = tier_in(entities, job)
+        # A small model that is not set any more leaves its turns to the next tier.
+        is_small = tier == SMALL and ModelRole.SMALL in await asyncio.to_thread(self._models.tiers)
+        role = ModelRole.SMALL if is_small else ModelRole.WORKER
         try:
-            owned = await asyncio.to_thread(self._models.owned, ModelRole.PLANNER)
+            owned = await asyncio.to_thread(self._models.owned, role)
         except ModelFault as error:
             return error.fault
         if owned is None:
@@ -64,16 +69,18 @@ class GoalJobs:
             return Fault(code=Code.FORBIDDEN, hint="Share cards of results, or write tasks.", reason=reason)
         head = decode_entity("head", entities["head"])
         name = head.id if isinstance(head, Head) else ""
-        model = self._models.for_job(owned, reads, inbox, constellation=name, job=job, worker=self._worker)
+        model = self._models.for_job(owned, reads, inbox, constellation=name, job=job, worker=self._worker, tier=tier)
         return await GoalTalk(model, seen, view).answer()
 
-    def _proposal(self, constellation: str, job: str, read: Stepped | Reached | GaveUp | Fault) -> GoalProposed:
+    def _proposal(self, constellation: str, job: str, read: Turned) -> GoalProposed:
         told: dict[str, Any] = {"kind": "nothing"}
         if isinstance(read, Stepped):
             calls = [LookCall(args=canonical(one.args), device=one.device, tool=one.tool) for one in read.calls[:50]]
             told = {"calls": calls, "cites": read.cites[:40], "kind": "step", "note": read.note}
         elif isinstance(read, Reached):
             told = {"cites": read.cites[:40], "kind": "answer", "note": read.note, "value": canonical(read.value)}
+        elif isinstance(read, HandedOver):
+            told = {"kind": "hand_over", "note": read.because, "to": read.to}
         elif isinstance(read, GaveUp):
             told = {"kind": "give_up", "note": read.because}
         else:
@@ -87,6 +94,13 @@ class GoalJobs:
             worker=self._worker,
             **told,
         )
+
+
+def tier_in(entities: Mapping[str, bytes], job: str) -> str:
+    """Return the tier that makes the turns of a goal, empty where it has one only."""
+    raw = entities.get(f"job/{job}")
+    found = decode_entity(f"job/{job}", raw) if raw is not None else None
+    return run_of(found).tier if isinstance(found, Job) else ""
 
 
 def seen_in(entities: Mapping[str, bytes], job: str, view: FleetView, *, now_ms: int, sharing: Sharing) -> SeenGoal:

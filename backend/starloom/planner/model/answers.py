@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Final
 
+from starloom.core.plan.goals.tiers import TO
 from starloom_protocol.plan.language.models import TASK_ID
 from starloom_protocol.vocabulary import Approval, Gate, Need, Op
 
@@ -23,6 +24,8 @@ class Stage(StrEnum):
     ANSWERING = "answering"
     JUDGING = "judging"
     WORKING = "working"
+    TIERED = "tiered"
+    """A turn of a goal with several tiers, whose model may hand over."""
 
 
 TEXT: Final[Schema] = {"type": "string"}
@@ -181,6 +184,13 @@ _LOOK: Final = {
     ]
 }
 _CITE: Final = _object(("task",), task=TEXT, pointer=TEXT)
+_TURN: Final[dict[str, Schema]] = {
+    "calls": _list(_object(("tool",), device=TEXT, tool=TEXT, args=_ANY_OBJECT)),
+    "note": TEXT,
+    "value": _ANY_OBJECT,
+    "cites": _list(_CITE),
+    "because": TEXT,
+}
 _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.PLANNING: _object(
         ("kind",),
@@ -222,11 +232,13 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.WORKING: _object(
         ("kind",),
         kind={"type": "string", "enum": ["step", "answer", "give_up"]},
-        calls=_list(_object(("tool",), device=TEXT, tool=TEXT, args=_ANY_OBJECT)),
-        note=TEXT,
-        value=_ANY_OBJECT,
-        cites=_list(_object(("task",), task=TEXT, pointer=TEXT)),
-        because=TEXT,
+        **_TURN,
+    ),
+    Stage.TIERED: _object(
+        ("kind",),
+        kind={"type": "string", "enum": ["step", "answer", "hand_over", "give_up"]},
+        **_TURN,
+        to={"type": "string", "enum": list(TO)},
     ),
 }
 

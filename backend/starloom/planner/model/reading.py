@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from starloom.core.people.inquiries import CHOICE_CHARS_MOST, CHOICES_MOST
+from starloom.core.plan.goals.tiers import TO
 from starloom.planner.model.port import Reply
 from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.records.entities import Cite, Fault, Read
@@ -131,6 +132,14 @@ class Reached:
 
 
 @dataclass(frozen=True)
+class HandedOver:
+    """The model of a goal hands over to the next tier or to a person, for this reason."""
+
+    to: str
+    because: str
+
+
+@dataclass(frozen=True)
 class MoreTools:
     """The model wants to see the tools nearest to these words."""
 
@@ -208,8 +217,14 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
     return _unreadable(form)
 
 
-def read_turn(reply: Reply) -> Stepped | Reached | GaveUp | Fault:
-    """Return the turn of a goal that a reply holds; the model must mend a fault."""
+Turned = Stepped | Reached | HandedOver | GaveUp | Fault
+
+
+def read_turn(reply: Reply, *, tiered: bool = False) -> Turned:
+    """Return the turn of a goal that a reply holds; the model must mend a fault.
+
+    Only a goal of several tiers is handed over.
+    """
     if reply.refused:
         return GaveUp(short(reply.text) or "the model refused to answer")
     if reply.cut:
@@ -224,8 +239,10 @@ def read_turn(reply: Reply) -> Stepped | Reached | GaveUp | Fault:
         because = found.get("because", note)
         usable = isinstance(because, str) and bool(short(because))
         return GaveUp(short(because)) if usable else _unreadable("an answer of kind give_up needs `because`")
+    if tiered and kind == "hand_over":
+        return _hand_over_in(found)
     if kind not in ("step", "answer"):
-        return _unreadable("`kind` must be step, answer or give_up")
+        return _unreadable(f"`kind` must be step, answer{', hand_over' if tiered else ''} or give_up")
     try:
         cites = msgspec.convert(found.get("cites") or [], list[Cite])
         if kind == "answer":
@@ -239,6 +256,13 @@ def read_turn(reply: Reply) -> Stepped | Reached | GaveUp | Fault:
     except msgspec.ValidationError as error:
         return _unreadable(f"a call has `device`, `tool` and `args`, a cite `task` and `pointer`: {error}")
     return Stepped(calls, short(note), cites)
+
+
+def _hand_over_in(found: dict[str, Any]) -> HandedOver | Fault:
+    to, because = found.get("to"), found.get("because")
+    if to not in TO or not isinstance(because, str) or not short(because):
+        return _unreadable(f"an answer of kind hand_over needs `to`, which is {' or '.join(TO)}, and `because`")
+    return HandedOver(to, short(because))
 
 
 def _question(text: str, found: dict[str, Any]) -> Asked | Fault:

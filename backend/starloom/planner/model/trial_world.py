@@ -1,19 +1,26 @@
-"""The imaginary world of a model's trial: three devices with their tools, one failed plan, and two results.
+"""The imaginary world of a model's trial: three devices with their tools, a failed plan, two results, and a goal.
 
 Pure and fixed: a trial tells a model nothing about the devices, files and requests of its owner.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
+
+import msgspec
 
 from starloom.planner.context.cards import card_of
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.conversations.answering import ResultSeen
+from starloom.planner.model.conversations.pursuing import SeenGoal
 from starloom.planner.model.conversations.reviewed_plan import ReviewedPlan
 from starloom_protocol.records.entities import (
     Attempt,
     Device,
+    Goal,
+    GoalRun,
+    GoalTurn,
     Head,
     Job,
     Offer,
@@ -23,7 +30,7 @@ from starloom_protocol.records.entities import (
     ToolOffer,
 )
 from starloom_protocol.tools.results import built_in, name_of
-from starloom_protocol.values import canonical, parse
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     Code,
     ConstellationState,
@@ -45,6 +52,9 @@ RIGHT_FOLDER: Final = "/srv/photos"
 FAILED: Final = "pack"
 BUSIEST: Final = "thyme-api"
 ERRORS: Final = 1412
+GOAL: Final = "busiest"
+STEP: Final = f"{GOAL}.1"
+SEARCH: Final = "log.search"
 
 _TEXT: Final = {"type": "string"}
 _COUNT: Final = {"type": "integer"}
@@ -157,18 +167,62 @@ def two_results() -> list[ResultSeen]:
     return [_result(name, value) for name, value in found.items()]
 
 
-def _result(device: str, value: dict[str, Any]) -> ResultSeen:
-    name = f"errors-{device}"
-    spec = TaskSpec(changed_in=1, device=Selector(id=f"d-{device}"), id=name, tool="log.search")
+def goal_begun(tiers: tuple[str, ...]) -> SeenGoal:
+    """Return a goal before its first step, with several tiers or none."""
+    goal = Goal(
+        aim=f"Find out which service on {STORE} has written the most errors to the log, and how many.",
+        gives=canonical({"errors": "integer", "service": "text"}),
+        steps=4,
+        tools=[SEARCH, "process.list"],
+    )
+    store = Selector(id=f"d-{STORE}")
+    return SeenGoal(
+        spec=TaskSpec(changed_in=1, device=store, goal=goal, id=GOAL),
+        run=GoalRun(due_ms=2 * _NOW_MS, tier=tiers[0] if tiers else "", tiers=list(tiers)),
+        specs={},
+        records={},
+        attempts={},
+        request="",
+        devices=[STORE],
+        tools=goal.tools,
+        tokens_left=goal.tokens,
+        now_ms=_NOW_MS,
+        sharing=Sharing.HEADS,
+    )
+
+
+def goal_with_a_result(tiers: tuple[str, ...]) -> SeenGoal:
+    """Return the same goal after a step whose result has the answer."""
+    begun = goal_begun(tiers)
+    args = canonical({"contains": "error"})
+    spec = TaskSpec(args=args, changed_in=2, device=begun.spec.device, group=GOAL, id=STEP, tool=SEARCH)
+    record, attempt = _succeeded(STORE, {"errors_by_service": {BUSIEST: ERRORS, "print-room": 37}})
+    turn = GoalTurn(at_ms=_NOW_MS, kind="step", note="to count the errors of each service", tasks=[STEP])
+    return replace(
+        begun,
+        run=msgspec.structs.replace(begun.run, turns=[turn]),
+        specs={STEP: spec},
+        records={STEP: record},
+        attempts={f"{STEP}/1": attempt},
+    )
+
+
+def _succeeded(device: str, value: dict[str, Any]) -> tuple[TaskRecord, Attempt]:
     record = TaskRecord(attempt=1, device=f"d-{device}", since_ms=_NOW_MS, started=1, state=TaskState.SUCCEEDED)
-    text = canonical(value)
     attempt = Attempt(
         device=f"d-{device}",
         ended_ms=_NOW_MS,
         incarnation=1,
         leased_ms=1,
         repeatability=Repeatability.PURE,
-        value=text,
+        value=canonical(value),
     )
+    return record, attempt
+
+
+def _result(device: str, value: dict[str, Any]) -> ResultSeen:
+    name = f"errors-{device}"
+    spec = TaskSpec(changed_in=1, device=Selector(id=f"d-{device}"), id=name, tool=SEARCH)
+    record, attempt = _succeeded(device, value)
     card = card_of(spec, record, attempt, device=device, now_ms=_NOW_MS, sharing=Sharing.HEADS)
-    return ResultSeen(card, parse(text), f"Errors on {device}")
+    return ResultSeen(card, value, f"Errors on {device}")

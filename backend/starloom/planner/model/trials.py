@@ -1,4 +1,4 @@
-"""The trial of a model: five plans, a review, an answer and a verdict about an imaginary fleet, each judged by code.
+"""The trial of a model: five plans, a review, an answer, a verdict and two turns of a goal, each judged by code.
 
 Owns the requests, what is expected of each answer, and what the outcome says about the model. A plan passes the check
 that any plan passes, and an expectation beside it. Nothing of a trial is run, and no model judges another. Has no clock
@@ -9,26 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starloom.core.placement.selection import selects
+from starloom.core.plan.goals.tiers import TIERS
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.conversations.answering import AnswerTalk, Words, answer_parts
 from starloom.planner.model.conversations.judging import JudgeTalk, judge_parts
 from starloom.planner.model.conversations.planning import Conversation, Planned, Withdrawn
+from starloom.planner.model.conversations.pursuing import GoalTalk, SeenGoal, goal_parts, turns_of
 from starloom.planner.model.conversations.reviewing import Review, ReviewTalk, review_parts
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.prompt import PromptPart
-from starloom.planner.model.reading import Asked, Looked
+from starloom.planner.model.reading import Asked, Looked, Reached, Stepped, Turned
 from starloom.planner.model.trial_world import (
     BUSIEST,
     DESK,
     ERRORS,
     FAILED,
     RIGHT_FOLDER,
+    SEARCH,
+    STEP,
     STORE,
     failed_plan,
+    goal_begun,
+    goal_with_a_result,
     trial_fleet,
     two_results,
 )
@@ -39,7 +46,7 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Gate, Op, Sharing
 
 CALLS_MOST: Final = 40
-"""Eight requests with all their repairs stay below it."""
+"""All requests with all their repairs stay below it."""
 ANSWER_TOKENS: Final = 400
 """The estimate for one answer; a model that thinks writes more."""
 SIMPLE_PLANS: Final = 3
@@ -146,6 +153,41 @@ async def try_answer(model: Model) -> Outcome:
     return Outcome("an answer in words", Stage.ANSWERING, missing)
 
 
+async def try_step(model: Model, stage: Stage) -> Outcome:
+    """Have the first step of a goal made."""
+    turn = await GoalTalk(model, goal_begun(_tiers(stage)), trial_fleet()).answer()
+    return Outcome("a step of a goal", stage, _stepped(turn))
+
+
+async def try_reaching(model: Model, stage: Stage) -> Outcome:
+    """Have a goal answered whose result shows the answer."""
+    turn = await GoalTalk(model, goal_with_a_result(_tiers(stage)), trial_fleet()).answer()
+    return Outcome("the answer of a goal", stage, _reached(turn))
+
+
+def _tiers(stage: Stage) -> tuple[str, ...]:
+    return TIERS if stage is Stage.TIERED else ()
+
+
+def _stepped(turn: Turned) -> str:
+    if isinstance(turn, Fault):
+        return turn.reason
+    if not isinstance(turn, Stepped):
+        return "a step: nothing was looked at yet"
+    wrong = [call for call in turn.calls if call.tool != SEARCH or call.device not in ("", STORE)]
+    return f"{SEARCH} on {STORE} and nothing else" if wrong else ""
+
+
+def _reached(turn: Turned) -> str:
+    if isinstance(turn, Fault):
+        return turn.reason
+    if not isinstance(turn, Reached):
+        return f"an answer: the result of {STEP} shows it"
+    if turn.value != {"errors": ERRORS, "service": BUSIEST}:
+        return f"the value with {BUSIEST} and its {ERRORS} errors"
+    return "" if [cite.task for cite in turn.cites] == [STEP] else f"a cite of {STEP}"
+
+
 async def try_judge(model: Model) -> Outcome:
     """Have a claim judged that the results contradict."""
     made = await JudgeTalk(model, _ANSWER_REQUEST, _WRONG_CLAIM, two_results()).judge()
@@ -154,9 +196,15 @@ async def try_judge(model: Model) -> Outcome:
 
 
 def all_trials() -> list[tuple[Stage, Callable[[Model], Awaitable[Outcome]]]]:
-    """Return the eight trials with their stage, in order."""
+    """Return the trials with their stage, in order; those of the last stage are for a small model only."""
     plans = [(Stage.PLANNING, _bound(trial)) for trial in PLANS]
-    return [*plans, (Stage.REVIEWING, try_review), (Stage.ANSWERING, try_answer), (Stage.JUDGING, try_judge)]
+    others = [(Stage.REVIEWING, try_review), (Stage.ANSWERING, try_answer), (Stage.JUDGING, try_judge)]
+    turns = [
+        (stage, partial(trial, stage=stage))
+        for stage in (Stage.WORKING, Stage.TIERED)
+        for trial in (try_step, try_reaching)
+    ]
+    return [*plans, *others, *turns]
 
 
 def expected_bytes() -> dict[Stage, list[int]]:
@@ -167,6 +215,7 @@ def expected_bytes() -> dict[Stage, list[int]]:
         Stage.REVIEWING: [_size(review_parts(failed_plan(), trial_fleet()))],
         Stage.ANSWERING: [_size(answer_parts(_ANSWER_REQUEST, _SENTENCE, two_results()))],
         Stage.JUDGING: [_size(judge_parts(_ANSWER_REQUEST, _WRONG_CLAIM, two_results()))],
+        **{stage: [_turn_size(stage, seen) for seen in _GOALS] for stage in (Stage.WORKING, Stage.TIERED)},
     }
 
 
@@ -181,6 +230,8 @@ _NAMES: Final = {
     Stage.REVIEWING: "reviews",
     Stage.ANSWERING: "answers in words",
     Stage.JUDGING: "verdicts",
+    Stage.WORKING: "turns of goals",
+    Stage.TIERED: "first turns of goals",
 }
 
 
@@ -191,6 +242,14 @@ def _use(stage: Stage, outcomes: list[Outcome]) -> str:
     if right >= SIMPLE_PLANS:
         return f"{name}: simple ones, read each before you allow it ({right} of {len(outcomes)})"
     return f"{name}: no ({right} of {len(outcomes)})"
+
+
+_GOALS: Final = (goal_begun, goal_with_a_result)
+
+
+def _turn_size(stage: Stage, seen: Callable[[tuple[str, ...]], SeenGoal]) -> int:
+    goal, fleet = seen(_tiers(stage)), trial_fleet()
+    return _size(goal_parts(goal, fleet)) + sum(len(turn.text.encode()) for turn in turns_of(goal, fleet))
 
 
 class _Silent:

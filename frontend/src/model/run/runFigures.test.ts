@@ -42,6 +42,11 @@ describe("figuresOf", () => {
     const { model: _, ...rest } = REPORT;
     expect(said({ ...rest, model: { calls: 0, time_ms: 1_800 } } as RunReport).at(-1)).toBe("Planned in: 1.8 s");
   });
+  it("tells turns of goals by tier", () => {
+    const used = { ...REPORT.model, turns: { small: 4, worker: 2 }, escalations: 1 };
+    const told = figuresOf({ ...REPORT, model: used }).find((one) => one.name === "Turns of goals");
+    expect([told?.value, told?.about]).toEqual(["4 by small, 2 by worker", "How often a next tier went on: 1."]);
+  });
   it("leaves out what did not happen", () => {
     const quiet = { ...REPORT, ended: false, gain: 0, for_person_ms: 0, waits: [], recoveries: {}, model: {} };
     expect(said(quiet).map((line) => line.split(":")[0])).toEqual(["So far", "Critical path", "Work", "At once"]);

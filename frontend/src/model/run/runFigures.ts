@@ -77,6 +77,14 @@ export function figuresOf(report: RunReport): Figure[] {
       about: `${model.calls} calls, ${(model.tokens ?? 0).toLocaleString("en-US")} tokens.`,
     });
   }
+  const turns = Object.entries(model.turns ?? {});
+  if (turns.length > 0) {
+    figures.push({
+      name: "Turns of goals",
+      value: turns.map(([tier, count]) => `${count} by ${tier}`).join(", "),
+      about: `How often a next tier went on: ${model.escalations ?? 0}.`,
+    });
+  }
   return figures;
 }
 

@@ -46,6 +46,22 @@ test("a goal shows its steps with note and call, and what was not taken", () => 
   expect(seen?.open).toBe(true);
 });
 
+test("the line of an escalation names the tier that goes on, and so does the goal", () => {
+  const turns = [
+    { kind: "escalated", note: "3 like errors in a row", by: "engine", tier: "worker", at_ms: 1 },
+    { kind: "handed", note: "who owns it?", at_ms: 2 },
+  ];
+  const seen = goalSeen(
+    model(turns, { goal: { due_ms: 9, turns, tier: "worker", tiers: ["small", "worker"] } }),
+    "why",
+  );
+  expect(seen?.spent).toBe("0 of 4 steps, 1,200 tokens, tier worker");
+  expect(seen?.lines.map((line) => [line.mark, line.note])).toEqual([
+    ["next tier", "3 like errors in a row; worker goes on"],
+    ["hands over to a person", "who owns it?"],
+  ]);
+});
+
 test("a goal that has ended takes no hint and says why it was not reached", () => {
   const seen = goalSeen(
     model([], { state: "done", fault: { code: "goal_unmet", reason: "a person stopped it" } }),

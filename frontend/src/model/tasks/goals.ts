@@ -16,7 +16,7 @@ export interface GoalLine {
 
 export interface GoalSeen {
   aim: string;
-  /** `3 of 20 steps, 4,120 tokens`. */
+  /** `3 of 20 steps, 4,120 tokens`, and the tier that makes the turns where there are several. */
   spent: string;
   lines: GoalLine[];
   /** Whether a hint is taken now. */
@@ -26,7 +26,13 @@ export interface GoalSeen {
 }
 
 const ARGS_MOST = 90;
-const MARKS: Record<string, string> = { refused: "not taken", told: "gets nowhere", hint: "hint" };
+const MARKS: Record<string, string> = {
+  refused: "not taken",
+  told: "gets nowhere",
+  hint: "hint",
+  escalated: "next tier",
+  handed: "hands over to a person",
+};
 
 export function goalSeen(model: StreamModel, group: string): GoalSeen | null {
   const spec = model.one<TaskSpec>(`spec/${group}`);
@@ -41,7 +47,7 @@ export function goalSeen(model: StreamModel, group: string): GoalSeen | null {
   const state = head(model)?.state;
   return {
     aim: spec.goal.aim,
-    spent: `${steps} of ${plural(most, "step")}, ${tokens} tokens`,
+    spent: `${steps} of ${plural(most, "step")}, ${tokens} tokens${job?.goal?.tier ? `, tier ${job.goal.tier}` : ""}`,
     lines: lines(model, turns),
     open:
       Boolean(job) && job?.state !== "done" && job?.state !== "ending" && (state === "active" || state === "paused"),
@@ -56,7 +62,7 @@ function lines(model: StreamModel, turns: readonly GoalTurn[]): GoalLine[] {
     return {
       key: `${index}`,
       mark: turn.kind === "step" ? `${number}` : (MARKS[turn.kind] ?? turn.kind),
-      note: turn.note ?? "",
+      note: turn.tier ? `${turn.note ?? ""}; ${turn.tier} goes on` : (turn.note ?? ""),
       calls: (turn.tasks ?? []).map((task) => ({ task, text: callOf(model, task) })),
     };
   });

@@ -33,7 +33,9 @@ OFFERS = [
 
 
 class Pursued(Driver):
-    """A plan with the goal `why`, and tasks beside it."""
+    """A plan with the goal `why`, and tasks beside it. `tiers` are those that each claim names."""
+
+    tiers: tuple[str, ...] = ()
 
     def __init__(self, *tasks: dict[str, Any], goal: dict[str, Any] | None = None, **fields: Any) -> None:
         super().__init__()
@@ -61,6 +63,7 @@ class Pursued(Driver):
             id=self.ident(),
             job=self.job.id,
             renews=renews,
+            tiers=list(self.tiers),
             ttl_ms=15_000,
             worker=worker,
         )
@@ -111,3 +114,11 @@ class Pursued(Driver):
 
 def call(tool: str = "t.pure", device: str = "one", **args: Any) -> i.LookCall:
     return i.LookCall(args=canonical(args), device=device, tool=tool)
+
+
+def judged(one: Pursued, holds: str) -> None:
+    (job,) = [job.id for job in one.made.jobs.values() if job.kind == "judge" and job.state != "done"]
+    who: dict[str, Any] = {"by": "worker:j", "constellation": "c1", "job": job, "worker": "j"}
+    one.do(i.JobClaimed(id=one.ident(), ttl_ms=15_000, **who))
+    given = i.VerdictGiven(id=one.ident(), because="it names no disk", holds=holds, **who)
+    assert not one.do(given).faults

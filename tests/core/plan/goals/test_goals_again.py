@@ -12,7 +12,7 @@ from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 from tests.builders import Driver
 from tests.core.people.test_forks import fork
-from tests.core.plan.goals.pursued import GOAL, OFFERS, VALUE, Pursued, call
+from tests.core.plan.goals.pursued import GOAL, OFFERS, VALUE, Pursued, call, judged
 from tests.core.plan.goals.test_steps import WIDE
 
 INFO: dict[str, Any] = {"id": "info", "tool": "t.pure", "device": {"name": "one"}}
@@ -114,4 +114,20 @@ def test_a_goal_within_a_plan_gives_its_answer_alone() -> None:
     assert [parse(source.text or "") for source in work.inputs[0].sources] == [VALUE]
     one.result(work, {})
     assert one.state() == "succeeded"
+    one.folded_equals_state()
+
+
+def test_an_answer_of_a_new_round_goes_back_once_as_in_the_first() -> None:
+    one = Pursued(goal={"judge": "Does the evidence show the cause?"})
+    one.step(call(number=1))
+    one.end_calls()
+    for expected in ("expanded", "failed"):
+        one.answer()
+        judged(one, "no")
+        assert one.states()["why"] == expected
+    assert not one.control("retry", "why").faults
+    for expected in ("expanded", "failed"):
+        one.answer()
+        judged(one, "no")
+        assert one.states()["why"] == expected
     one.folded_equals_state()

@@ -217,6 +217,7 @@ _TURNS = st.one_of(
     st.tuples(st.just("answer"), st.sampled_from([VALUE, {"cause": 1}, {}, []])),
     st.tuples(st.just("nothing"), st.none()),
     st.tuples(st.just("give_up"), st.none()),
+    st.tuples(st.just("hand_over"), st.sampled_from(["next_tier", "person", "root"])),
 )
 ENVELOPE: dict[str, Any] = {
     "device": {"name": "one"},
@@ -231,6 +232,7 @@ def test_no_turns_of_a_model_leave_the_envelope_and_each_goal_ends(
     turns: list[tuple[str, Any]], replies: list[str], data: st.DataObject
 ) -> None:
     one = Pursued(goal=ENVELOPE)
+    one.tiers = data.draw(st.sampled_from([(), ("small", "worker")]))
     one.reply("allow")
     allowed: set[str] = set()
     ahead = list(replies)
@@ -262,7 +264,7 @@ def test_no_turns_of_a_model_leave_the_envelope_and_each_goal_ends(
         one.claim()
         calls = given_now if kind == "step" else []
         value = None if kind != "answer" else canonical(given_now)
-        one.propose(kind, calls=calls, value=value)
+        one.propose(kind, calls=calls, to=given_now if kind == "hand_over" else "", note="so it is", value=value)
         end_calls()
     for _ in range(4):
         if one.made.head.state == "active" and not one.made.open_questions:

@@ -57,12 +57,17 @@ async def test_every_host_that_a_role_sends_to_is_shown_without_its_key(tmp_path
         "llm_reviewer_url": "https://critics.test/v1",
         "llm_reviewer_model": "large",
         "llm_reviewer_key_file": file,
+        "llm_worker_model": "working",
+        "llm_small_url": "http://127.0.0.1:8/v1",
+        "llm_small_model": "tiny",
         "llm_fallback_model": "small",
     }
     async with a_world(tmp_path, **set_up) as world, world.client() as http:
         shown = await http.get(MODEL)
     assert shown.json()["others"] == [
         {"host": "critics.test", "model": "large", "role": "reviewer"},
+        {"host": "127.0.0.1:9", "model": "working", "role": "worker"},
+        {"host": "127.0.0.1:8", "model": "tiny", "role": "small"},
         {"host": "127.0.0.1:9", "model": "small", "role": "fallback"},
     ]
     assert shown.json()["share"] == "cards_and_file_heads"

@@ -15,7 +15,10 @@ from starloom.planner.model.endpoints.endpoint import (
     Wire,
     endpoint_from,
     endpoints_from,
+    others_from,
+    readers_from,
     sharing_from,
+    tiers_from,
 )
 from starloom.planner.model.endpoints.page_settings import Kept, in_force, keep
 from starloom.planner.model.endpoints.spending import Budget, Spent, budget_from
@@ -239,11 +242,39 @@ def test_the_key_of_the_page_goes_to_no_other_address(tmp_path: Path) -> None:
     keep(tmp_path, Kept(url="https://models.test/v1", model="page", key_file=Path(file).name))
     given = {
         f"STARLOOM_LLM_{role}_{name}": text
-        for role in ("REVIEWER", "WRITER", "JUDGE", "FALLBACK")
+        for role in ("REVIEWER", "WRITER", "JUDGE", "WORKER", "SMALL", "FALLBACK")
         for name, text in (("URL", "https://others.test/v1"), ("MODEL", "large"))
     }
     told = in_force(given, tmp_path)
-    assert [endpoint.key for role in OTHER_ROLES if (endpoint := endpoint_from(told, role)) is not None] == [""] * 4
+    assert [endpoint.key for role in OTHER_ROLES if (endpoint := endpoint_from(told, role)) is not None] == [""] * 6
+
+
+def test_goals_have_two_tiers_only_where_a_small_model_is_another_one() -> None:
+    assert tiers_from({}) == ()
+    assert tiers_from(variables()) == (ModelRole.WORKER,)
+    assert endpoint_from(variables(), ModelRole.WORKER) == endpoint_from(variables())
+    assert endpoint_from(variables(), ModelRole.SMALL) is None
+    assert tiers_from(variables(STARLOOM_LLM_WORKER_MODEL="large")) == (ModelRole.WORKER,)
+    assert tiers_from(variables(STARLOOM_LLM_SMALL_MODEL="m")) == (ModelRole.WORKER,)
+    assert tiers_from(variables(STARLOOM_LLM_SMALL_MODEL="tiny")) == (ModelRole.SMALL, ModelRole.WORKER)
+    same = variables(STARLOOM_LLM_SMALL_MODEL="large", STARLOOM_LLM_WORKER_MODEL="large")
+    assert tiers_from(same) == (ModelRole.WORKER,)
+    assert [role.value for role in others_from(same)] == ["worker", "small"]
+    with pytest.raises(ModelFault, match="without STARLOOM_LLM_SMALL_URL"):
+        tiers_from(variables(STARLOOM_LLM_SMALL_KEY_FILE="/some/key"))
+
+
+def test_the_texts_of_a_goal_are_read_by_every_tier_and_its_fallback() -> None:
+    given = variables(
+        STARLOOM_LLM_SMALL_URL="http://127.0.0.1:11434/v1",
+        STARLOOM_LLM_SMALL_MODEL="tiny",
+        STARLOOM_LLM_FALLBACK_URL="http://127.0.0.1:11435/v1",
+        STARLOOM_LLM_FALLBACK_MODEL="spare",
+    )
+    for tier in (ModelRole.SMALL, ModelRole.WORKER):
+        assert [endpoint.model for endpoint in readers_from(given, tier)] == ["tiny", "spare", "m"]
+    assert [endpoint.model for endpoint in readers_from(given, ModelRole.WRITER)] == ["m", "spare"]
+    assert readers_from(variables(), ModelRole.WORKER) == endpoints_from(variables(), ModelRole.PLANNER)
 
 
 def test_content_of_files_goes_unasked_only_where_every_endpoint_is_on_this_machine() -> None:

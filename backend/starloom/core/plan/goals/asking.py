@@ -1,7 +1,8 @@
 """The ladder of a goal that gets nowhere, and its questions to a person: a call beyond reading, and whether to go on.
 
-The model hears of a stall first. The next one asks a person, who lets the goal go on with as much again, adds a hint,
-or stops it. No answer in time is a stop for a stall and a no for a call. A hint is data of the next turn.
+The model hears of a stall first. The next one has the next tier go on, where there is one; then a person is asked, who
+lets the goal go on with as much again, adds a hint, or stops it. A budget that is used up asks a person at once. No
+answer in time is a stop for a stall and a no for a call. A hint is data of the next turn.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
-from starloom.core.plan.goals import monitors
+from starloom.core.plan.goals import monitors, tiers
 from starloom.core.plan.goals.conversation import (
     ASKING,
     ENGINE,
@@ -79,13 +80,16 @@ def spent(work: Work, constellation: Constellation, job: Job) -> bool:
 
 
 def stalled(work: Work, constellation: Constellation, job: Job, why: str) -> None:
-    """Go one rung up: tell the model, or ask a person; a goal with too many turns ends."""
+    """Go one rung up: tell the model, have the next tier go on, or ask a person; a goal with too many turns ends."""
     run, group = run_of(job), group_of(job)
     if len(run.turns) >= TURNS_MOST:
         end(work, constellation, job, Code.GOAL_UNMET, f"{why}, after {TURNS_MOST} turns", by=ENGINE)
         return
-    if run.level or "used up" in why:
+    if "used up" in why or (run.level and not tiers.next_of(run)):
         _ask_on(work, constellation, job, why)
+        return
+    if run.level:
+        tiers.escalate(work, constellation, job, why, by=ENGINE)
         return
     told = GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.TOLD, note=why)
     job = with_turn(job, told)
@@ -96,11 +100,24 @@ def stalled(work: Work, constellation: Constellation, job: Job, why: str) -> Non
 
 
 def _ask_on(work: Work, constellation: Constellation, job: Job, why: str) -> None:
-    group = group_of(job)
-    steps = len(monitors.steps_of(run_of(job)))
-    text = f"The goal {group} gets nowhere: {why}. It has made {steps} step{'s' if steps != 1 else ''}. Go on?"
+    text = f"The goal {group_of(job)} gets nowhere: {why}. {_made(job)} Go on?"
     question = _question(work, constellation, job, choices=list(_ON), text=text)
     _ask(work, constellation, job, question, EventKind.GOAL_STALLED, why)
+
+
+def ask_for_model(work: Work, constellation: Constellation, job: Job, why: str) -> None:
+    """Ask a person whether a goal goes on whose model hands over to them."""
+    job = with_turn(job, GoalTurn(at_ms=work.at_ms, kind=monitors.HANDED, note=why))
+    run = run_of(job)
+    job = replace(job, goal=replace(run, handed=run.tier or tiers.TIERS[-1]))
+    text = f"The model of the goal {group_of(job)} hands over to you. It says: {why}. {_made(job)} Go on?"
+    question = _question(work, constellation, job, choices=list(_ON), text=text)
+    _ask(work, constellation, job, question, EventKind.QUESTION_ASKED, why)
+
+
+def _made(job: Job) -> str:
+    steps = len(monitors.steps_of(run_of(job)))
+    return f"It has made {steps} step{'s' if steps != 1 else ''}."
 
 
 def ask_call(

@@ -66,6 +66,12 @@ def steps_most(goal: Goal, run: GoalRun) -> int:
     return goal.steps * (1 + run.more)
 
 
+def answers_made(constellation: Constellation, group: str) -> int:
+    """Return how many answers a goal has given in all of its rounds."""
+    record = constellation.tasks.get(goal_answer(group))
+    return record.round if record is not None else 0
+
+
 def is_open(constellation: Constellation, task: str) -> bool:
     """Tell whether a call of a step has not ended."""
     return task in constellation.tasks and not _is_final(constellation, task)

@@ -14,6 +14,7 @@ from starloom_protocol.records.entities import GoalRun, GoalTurn, TaskSpec
 from starloom_protocol.vocabulary import TaskState
 
 STEP, REFUSED, TOLD, HINT = "step", "refused", "told", "hint"
+ESCALATED, HANDED = "escalated", "handed"
 SAME_CALL_MOST: Final = 2
 STEPS_WITHOUT_NEWS: Final = 4
 LIKE_ERRORS: Final = 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.plan.goals import asking, monitors
+from starloom.core.plan.goals import asking, monitors, tiers
 from starloom.core.plan.goals.conversation import (
     ANSWERED,
     ANSWERS_MOST,
@@ -17,6 +17,7 @@ from starloom.core.plan.goals.conversation import (
     ENGINE,
     KIND,
     STEPPING,
+    answers_made,
     back_to_work,
     close,
     end,
@@ -39,7 +40,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Put, Work
-from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job
+from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job, TaskRecord
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -99,7 +100,13 @@ def _begin(work: Work, constellation: Constellation, group: str, record: GroupRe
     stranger = _input_of_a_stranger(work, constellation, group)
     for turn in turns:
         stranger = stranger or stranger_in(work.shard.fleet, constellation, turn.tasks)
-    run = GoalRun(due_ms=work.at_ms + goal.within_s * 1000, since=len(turns), stranger=stranger, turns=turns)
+    run = GoalRun(
+        answered=answers_made(constellation, group),
+        due_ms=work.at_ms + goal.within_s * 1000,
+        since=len(turns),
+        stranger=stranger,
+        turns=turns,
+    )
     job = Job(id=f"{KIND}-{number}", goal=run, kind=KIND, opened_ms=work.at_ms, tasks=[f"{group}/{record.round}"])
     begun = replace(record, state=GroupState.EXPANDED, since_ms=work.at_ms, until_ms=0)
     puts: list[Put] = [("job", job.id, job), ("group", group, begun)]
@@ -177,10 +184,20 @@ def _answer_ended(work: Work, constellation: Constellation, group: str, job: Job
         close(work, constellation, job, "")
         end_group(work, constellation, group, GroupState.SUCCEEDED)
     elif record.state is TaskState.FAILED:
-        why = judgement.last_words(constellation, answer)
-        if record.round >= ANSWERS_MOST:
-            end(work, constellation, job, Code.CHECK_FAILED, why, by=ENGINE)
-            return
-        said = record.marked or ""
-        turn = GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=said[:2000])
-        back_to_work(work, constellation, with_turn(job, turn), EventKind.GOAL_REFUSED, why, by=ENGINE)
+        _answer_refused(work, constellation, group, job, record)
+
+
+def _answer_refused(work: Work, constellation: Constellation, group: str, job: Job, record: TaskRecord) -> None:
+    """Send an answer that its judge refused back once; then the next tier goes on, or the goal ends."""
+    why, run = judgement.last_words(constellation, goal_answer(group)), run_of(job)
+    is_last = record.round - run.answered >= ANSWERS_MOST
+    if is_last and not tiers.next_of(run):
+        end(work, constellation, job, Code.CHECK_FAILED, why, by=ENGINE)
+        return
+    said = record.marked or ""
+    turn = GoalTurn(at_ms=work.at_ms, by=ENGINE, kind=monitors.REFUSED, note=why[:1000], said=said[:2000])
+    job = with_turn(job, turn)
+    if is_last:
+        tiers.escalate(work, constellation, job, "its judge refused its answer twice", by=ENGINE)
+    else:
+        back_to_work(work, constellation, job, EventKind.GOAL_REFUSED, why, by=ENGINE)

@@ -1,4 +1,4 @@
-"""The proposals of a worker for a goal: a step, its answer, or giving up; each is taken, or refused with its reason.
+"""The proposals of a worker for a goal: a step, its answer, a hand-over, or giving up; each is taken, or refused.
 
 A refusal is a turn of the conversation, so that the model and a later worker know of it. A step within the
 envelope is an edit by the model; one with a call beyond reading is put to a person. An answer has the types of `gives`,
@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
-from starloom.core.plan.goals import asking, monitors
+from starloom.core.plan.goals import asking, monitors, tiers
 from starloom.core.plan.goals.conversation import (
     ANSWERED,
     ENGINE,
@@ -69,8 +69,8 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
     check_claim(job, item.worker)
     if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
-    take = {"step": _step, "answer": _answer, "give_up": _give_up}.get(item.kind, _nothing)
-    take(work, constellation, job, item)
+    take = _TAKES.get(item.kind, _nothing)
+    take(work, constellation, tiers.counted(job), item)
     work.answer({"accepted": True})
 
 
@@ -91,7 +91,7 @@ def _refuse(work: Work, constellation: Constellation, job: Job, item: GoalPropos
 
 def _said(item: GoalProposed) -> str:
     """Return a proposal as the model wrote it, for its next turn."""
-    told: dict[str, Any] = {"kind": item.kind, "note": item.note}
+    told: dict[str, Any] = {"kind": item.kind, "note": item.note, "to": item.to}
     if item.calls:
         told["calls"] = [{"args": _value(call.args), "device": call.device, "tool": call.tool} for call in item.calls]
     if item.value is not None:
@@ -168,12 +168,12 @@ def _make(
         asking.make_step(work, constellation, job, operations, note, cites=cites)
     except Refusal as refusal:
         work.back_to(marks)
-        _refuse(work, constellation, constellation.jobs[job.id], item, _reasons(refusal.faults))
+        _refuse(work, constellation, job, item, _reasons(refusal.faults))
         return
     if asks:
         work.back_to(marks)
         turn = GoalTurn(at_ms=work.at_ms, kind=monitors.STEP, note=note)
-        asking.ask_call(work, constellation, constellation.jobs[job.id], operations, turn, asks)
+        asking.ask_call(work, constellation, job, operations, turn, asks)
 
 
 # -- the answer
@@ -218,8 +218,9 @@ def _answer(work: Work, constellation: Constellation, job: Job, item: GoalPropos
 
 
 def _refuse_answer(work: Work, constellation: Constellation, job: Job, item: GoalProposed, why: str) -> None:
-    """Send an answer back once with the reason; a second one that is not taken is a stall."""
-    before = [turn for turn in run_of(job).turns if turn.kind == monitors.REFUSED and '"kind":"answer"' in turn.said]
+    """Send an answer of a tier back once with the reason; a second one that is not taken is a stall."""
+    own = tiers.turns_of(run_of(job))
+    before = [turn for turn in own if turn.kind == monitors.REFUSED and '"kind":"answer"' in turn.said]
     if not before:
         _refuse(work, constellation, job, item, why)
         return
@@ -274,6 +275,19 @@ def _evidence(constellation: Constellation, group: str) -> list[str]:
 # -- neither
 
 
+def _hand_over(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
+    """Have the next tier go on, or ask a person: where no tier is left, and where the model wants it, once a tier."""
+    run, why = run_of(job), item.note[:NOTE_CHARS_MOST].strip()
+    if item.to not in tiers.TO or not why:
+        _refuse(work, constellation, job, item, f"a model hands over to {' or '.join(tiers.TO)}, and says why")
+    elif item.to == tiers.NEXT_TIER and tiers.next_of(run):
+        tiers.escalate(work, constellation, job, why, by=MODEL)
+    elif tiers.handed_over(run):
+        _refuse(work, constellation, job, item, "a person was asked before and let it go on; go on, answer or give up")
+    else:
+        asking.ask_for_model(work, constellation, job, why)
+
+
 def _give_up(work: Work, constellation: Constellation, job: Job, item: GoalProposed) -> None:
     why = item.note[:NOTE_CHARS_MOST].strip() or "it gave no reason"
     end(work, constellation, job, Code.GOAL_UNMET, f"the model gave up: {why}", by=MODEL)
@@ -286,3 +300,6 @@ def _nothing(work: Work, constellation: Constellation, job: Job, item: GoalPropo
         return
     why = item.fault.reason if item.fault is not None else "the model gave no usable answer"
     _refuse(work, constellation, job, replace(item, kind="nothing", value=None, calls=[]), why)
+
+
+_TAKES: Final = {"answer": _answer, "give_up": _give_up, "hand_over": _hand_over, "step": _step}

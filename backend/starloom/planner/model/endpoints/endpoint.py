@@ -36,16 +36,21 @@ class Wire(StrEnum):
 class ModelRole(StrEnum):
     """The part of a model. Each may have an endpoint of its own, else it is the planner's.
 
-    `fallback` stands in for any other whose endpoint cannot be reached.
+    `worker` makes the turns of goals. `small` makes them first, where it is set. `fallback` stands in for any other
+    whose endpoint cannot be reached.
     """
 
     PLANNER = "planner"
     REVIEWER = "reviewer"
     WRITER = "writer"
     JUDGE = "judge"
+    WORKER = "worker"
+    SMALL = "small"
     FALLBACK = "fallback"
 
 
+ONLY_IF_SET: Final = (ModelRole.SMALL, ModelRole.FALLBACK)
+"""The roles that no other endpoint fills."""
 OTHER_ROLES: Final = tuple(role for role in ModelRole if role is not ModelRole.PLANNER)
 PREFIX: Final = "STARLOOM_LLM_"
 _FIELDS: Final = ("URL", "MODEL", "WIRE", "KEY_FILE")
@@ -88,7 +93,7 @@ def endpoint_from(environment: Mapping[str, str], role: ModelRole = ModelRole.PL
     """Return the endpoint that the owner has set for a role by `STARLOOM_LLM_*`, or None where none is set.
 
     A role with an address of its own has its own key, too. One with a model alone is another model at the planner's
-    address. Where nothing is set for it, it is the planner's; there is no such fallback.
+    address. Where nothing is set for it, it is the planner's; there is no such small model and no such fallback.
 
     Raises:
         ModelFault: it is set wrongly, or its key file is missing or readable by others.
@@ -106,7 +111,7 @@ def endpoint_from(environment: Mapping[str, str], role: ModelRole = ModelRole.PL
     model = environment.get(f"{start}MODEL", "").strip()
     if model:
         return replace(planner, model=model)
-    return None if role is ModelRole.FALLBACK else planner
+    return None if role in ONLY_IF_SET else planner
 
 
 def endpoints_from(environment: Mapping[str, str], role: ModelRole) -> tuple[Endpoint, ...]:
@@ -120,6 +125,29 @@ def endpoints_from(environment: Mapping[str, str], role: ModelRole) -> tuple[End
         return ()
     second = endpoint_from(environment, ModelRole.FALLBACK)
     return (first,) if second is None or second == first else (first, second)
+
+
+def tiers_from(environment: Mapping[str, str]) -> tuple[ModelRole, ...]:
+    """Return the roles that make the turns of goals, the smallest first, each with another endpoint; none if none is.
+
+    Raises:
+        ModelFault: one of them is set wrongly.
+    """
+    worker, small = (endpoint_from(environment, role) for role in (ModelRole.WORKER, ModelRole.SMALL))
+    if worker is None:
+        return ()
+    return (ModelRole.WORKER,) if small in (None, worker) else (ModelRole.SMALL, ModelRole.WORKER)
+
+
+def readers_from(environment: Mapping[str, str], role: ModelRole) -> tuple[Endpoint, ...]:
+    """Return the endpoints that get what a role is shown: a goal that escalates takes its texts to its next tier.
+
+    Raises:
+        ModelFault: one of them is set wrongly.
+    """
+    tiers = tiers_from(environment)
+    roles = tiers if role in tiers else (role,)
+    return tuple(dict.fromkeys(found for one in roles for found in endpoints_from(environment, one)))
 
 
 def others_from(environment: Mapping[str, str]) -> dict[ModelRole, Endpoint]:

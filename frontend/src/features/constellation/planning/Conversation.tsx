@@ -14,6 +14,7 @@ const STAGES: Record<string, string> = {
   answering: "Asked for the answer in words",
   judging: "Asked to judge a result",
   working: "Asked for the next turn of a goal",
+  tiered: "Asked for the next turn of a goal",
 };
 /** So much of a text is read; a prompt is bounded below that. */
 const TEXT_BYTES_MAX = 512 * 1024;
@@ -52,7 +53,8 @@ function Call({ call }: { call: ModelCall }) {
         <Icon name={open ? "down" : "right"} />
         <b>{STAGES[call.stage] ?? call.stage}</b>
         <span className="dim small end">
-          {call.model || "a model"}, {(call.input_tokens ?? 0).toLocaleString("en")} tokens in
+          {call.model || "a model"}
+          {call.tier ? ` (tier ${call.tier})` : ""}, {(call.input_tokens ?? 0).toLocaleString("en")} tokens in
           {call.cached_tokens ? ` (${call.cached_tokens.toLocaleString("en")} kept by the endpoint)` : ""},{" "}
           {(call.output_tokens ?? 0).toLocaleString("en")} out{money(call.micros ?? 0)}, {duration(call.took_ms ?? 0)},{" "}
           {timeOfDay(call.asked_ms).slice(0, 8)}

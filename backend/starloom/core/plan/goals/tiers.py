@@ -1,0 +1,86 @@
+"""The tiers of a goal: the model that makes its turns, and the escalation to the next one. Names no endpoint.
+
+A goal begins with its smallest tier. It escalates by the ladder, by its judge, or because the model hands over, and
+never goes back. Envelope, budget, conversation and what it has read of strangers go along unchanged. The claim of each
+worker names the tiers that its settings have; a tier is state of the job, so another worker goes on with the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.plan.goals import monitors
+from starloom.core.plan.goals.conversation import answers_made, back_to_work, group_of, run_of, with_turn
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Refusal, Work, fault
+from starloom_protocol.records.entities import GoalRun, GoalTurn, Job
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.vocabulary import Code
+
+SMALL, WORKER = "small", "worker"
+TIERS: Final = (SMALL, WORKER)
+"""All tiers, the smallest first."""
+NEXT_TIER, PERSON = "next_tier", "person"
+TO: Final = (NEXT_TIER, PERSON)
+"""The addressees of a model that hands over."""
+
+
+def check(names: Sequence[str]) -> None:
+    """Return if the tiers that a claim names are known, each once, the smallest first.
+
+    Raises:
+        Refusal: they are not.
+    """
+    if list(names) != [tier for tier in TIERS if tier in names]:
+        raise Refusal(fault(Code.BAD_REQUEST, f"the tiers of a goal are {', '.join(TIERS)}, in this order", "tiers"))
+
+
+def at_claim(job: Job, names: Sequence[str]) -> Job:
+    """Return the job of a goal with the tiers of the worker that claims it; one that has begun never goes down."""
+    run = run_of(job)
+    known = list(names) if len(names) > 1 else []
+    tier = run.tier
+    if not known:
+        tier = TIERS[-1] if tier else ""
+    elif tier not in known:
+        tier = known[-1] if tier or job.claims else known[0]
+    return replace(job, goal=replace(run, tier=tier, tiers=known))
+
+
+def next_of(run: GoalRun) -> str:
+    """Return the tier after the present one, empty if there is none."""
+    ahead = run.tiers[run.tiers.index(run.tier) + 1 :] if run.tier in run.tiers else []
+    return ahead[0] if ahead else ""
+
+
+def counted(job: Job) -> Job:
+    """Return the job of a goal with one more turn of its tier, where there are several."""
+    run = run_of(job)
+    if not run.tier:
+        return job
+    made = {**run.turns_by, run.tier: run.turns_by.get(run.tier, 0) + 1}
+    return replace(job, goal=replace(run, turns_by=made))
+
+
+def turns_of(run: GoalRun) -> list[GoalTurn]:
+    """Return the turns since the present tier began."""
+    begun = [at for at, turn in enumerate(run.turns, start=1) if turn.kind == monitors.ESCALATED]
+    return run.turns[begun[-1] :] if begun else run.turns
+
+
+def handed_over(run: GoalRun) -> bool:
+    """Tell whether the model of the present tier has handed over to a person."""
+    return run.handed == (run.tier or TIERS[-1])
+
+
+def escalate(work: Work, constellation: Constellation, job: Job, why: str, *, by: str) -> None:
+    """Have the next tier go on with a goal; the monitors begin at this turn, and nothing that was used is forgotten."""
+    tier = next_of(run_of(job))
+    job = with_turn(job, GoalTurn(at_ms=work.at_ms, by=by, kind=monitors.ESCALATED, note=why, tier=tier))
+    run = run_of(job)
+    risen = replace(run, answered=answers_made(constellation, group_of(job)), since=len(run.turns), tier=tier)
+    job = replace(job, goal=risen)
+    back_to_work(work, constellation, job, EventKind.GOAL_ESCALATED, f"{tier} goes on: {why}", by=by)
