@@ -15,10 +15,11 @@ class Goal(Record, frozen=True, kw_only=True):
 
     `gives` is the canonical text of its result's fields with their types. Without `tools` its steps use those of its
     devices that only read. Without `paths` the folders that the devices grant are the only bound. `micros` are
-    millionths of a dollar, 0 for no bound of its own.
+    millionths of a dollar, 0 for no bound of its own. `finds` are the topics of the findings that it may publish.
     """
 
     aim: str
+    finds: list[str] = []
     gives: str = "{}"
     hosts: list[str] = []
     micros: int = 0

@@ -109,6 +109,14 @@ class LookCall(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
 
 
+class FoundPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that a goal would publish: the part at `pointer` of what its own call `task` gave, as it stands."""
+
+    pointer: str = ""
+    task: str
+    topic: str
+
+
 class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
     """A planner's or reviewer's wish to look first: calls that only read, and parts of results that it has already."""
 
@@ -154,13 +162,15 @@ class AnswerWorded(Input, frozen=True, kw_only=True, tag="answer_worded"):
 class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
     """The turn of a model in a goal: `kind` is step, answer or give_up, or nothing, for the reason `fault`.
 
-    `value` is the canonical text of an answer; `note` says why, in words of the model.
+    `value` is the canonical text of an answer; `note` says why, in words of the model. A step or an answer may come
+    with `finds`.
     """
 
     calls: list[LookCall] = []
     cites: list[Cite] = []
     constellation: str
     fault: Fault | None = None
+    finds: list[FoundPart] = []
     job: str
     kind: str
     note: str = ""

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from starloom.core.people.inquiries import CHOICE_CHARS_MOST, CHOICES_MOST
+from starloom.core.state.inputs import FoundPart
 from starloom.planner.model.port import Reply
 from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.records.entities import Cite, Fault, Read
@@ -119,6 +120,7 @@ class Stepped:
     calls: list[LookedCall]
     note: str
     cites: list[Cite]
+    finds: tuple[FoundPart, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ class Reached:
     value: Any
     note: str
     cites: list[Cite]
+    finds: tuple[FoundPart, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -228,17 +231,19 @@ def read_turn(reply: Reply) -> Stepped | Reached | GaveUp | Fault:
         return _unreadable("`kind` must be step, answer or give_up")
     try:
         cites = msgspec.convert(found.get("cites") or [], list[Cite])
+        finds = msgspec.convert(found.get("finds") or [], tuple[FoundPart, ...])
         if kind == "answer":
             if "value" not in found:
                 return _unreadable("an answer of kind answer needs `value`")
-            return Reached(found["value"], short(note), cites)
+            return Reached(found["value"], short(note), cites, finds)
         listed = found.get("calls")
         if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
             return _unreadable("an answer of kind step needs `calls`, a list")
         calls = [msgspec.convert({"args": {}, "device": "", **item}, LookedCall) for item in listed]
     except msgspec.ValidationError as error:
-        return _unreadable(f"a call has `device`, `tool` and `args`, a cite `task` and `pointer`: {error}")
-    return Stepped(calls, short(note), cites)
+        reason = "a call has `device`, `tool` and `args`, a cite `task` and `pointer`, a finding `topic` too"
+        return _unreadable(f"{reason}: {error}")
+    return Stepped(calls, short(note), cites, finds)
 
 
 def _question(text: str, found: dict[str, Any]) -> Asked | Fault:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
-from starloom.core.plan.goals import asking, monitors
+from starloom.core.plan.goals import asking, monitors, publishing
 from starloom.core.plan.goals.conversation import (
     ANSWERED,
     ENGINE,
@@ -70,7 +70,13 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
     if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
     take = {"step": _step, "answer": _answer, "give_up": _give_up}.get(item.kind, _nothing)
-    take(work, constellation, job, item)
+    why = publishing.against(work.shard.fleet, constellation, job, item.finds)
+    if why:
+        _refuse(work, constellation, job, item, why)
+        work.answer({"accepted": True})
+        return
+    publishing.publish(work, constellation, job, item.finds)
+    take(work, constellation, constellation.jobs[job.id], item)
     work.answer({"accepted": True})
 
 
@@ -96,6 +102,10 @@ def _said(item: GoalProposed) -> str:
         told["calls"] = [{"args": _value(call.args), "device": call.device, "tool": call.tool} for call in item.calls]
     if item.value is not None:
         told["value"] = _value(item.value)
+    if item.finds:
+        told["finds"] = [
+            {"pointer": one.pointer[:200], "task": one.task[:200], "topic": one.topic[:80]} for one in item.finds[:10]
+        ]
     return canonical({name: value for name, value in told.items() if value not in ("", None)})
 
 

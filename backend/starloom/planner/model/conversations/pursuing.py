@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.context.assembly import fenced, fenced_faults
-from starloom.planner.context.cards import card_of, head_of, one_line, telling_in
+from starloom.planner.context.cards import TELLING_TOOLS, card_of, head_of, one_line, scrubbed, telling_in
 from starloom.planner.context.tool_lines import signature
 from starloom.planner.fleet import FleetView
 from starloom.planner.model.answers import Stage
@@ -20,7 +20,7 @@ from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import GaveUp, Reached, Stepped, read_turn
 from starloom.planner.quoting import plain
-from starloom_protocol.records.entities import Attempt, Fault, Goal, GoalRun, GoalTurn, TaskRecord, TaskSpec
+from starloom_protocol.records.entities import Attempt, Fault, Finding, Goal, GoalRun, GoalTurn, TaskRecord, TaskSpec
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Sharing
 
@@ -30,6 +30,9 @@ STEPS_SHOWN: Final = 3
 goal stays near that of a short one."""
 OLD_HEAD_BYTES: Final = 200
 TOOLS_BYTES_MOST: Final = 6_000
+FINDING_BYTES: Final = 400
+FINDINGS_BYTES_MOST: Final = 4_000
+"""About ten findings: a goal that needs more of one calls its tool."""
 REASON_CHARS: Final = 1_000
 
 ABOUT: Final = """\
@@ -54,6 +57,11 @@ Answer with one JSON object and nothing else:
 """
 
 
+PUBLISHING: Final = """\
+Others wait for findings of these topics. As soon as a result of your own calls shows one, publish that part of it with
+your turn: "finds": [{"topic": TOPIC, "task": ID, "pointer": POINTER}]. The value is taken from the result as it is."""
+
+
 @dataclass(frozen=True)
 class SeenGoal:
     """A goal at one moment: its group, its conversation, and the records of its calls and of its inputs."""
@@ -65,6 +73,7 @@ class SeenGoal:
     attempts: Mapping[str, Attempt]
     request: str
     devices: Sequence[str]
+    findings: Sequence[Finding]
     tools: Sequence[str]
     tokens_left: int
     now_ms: int
@@ -114,8 +123,49 @@ def goal_parts(seen: SeenGoal, fleet: FleetView) -> list[PromptPart]:
         PromptPart("The goal", f"DATA goal\n{asked}\n{_gives(seen.goal)}"),
         PromptPart("The envelope", _envelope(seen)),
         PromptPart("Its tools", _tools(seen, fleet)),
+        *([PromptPart("What it may publish", _topics(seen.goal))] if seen.goal.finds else ()),
         PromptPart("Its inputs", _inputs(seen, fleet), False),
+        *([PromptPart("Findings of others", _findings(seen, fleet), False)] if seen.findings else ()),
     ]
+
+
+def _topics(goal: Goal) -> str:
+    told = one_line({"topics": goal.finds})
+    return f"{PUBLISHING}\nDATA topics\n{told}"
+
+
+def _findings(seen: SeenGoal, fleet: FleetView) -> str:
+    """Return the newest finding of each topic, as far as there is room; those of other branches, as data."""
+    lines: list[str] = []
+    room = FINDINGS_BYTES_MOST
+    for finding in seen.findings:
+        line = _finding(seen, fleet, finding)
+        room -= len(line.encode()) + 1
+        if room > 0:
+            lines.append(line)
+    left = len(seen.findings) - len(lines)
+    return fenced("findings", lines) + (f"\n{left} more are not shown." if left > 0 else "")
+
+
+def _finding(seen: SeenGoal, fleet: FleetView, finding: Finding) -> str:
+    spec = seen.specs.get(finding.task)
+    names = {device.id: device.name for device in fleet.devices}
+    told: dict[str, object] = {
+        "age_s": max(0, seen.now_ms - finding.at_ms) // 1000,
+        "by": finding.by,
+        "device": names.get(finding.device or "", ""),
+        "stranger": "a stranger may have written it" if finding.stranger else "",
+        "task": finding.task,
+        "topic": finding.topic,
+    }
+    tool = (spec.tool if spec is not None else "") or ""
+    shown = seen.sharing is Sharing.HEADS or tool in TELLING_TOOLS or finding.task in telling_in(seen.specs)
+    if finding.value is None or not shown:
+        told["withheld"] = "it is not shown here"
+    else:
+        told["value"], lacks = head_of(scrubbed(parse(finding.value)), FINDING_BYTES)
+        told["left_out"] = list(lacks)
+    return one_line({name: value for name, value in told.items() if value not in ("", [])})
 
 
 def _gives(goal: Goal) -> str:
