@@ -180,7 +180,7 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             return
         if spec.reuse is not None and kept_results.take_over(work, constellation, spec, record):
             return
-        if any(item.topic for item in spec.inputs):
+        if findings.is_due(spec, record):
             taken = findings.take(work, constellation, spec, record)
             if taken is None:
                 return
@@ -198,6 +198,11 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         work.ready[(name, key)] = None
         # Its own change has touched it again; its gates were examined just now, so it needs no further turn.
         work.shard.touched.pop((name, key), None)
+    elif findings.is_due(constellation.specs[key], record):
+        # An edit gave it another topic while it waited for a device.
+        taken = findings.take(work, constellation, constellation.specs[key], record)
+        if taken is not None:
+            change_task(work, constellation, key, EventKind.TASK_READY, taken, by="engine")
     elif constellation.specs[key].reuse is not None and record.reason is None:
         # It became ready while its plan had no approval or the constellation was paused, when nothing is taken over.
         kept_results.take_over(work, constellation, constellation.specs[key], record)

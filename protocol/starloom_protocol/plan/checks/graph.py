@@ -62,9 +62,14 @@ class Graph:
     """The tasks of one plan by id; `omitted` are those that `only_if` left out, `broken` those with faults."""
 
     def __init__(
-        self, tasks: Mapping[str, Placed], omitted: Collection[str], broken: Set[str], found: Found, known: Known
+        self,
+        tasks: Mapping[str, Placed],
+        omitted: Collection[str],
+        broken: Set[str],
+        found: Found,
+        known: Known | None = None,
     ) -> None:
-        self._known = known
+        self._known = known or Known()
         self._tasks = tasks
         self._omitted = omitted
         self._broken = broken

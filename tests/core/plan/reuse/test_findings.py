@@ -345,3 +345,12 @@ def test_a_turn_of_a_repeat_publishes_as_its_group() -> None:
     one.now_ms += 1
     one.result(sent(one)["look.2"], {"free": 2})
     assert (given(sent(one)["use"]), found(one)["2"].by) == (2, "look")
+
+
+def test_a_ready_task_that_gets_a_topic_takes_it_before_it_begins() -> None:
+    one = begun(LOOKS, {**USES, "inputs": {}, "device": {"name": "nobody"}})
+    one.result(sent(one)["look"], {"free": 1})
+    assert one.states()["use"] == "ready"
+    assert not edit(one, {"update_task": {"id": "use", "inputs": USES["inputs"], "device": {"name": "one"}}}).faults
+    assert (given(sent(one)["use"]), took(one)) == (1, {"free": "1"})
+    one.folded_equals_state()

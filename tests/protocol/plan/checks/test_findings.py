@@ -21,7 +21,7 @@ FINDS: dict[str, Any] = {"id": "a", "tool": "look", "finds": {"topic": "free spa
 GOAL: dict[str, Any] = {"id": "why", "goal": "Find out why.", "finds": {"topics": ["cause"]}}
 
 
-def uses(topic: str = "free space", **fields: Any) -> dict[str, Any]:
+def uses(topic: str = "free space", /, **fields: Any) -> dict[str, Any]:
     return {"id": "b", "tool": "look", "inputs": {"free": {"finding": topic, **fields}}}
 
 
@@ -33,7 +33,9 @@ def faults(*tasks: dict[str, Any]) -> list[tuple[str, Code, str]]:
 
 
 def test_a_topic_becomes_a_gate_from_each_task_that_publishes_it() -> None:
-    check = check_plan({"starloom": 1, "tasks": [FINDS, {**FINDS, "id": "c"}, uses(fresh_s=60, **{"else": None})]})
+    check = check_plan(
+        {"starloom": 1, "tasks": [FINDS, {**FINDS, "id": "c"}, uses("free space", fresh_s=60, **{"else": None})]}
+    )
     assert check.plan is not None, check.faults
     gates = [(gate.source, gate.target, gate.gate, gate.topic) for gate in check.plan.dependencies]
     assert gates == [("a", "b", Gate.DATA, "free space"), ("c", "b", Gate.DATA, "free space")]

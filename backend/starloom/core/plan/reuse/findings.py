@@ -111,6 +111,13 @@ def _finding(work: Work, constellation: Constellation, topic: str, task: str, ou
 # -- taking
 
 
+def is_due(spec: TaskSpec, record: TaskRecord) -> bool:
+    """Tell whether inputs by topic of a task that may begin are still to be decided."""
+    if record.state is TaskState.READY:
+        return any(item.topic and item.name not in record.took for item in spec.inputs)
+    return any(item.topic for item in spec.inputs)
+
+
 def take(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> TaskRecord | None:
     """Return the record of a task that may begin, with the findings that its inputs take.
 

@@ -93,9 +93,9 @@ def _by_topic(parts: Parts, task: TaskDoc, doc: InputDoc, place: str) -> None:
             reason = f"`{word}` does not go with `finding`: its task says which part of its result it publishes"
             found.add(Code.PLAN_INVALID, joined(place, word), reason, "Remove one of them.")
     if task.goal is not None and (doc.fresh_s is not None or "otherwise" in doc.model_fields_set):
-        word = "fresh_s" if doc.fresh_s is not None else "else"
+        asked = "fresh_s" if doc.fresh_s is not None else "else"
         reason = "a goal sees the findings that there are, with their age, and looks for itself"
-        found.add(Code.PLAN_INVALID, joined(place, word), reason, "Remove it.")
+        found.add(Code.PLAN_INVALID, joined(place, asked), reason, "Remove it.")
     if task.reuse is not None:
         reason = "a finding is another one in each run"
         found.add(Code.PLAN_INVALID, joined(place, "finding"), reason, "Remove `reuse`, or the input.")
