@@ -49,7 +49,7 @@ def begun(*tasks: dict[str, Any], **fields: Any) -> WatchedDriver:
     return one
 
 
-def edit(one: WatchedDriver, *written: dict[str, Any], by: str = "person:ann") -> Answer:
+def edit(one: Driver, *written: dict[str, Any], by: str = "person:ann") -> Answer:
     faults, operations = check_edit(list(written))
     assert not faults, faults
     return one.do(
