@@ -55,8 +55,8 @@ MIND_THREATS = (
     ),
     Threat(
         "T118",
-        "a device or a model publishes a finding under another's topic, floods topics, or passes a stranger's text on as "
-        "a finding",
+        "a device or a model publishes a finding under another's topic, floods topics, or passes a stranger's text on "
+        "as a finding",
         "the plan says which task writes about a topic, and only a person adds one; a goal publishes parts of its own "
         "results, under topics of its envelope; findings are bounded in number and bytes; each names the stranger "
         "behind it, whose text taints every goal that sees it",

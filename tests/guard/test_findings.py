@@ -1,4 +1,4 @@
-"""Findings: no device and no model writes about a topic that a person gave to another, floods it, or hides a stranger."""
+"""Findings: no device and no model writes about the topic of another, floods one, or hides the stranger behind it."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
     encode_entity,
 )
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event, fold, state_hash
 from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Attention, Outcome, Repeatability
 from starloom_protocol.wire.frames import LeaseRef
@@ -171,7 +172,9 @@ def _findings(shard: Shard, history: MemoryHistory) -> Iterator[str]:
                 if isinstance(record, TaskRecord) and record.took != seen.get(of, {}):
                     seen[of] = record.took
                     spec = found.specs.get(of)
-                    yield from _taken(f"{name}/{of}", spec, record.took, there, event.at_ms) if spec is not None else ()
+                    # A fork brings along what was taken before.
+                    if spec is not None and event.kind != EventKind.FORKED:
+                        yield from _taken(f"{name}/{of}", spec, record.took, there, event.at_ms)
         for number, finding in there.items():
             attempt = found.attempts.get(f"{finding.task}/{finding.attempt}")
             marked = finding.device is None
