@@ -581,6 +581,7 @@ export interface GoalTurn {
   note?: string;
   said?: string;
   tasks?: string[];
+  uses?: number;
 }
 
 /** The state of a goal that is carried out: its turns, and how far the ladder of its monitors has gone. */

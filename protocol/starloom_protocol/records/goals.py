@@ -36,7 +36,7 @@ class GoalTurn(Record, frozen=True, kw_only=True):
 
     `kind`: step (calls, made as `tasks`), refused (calls or an answer that were not taken, `said` by the model, for the
     reason `note`), told (a monitor's reason) or hint (a person's words). `cites` are the steps that the model named as
-    its evidence.
+    its evidence. `uses` is how much of the goal's steps a step uses: one, or one for each entry of a list.
     """
 
     at_ms: int
@@ -46,6 +46,7 @@ class GoalTurn(Record, frozen=True, kw_only=True):
     note: str = ""
     said: str = ""
     tasks: list[str] = []
+    uses: int = 1
 
 
 class GoalRun(Record, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ def sentence(constellation: Constellation, group: str, waits: str) -> str:
             return f"{group} is a goal that was {record.state}; it made no step."
         return f"{group} is a goal that waits{waits}."
     goal = goal_of(constellation, group) or Goal(aim="")
-    made = len(monitors.steps_of(run_of(job)))
+    made = monitors.used(run_of(job))
     steps = f"{made} step{'s' if made != 1 else ''}"
     if record.state is GroupState.SUCCEEDED:
         return f"{group} is a goal that was reached in {steps}."

@@ -117,6 +117,13 @@ class FoundPart(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
 
 
+class EachOf(msgspec.Struct, frozen=True, kw_only=True):
+    """The list over which a step of a goal makes its one call: at `pointer` in what `task` gave."""
+
+    pointer: str = ""
+    task: str
+
+
 class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
     """A planner's or reviewer's wish to look first: calls that only read, and parts of results that it has already."""
 
@@ -163,12 +170,13 @@ class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
     """The turn of a model in a goal: `kind` is step, answer or give_up, or nothing, for the reason `fault`.
 
     `value` is the canonical text of an answer; `note` says why, in words of the model. A step or an answer may come
-    with `finds`.
+    with `finds`. With `each_of`, the one call of a step is made for each entry of a list.
     """
 
     calls: list[LookCall] = []
     cites: list[Cite] = []
     constellation: str
+    each_of: EachOf | None = None
     fault: Fault | None = None
     finds: list[FoundPart] = []
     job: str

@@ -72,7 +72,7 @@ class GoalJobs:
         if isinstance(read, Stepped):
             calls = [LookCall(args=canonical(one.args), device=one.device, tool=one.tool) for one in read.calls[:50]]
             told = {"calls": calls, "cites": read.cites[:40], "kind": "step", "note": read.note}
-            told["finds"] = list(read.finds[:10])
+            told |= {"each_of": read.each_of, "finds": list(read.finds[:10])}
         elif isinstance(read, Reached):
             told = {"cites": read.cites[:40], "kind": "answer", "note": read.note, "value": canonical(read.value)}
             told["finds"] = list(read.finds[:10])

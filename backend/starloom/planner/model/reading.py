@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from starloom.core.people.inquiries import CHOICE_CHARS_MOST, CHOICES_MOST
-from starloom.core.state.inputs import FoundPart
+from starloom.core.state.inputs import EachOf, FoundPart
 from starloom.planner.model.port import Reply
 from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.records.entities import Cite, Fault, Read
@@ -121,6 +121,7 @@ class Stepped:
     note: str
     cites: list[Cite]
     finds: tuple[FoundPart, ...] = ()
+    each_of: EachOf | None = None
 
 
 @dataclass(frozen=True)
@@ -240,10 +241,11 @@ def read_turn(reply: Reply) -> Stepped | Reached | GaveUp | Fault:
         if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
             return _unreadable("an answer of kind step needs `calls`, a list")
         calls = [msgspec.convert({"args": {}, "device": "", **item}, LookedCall) for item in listed]
+        each_of = msgspec.convert(found["for_each"], EachOf) if found.get("for_each") is not None else None
     except msgspec.ValidationError as error:
         reason = "a call has `device`, `tool` and `args`, a cite `task` and `pointer`, a finding `topic` too"
         return _unreadable(f"{reason}: {error}")
-    return Stepped(calls, short(note), cites, finds)
+    return Stepped(calls, short(note), cites, finds, each_of)
 
 
 def _question(text: str, found: dict[str, Any]) -> Asked | Fault:

@@ -97,7 +97,7 @@ def stalled(work: Work, constellation: Constellation, job: Job, why: str) -> Non
 
 def _ask_on(work: Work, constellation: Constellation, job: Job, why: str) -> None:
     group = group_of(job)
-    steps = len(monitors.steps_of(run_of(job)))
+    steps = monitors.used(run_of(job))
     text = f"The goal {group} gets nowhere: {why}. It has made {steps} step{'s' if steps != 1 else ''}. Go on?"
     question = _question(work, constellation, job, choices=list(_ON), text=text)
     _ask(work, constellation, job, question, EventKind.GOAL_STALLED, why)
@@ -251,6 +251,7 @@ def make_step(
     *,
     author: str = MODEL,
     cites: list[str] | None = None,
+    uses: int = 1,
 ) -> None:
     """Add the calls of a step to the plan; with its turn it is one event.
 
@@ -258,7 +259,7 @@ def make_step(
         Refusal: a call cannot be added; nothing is kept then.
     """
     tasks = [one.spec.id for one in operations if isinstance(one, AddTask)]
-    turn = GoalTurn(at_ms=work.at_ms, cites=cites or [], kind=monitors.STEP, note=note, tasks=tasks)
+    turn = GoalTurn(at_ms=work.at_ms, cites=cites or [], kind=monitors.STEP, note=note, tasks=tasks, uses=uses)
     stepping = replace(with_turn(job, turn), state=STEPPING, claimed_by=None, expires_ms=0)
     apply_edit(
         work,

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
-from starloom.core.plan.goals import asking, monitors, publishing
+from starloom.core.plan.goals import asking, monitors, publishing, spreading
 from starloom.core.plan.goals.conversation import (
     ANSWERED,
     ENGINE,
@@ -29,7 +29,7 @@ from starloom.core.plan.goals.conversation import (
 )
 from starloom.core.rights import envelope
 from starloom.core.run import judgement
-from starloom.core.state.inputs import GoalProposed
+from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved
@@ -102,6 +102,8 @@ def _said(item: GoalProposed) -> str:
         told["calls"] = [{"args": _value(call.args), "device": call.device, "tool": call.tool} for call in item.calls]
     if item.value is not None:
         told["value"] = _value(item.value)
+    if item.each_of is not None:
+        told["for_each"] = {"pointer": item.each_of.pointer[:200], "task": item.each_of.task[:200]}
     if item.finds:
         told["finds"] = [
             {"pointer": one.pointer[:200], "task": one.task[:200], "topic": one.topic[:80]} for one in item.finds[:10]
@@ -128,7 +130,7 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
     group, run = group_of(job), run_of(job)
     spec = constellation.specs[group]
     goal = spec.goal or Goal(aim="")
-    made = len(monitors.steps_of(run))
+    made = monitors.used(run)
     if made >= steps_most(goal, run):
         why = f"its {steps_most(goal, run)} steps are used up"
         asking.stalled(work, constellation, job, why)
@@ -136,12 +138,18 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
     if not 1 <= len(item.calls) <= envelope.CALLS_MOST:
         _refuse(work, constellation, job, item, f"a step has 1 to {envelope.CALLS_MOST} calls")
         return
-    names = _names(constellation, group, len(item.calls))
+    try:
+        calls = _calls(constellation, group, item, steps_most(goal, run) - made)
+    except spreading.NoSpread as error:
+        _refuse(work, constellation, job, item, str(error))
+        return
+    names = _names(constellation, group, len(calls))
     fleet = work.shard.fleet
     stranger = read_of_a_stranger(fleet, constellation, group, run)
-    judged = [envelope.judge(fleet, spec, call, name, stranger) for call, name in zip(item.calls, names, strict=True)]
+    judged = [envelope.judge(fleet, spec, call, name, stranger) for call, name in zip(calls, names, strict=True)]
     faults = [one for each in judged for one in each.faults]
-    if not faults and len(judged) > 1 and not all(each.reads for each in judged):
+    beside = len(judged) > 1 or item.each_of is not None
+    if not faults and beside and not all(each.reads for each in judged):
         faults = [fault(Code.FORBIDDEN, "calls that are made side by side only read", "calls", "Make this call alone.")]
     if faults:
         _refuse(work, constellation, job, item, _reasons(faults))
@@ -152,6 +160,12 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
         asking.stalled(work, constellation, job, same)
         return
     _make(work, constellation, job, item, specs, [why for each in judged for why in each.asks])
+
+
+def _calls(constellation: Constellation, group: str, item: GoalProposed, left: int) -> list[LookCall]:
+    if item.each_of is None:
+        return item.calls
+    return spreading.spread(constellation, _evidence(constellation, group), item.calls, item.each_of, left)
 
 
 def _names(constellation: Constellation, group: str, count: int) -> list[str]:
@@ -175,7 +189,8 @@ def _make(
     cites = [cite.task for cite in item.cites if cite.task in constellation.tasks]
     marks = work.marks()
     try:
-        asking.make_step(work, constellation, job, operations, note, cites=cites)
+        uses = len(specs) if item.each_of is not None else 1
+        asking.make_step(work, constellation, job, operations, note, cites=cites, uses=uses)
     except Refusal as refusal:
         work.back_to(marks)
         _refuse(work, constellation, constellation.jobs[job.id], item, _reasons(refusal.faults))

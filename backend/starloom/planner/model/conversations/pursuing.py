@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from starloom.core.rights.envelope import CALLS_MOST
 from starloom.planner.context.assembly import fenced, fenced_faults
 from starloom.planner.context.cards import TELLING_TOOLS, card_of, head_of, one_line, scrubbed, telling_in
 from starloom.planner.context.tool_lines import signature
@@ -40,6 +41,8 @@ You pursue one goal for a person, by calls of tools on their devices, one step a
 step is checked against the envelope below, which the person approved, and carried out like any other task.
 
 - A step is one call, or up to 4 calls that only read and do not need each other's results. You then get their results.
+- A step may also be one reading call for each entry of a list in a result: add "for_each": {"task": ID, "pointer":
+  POINTER} and write {"each": "/field"} in its args for a field of the entry. It uses one step for each entry.
 - Find out, do not guess. A result that rules something out is worth a step, a repeated call is not.
 - When the results show the answer, answer. It has exactly the fields and types that are listed, and cites the results
   that it rests on: a task and a pointer into its value (`""` is the whole value). Values that no result shows are
@@ -222,7 +225,7 @@ def turns_of(seen: SeenGoal, fleet: FleetView) -> list[Turn]:
     for turn in seen.run.turns:
         if turn.kind == "step":
             number += 1
-            recent = number > len(seen.steps) - STEPS_SHOWN
+            recent = number > len(seen.steps) - STEPS_SHOWN and len(turn.tasks) <= CALLS_MOST
             said.append(Turn("model", _step_said(seen, fleet, turn)))
             lines = [_card(seen, fleet, task, full=recent) for task in turn.tasks]
             said.append(Turn("starloom", "\n".join((f"DATA results of step {number}", *lines))))
@@ -288,7 +291,7 @@ def _card(seen: SeenGoal, fleet: FleetView, task: str, *, full: bool = True) -> 
 
 def _asked_now(seen: SeenGoal) -> str:
     most = seen.goal.steps * (1 + seen.run.more)
-    left = most - len(seen.steps)
+    left = most - sum(turn.uses for turn in seen.steps)
     if left <= 0:
         return "No step is left. Answer with what the results show, or give up."
     steps = f"{left} of {most} steps {'is' if left == 1 else 'are'} left"

@@ -291,7 +291,7 @@ function FindingTaken({
   const took = findingTaken(model, view, input.name);
   return (
     <li className={took?.finding ? "tone-green" : "tone-grey"}>
-      <Glyph name={took?.finding ? "dot" : "ring"} />
+      <Glyph name={took?.finding ? "tick" : "ring"} />
       <b>{input.name}</b>
       {took?.finding ? (
         <span>
