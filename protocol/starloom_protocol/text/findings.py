@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from starloom_protocol.records.entities import Finding
 
-
-def found_by(finding: Finding, device: str) -> str:
-    """Return the task of a finding and the name of its device, and that a stranger may have written it."""
-    goal = f" (of {finding.by})" if finding.by != finding.task else ""
+def found_by(task: str, by: str, device: str, *, stranger: bool) -> str:
+    """Return the task of a finding, the goal `by` which it was published, and the name of its device, if it has one."""
+    goal = f" (of {by})" if by != task else ""
     where = f" on {device}" if device else ""
-    return f"{finding.task}{goal}{where}" + (" (a stranger may have written it)" if finding.stranger else "")
+    return f"{task}{goal}{where}" + (" (a stranger may have written it)" if stranger else "")

@@ -156,7 +156,8 @@ def _taken(view: View, findings: Mapping[str, Finding], devices: Mapping[str, st
             attempt = view.last_attempt(name)
             took_ms = attempt.leased_ms if attempt is not None else record.since_ms
             age = max(took_ms - finding.at_ms, 0) // 1000
-            source = found_by(finding, devices.get(finding.device or "", finding.device or ""))
+            device = devices.get(finding.device or "", finding.device or "")
+            source = found_by(finding.task, finding.by, device, stranger=bool(finding.stranger))
             yield escaped(f"{name} took the finding {item.topic} of {source}, {age} s old then")
 
 

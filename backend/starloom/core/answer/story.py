@@ -9,7 +9,7 @@ from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.names import called, device_name, goals_without_answer, is_of_goal
 from starloom.core.state.tasks.supersession import successor
-from starloom_protocol.records.entities import TaskRecord
+from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.findings import found_by
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
 
@@ -145,9 +145,13 @@ def _taken(constellation: Constellation, fleet: Fleet) -> list[str]:
     found = [constellation.findings[number] for number in numbers if number in constellation.findings]
     if not found:
         return []
-    named = [f"{one.topic} from {found_by(one, device_name(fleet, one.device))}" for one in found[:_FINDINGS_NAMED]]
+    named = [f"{one.topic} from {_source(fleet, one)}" for one in found[:_FINDINGS_NAMED]]
     more = f", and {len(found) - len(named)} more" if len(found) > len(named) else ""
     return [f"It rests on {'a finding' if len(found) == 1 else f'{len(found)} findings'}: {'; '.join(named)}{more}."]
+
+
+def _source(fleet: Fleet, finding: Finding) -> str:
+    return found_by(finding.task, finding.by, device_name(fleet, finding.device), stranger=bool(finding.stranger))
 
 
 def _checks(checked: int) -> list[str]:

@@ -174,7 +174,8 @@ def _findings(shard: Shard, constellation: Constellation, spec: TaskSpec) -> str
         if finding is None:
             told.append(f"There was no finding of “{topic}”, so {name} is the value that the plan gives instead.")
         else:
-            source = found_by(finding, device_name(shard.fleet, finding.device))
+            device = device_name(shard.fleet, finding.device)
+            source = found_by(finding.task, finding.by, device, stranger=bool(finding.stranger))
             told.append(f"{name} is the finding “{topic}” of {source}, {_age_then(constellation, spec.id, finding)}.")
     return "".join(f" {sentence}" for sentence in told)
 

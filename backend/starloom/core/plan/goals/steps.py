@@ -31,6 +31,7 @@ from starloom.core.rights import envelope
 from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.findings import stands
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved
 from starloom_protocol.plan.types.gives import misfit_of
@@ -285,15 +286,16 @@ def _against_answer(constellation: Constellation, group: str, goal: Goal, item: 
 
 
 def _evidence(constellation: Constellation, group: str) -> list[str]:
-    """Return the results on which an answer may rest: those of its calls and of its inputs."""
+    """Return the results on which an answer may rest: those of its calls and inputs, and of findings that it sees."""
     calls = [name for name in constellation.children.get(group, {}) if name != goal_answer(group)]
     inputs = [
         task
         for item in constellation.specs[group].inputs
         for task in (constellation.leaves(item.source) if item.source in constellation.groups else [item.source])
     ]
-    tasks = constellation.tasks
-    return [name for name in (*calls, *inputs) if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
+    seen = [one.task for one in constellation.findings.values() if one.by != group and stands(constellation, one)]
+    named, tasks = dict.fromkeys([*calls, *inputs, *seen]), constellation.tasks
+    return [name for name in named if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
 
 
 # -- neither
