@@ -4,5 +4,7 @@ pursuit       how a goal begins, goes on when its step has ended, and ends
 steps         what a worker proposes: a step, an answer, or giving up
 conversation  the job of a goal with its turns, its states and its end
 asking        questions to a person: a call beyond reading, and whether to go on; hints
+publishing    the findings that a goal publishes by its turns
+spreading     one call of a step for each entry of a list
 monitors      the rules that notice a goal that gets nowhere
 """
