@@ -1,4 +1,4 @@
-"""What a stranger may have written: the results that carry it, directly or through the tasks whose results they use.
+"""Results that a stranger may have written: they carry it directly, or through the tasks whose results they use.
 
 Pure. A stranger is anybody who is not the owner of the devices: authors of pages, mails, files from elsewhere, MCP
 servers. Owns the walk from a result to its origins, findings included; `envelope` says which tools bring such text in.
