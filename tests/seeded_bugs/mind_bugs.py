@@ -38,8 +38,11 @@ MIND_BUGS = [
     Bug(
         "the finding of a result that is made again still stands",
         f"{_CORE}state/tasks/findings.py",
-        "    if record is None or record.state is not TaskState.SUCCEEDED or record.attempt != finding.attempt:\n",
-        "    if record is None:\n",
+        "    if record is None or record.state is not TaskState.SUCCEEDED or record.attempt != finding.attempt:\n"
+        "        return False\n"
+        "    of = constellation.groups.get(finding.by) or record\n"
+        "    return of.round == finding.round\n",
+        "    return record is not None\n",
         CORE,
         _FINDING_TESTS,
     ),
