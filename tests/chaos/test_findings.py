@@ -54,8 +54,11 @@ def test_a_finding_that_grew_old_is_looked_at_again(stack: Stack, settled: Settl
     path = written(tmp_path, "stale", LOOK, slow, fresh, dependencies=[{"from": "slow", "to": "use"}])
     done = starloom(stack, "submit", "-f", path, "--wait")
     assert done.returncode == 0, done.stdout + done.stderr
-    states = {task["id"]: task["state"] for task in newest(stack)["tasks"]}
+    found = newest(stack)
+    states = {task["id"]: task["state"] for task in found["tasks"]}
     assert states["look-again"] == "succeeded"
+    replayed = starloom(stack, "replay", found["id"])
+    assert replayed.returncode == 0, replayed.stdout + replayed.stderr
     shown = one_line(starloom(stack, "show").stdout)
     assert "use took the finding system of north of look-again on north" in shown
     settled()
