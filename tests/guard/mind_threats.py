@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.guard.threat import Threat
 
+_FINDINGS = "tests/guard/test_findings.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
@@ -22,6 +23,7 @@ MIND_THREATS = (
             _GOALS + "test_a_file_that_a_model_obeys_leads_no_call_out_of_the_envelope",
             _GOALS + "test_after_a_page_was_read_a_send_is_refused_without_a_question",
             _STEPS + "test_a_stranger_counts_as_read_whose_call_ended_while_a_person_was_asked",
+            "tests/core/plan/goals/test_spreading.py::test_a_spread_beyond_the_envelope_is_refused",
             _GOALS + "test_a_reviewer_changes_no_goal",
             _GOALS + "test_a_model_that_plans_a_goal_gets_no_more_right_by_it",
         ),
@@ -52,6 +54,28 @@ MIND_THREATS = (
             "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
         ),
         part="a worker that holds the claim speaks for the model: only what it proposes is judged",
+    ),
+    Threat(
+        "T118",
+        "a device or a model publishes a finding under another's topic, floods topics, or passes a stranger's text on "
+        "as a finding",
+        "the plan says which task writes about a topic, and only a person adds one; a goal publishes parts of its own "
+        "results, under topics of its envelope; findings are bounded in number and bytes; each names the stranger "
+        "behind it, whose text taints every goal that sees it",
+        (
+            _FINDINGS + "test_t118_a_device_that_answers_for_another_publishes_nothing",
+            _FINDINGS + "test_t118_a_result_names_no_topic_of_its_own",
+            _FINDINGS + "test_t118_a_huge_value_is_not_kept_with_its_finding",
+            _FINDINGS + "test_t118_turns_that_flood_a_topic_end_at_the_bound",
+            _FINDINGS + "test_t118_nobody_but_a_person_gives_a_topic_a_second_source",
+            _FINDINGS + "test_t118_nobody_forges_the_call_that_the_hub_makes_again",
+            _FINDINGS + "test_t118_a_goal_publishes_its_own_topics_and_results_alone",
+            _FINDINGS + "test_t118_a_goal_that_floods_its_topic_is_bounded",
+            _FINDINGS + "test_t118_a_page_that_became_a_finding_taints_all_that_rests_on_it",
+            _FINDINGS + "test_t118_a_value_of_a_finding_is_no_argument_that_asks_for_a_secret",
+            "tests/core/plan/goals/test_published_findings.py",
+        ),
+        part="a device that lies in the result of its own task is believed, as where the result is read by its task",
     ),
     Threat(
         "T115",

@@ -6,9 +6,70 @@ from tests.seeded_bugs.bug import CORE, MINDS, Bug
 
 _CORE = "backend/starloom/core/"
 _GOALS, _PACE = f"{_CORE}plan/goals/", f"{_CORE}placement/pace/"
+_FINDING_TESTS = "tests/core/plan/reuse"
 _GOAL_TESTS, _PACE_TESTS = "tests/core/plan/goals", "tests/core/placement/test_pace.py"
 
 MIND_BUGS = [
+    # -- findings
+    Bug(
+        "a finding that is too old is taken as fresh",
+        f"{_CORE}plan/reuse/findings.py",
+        " and item.fresh_s and work.at_ms - found[1].at_ms > item.fresh_s * 1000:\n",
+        " and item.fresh_s < 0:\n",
+        CORE,
+        _FINDING_TESTS,
+    ),
+    Bug(
+        "a call is made again for each task that waits for it",
+        f"{_CORE}plan/batches/topics.py",
+        "            if item.topic in topics(source) and (source.again_of is None or item.fresh_s):\n",
+        "            if item.topic in topics(source) and source.again_of is None:\n",
+        CORE,
+        _FINDING_TESTS,
+    ),
+    Bug(
+        "a task takes a topic while another that publishes it runs",
+        f"{_CORE}state/tasks/findings.py",
+        "    if record.state in _FINAL:\n",
+        "    if record.state in _FINAL or constellation.findings:\n",
+        CORE,
+        _FINDING_TESTS,
+    ),
+    Bug(
+        "the finding of a result that is made again still stands",
+        f"{_CORE}state/tasks/findings.py",
+        "    if record is None or record.state is not TaskState.SUCCEEDED or record.attempt != finding.attempt:\n"
+        "        return False\n"
+        "    of = constellation.groups.get(finding.by) or record\n"
+        "    return of.round == finding.round\n",
+        "    return record is not None\n",
+        CORE,
+        _FINDING_TESTS,
+    ),
+    Bug(
+        "a model adds a task that writes about another's topic",
+        f"{_CORE}plan/batches/topics.py",
+        "draft.author == ENGINE or may_decide(draft.author):\n",
+        "draft.author:\n",
+        CORE,
+        _FINDING_TESTS,
+    ),
+    Bug(
+        "a goal publishes under a topic of another",
+        f"{_GOALS}publishing.py",
+        "        if one.topic not in topics:\n",
+        "        if not topics:\n",
+        CORE,
+        _GOAL_TESTS,
+    ),
+    Bug(
+        "a finding forgets the stranger behind it",
+        f"{_CORE}plan/reuse/findings.py",
+        "        stranger=behind(work.shard.fleet, constellation, [task]),\n",
+        "",
+        CORE,
+        _GOAL_TESTS,
+    ),
     # -- goals
     Bug(
         "the turn of a worker whose claim is over is taken",

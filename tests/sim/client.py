@@ -19,8 +19,10 @@ from starloom_protocol.records.edits import AddDependency, AddTask, EditOperatio
 from starloom_protocol.records.entities import (
     Check,
     Dependency,
+    Finds,
     ForEach,
     Head,
+    Input,
     OnAbsence,
     Policy,
     TaskSpec,
@@ -35,6 +37,7 @@ from tests.sim.script import Act
 from tests.sim.surroundings import Surroundings
 from tests.store.memory import MemoryStore
 
+_QUICK = '{"s":0.1,"value":{"l":[],"n":1}}'
 CONTROLS = ("pause", "resume", "cancel", "retry", "skip", "hold", "release", "cancel_task")
 
 
@@ -78,6 +81,7 @@ def make_plan(chance: random.Random, devices: list[str]) -> LoweredPlan:
         # Drawn from nothing, so that every known seed keeps its plan.
         over = ForEach(source=grouped[-1], output="/l", flatten=True)
         parts.append(task("over", for_each=over, args='{"s":0.1,"value":{"l":[],"n":1}}'))
+    parts += _findings(parts, names)
     if chance.random() < 0.1:
         # Many alike and one that takes much longer: worth a second attempt on another device.
         parts += [task(f"w{number}", args='{"s":0.5,"value":{"l":[],"n":1}}') for number in range(6)]
@@ -85,16 +89,39 @@ def make_plan(chance: random.Random, devices: list[str]) -> LoweredPlan:
     return plan(*parts, policy=Policy(approval=Approval.NEVER, partial=chance.random() < 0.5))
 
 
+def _findings(parts: list[TaskSpec | Dependency], names: list[str]) -> list[TaskSpec | Dependency]:
+    """Let the first task that only looks publish, and return tasks that take its topic once the last one has ended.
+
+    Drawn from nothing, so that every known seed keeps the rest of its plan.
+    """
+    for at, part in enumerate(parts):
+        if isinstance(part, TaskSpec) and part.tool == "t.pure" and part.for_each is None and part.undo is None:
+            parts[at] = msgspec.structs.replace(part, finds=Finds(output="/n", topic="n"))
+            takes = {
+                "fresh": Input(fresh_s=5, name="n", otherwise="0", source="", topic="n"),
+                "any": Input(name="n", source="", topic="n"),
+            }
+            made: list[TaskSpec | Dependency] = [
+                msgspec.structs.replace(task(f"takes-{name}", args=_QUICK, optional=True), inputs=[given])
+                for name, given in takes.items()
+            ]
+            if names[-1] != part.id:
+                made += [edge(f"{names[-1]}>takes-{name}", Gate.FINISH) for name in takes]
+            return made
+    return []
+
+
 def without(made: LoweredPlan, names: tuple[str, ...]) -> LoweredPlan:
     """Return a plan with some tasks left out, and what needed them mended."""
     if not names:
         return made
     gone = dict.fromkeys(names)
+    lost = {spec.finds.topic for spec in made.specs if spec.finds is not None and spec.id in gone}
     specs = []
     for spec in made.specs:
         if spec.id in gone:
             continue
-        inputs = [item for item in spec.inputs if item.source not in gone]
+        inputs = [item for item in spec.inputs if item.source not in gone and item.topic not in lost]
         each = None if spec.for_each is not None and spec.for_each.source in gone else spec.for_each
         family = spec.family if each is not None else None
         specs.append(msgspec.structs.replace(spec, inputs=inputs, for_each=each, family=family))

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from starloom.core.run.hedge_opening import WHY as HEDGED
 from starloom.core.state.apply import full_key, load
 from starloom.core.state.model import Shard
-from starloom_protocol.records.entities import Attempt, Record, decode_entity, encode_entity
+from starloom_protocol.records.entities import (
+    Attempt,
+    Finding,
+    Record,
+    TaskRecord,
+    TaskSpec,
+    decode_entity,
+    encode_entity,
+)
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event, fold, state_hash
 from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Attention, Outcome, Repeatability
 from starloom_protocol.wire.frames import LeaseRef
@@ -23,6 +32,7 @@ def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World
     yield from _left(shard, redis, history)
     yield from _promises(shard, history, told)
     yield from _devices(shard, world)
+    yield from _findings(shard, history)
     for device in shard.fleet.devices.values():
         if device.remembers:
             yield f"{device.remembers}, and no history was restored"
@@ -144,6 +154,44 @@ def _devices(shard: Shard, world: World) -> Iterator[str]:
             yield f"lost: the result of {at} was acknowledged; the attempt is {attempt.end}"
         elif attempt.repeatability not in REPEATABLE and attempt.value is None:
             yield f"lost: the value of {at}"
+
+
+def _findings(shard: Shard, history: MemoryHistory) -> Iterator[str]:
+    """Whatever a task took by topic was published before from a result that stands, and as fresh as it must be."""
+    for name, found in shard.constellations.items():
+        there: dict[str, Finding] = {}
+        seen: dict[str, dict[str, str]] = {}
+        for event in map(decode_event, history.streams.get(name, ())):
+            for key, raw in event.puts.items():
+                kind, _, of = key.partition("/")
+                record = decode_entity(key, raw) if kind in ("finding", "task") and raw is not None else None
+                if isinstance(record, Finding):
+                    if of in there:
+                        yield f"the finding {of} of {name} was changed"
+                    there[of] = record
+                if isinstance(record, TaskRecord) and record.took != seen.get(of, {}):
+                    seen[of] = record.took
+                    spec = found.specs.get(of)
+                    # A fork brings along what was taken before.
+                    if spec is not None and event.kind != EventKind.FORKED:
+                        yield from _taken(f"{name}/{of}", spec, record.took, there, event.at_ms)
+        for number, finding in there.items():
+            attempt = found.attempts.get(f"{finding.task}/{finding.attempt}")
+            marked = finding.device is None
+            if not marked and (attempt is None or attempt.end is not AttemptEnd.OK):
+                yield f"the finding {number} of {name} is of no result: {finding.task}/{finding.attempt}"
+
+
+def _taken(where: str, spec: TaskSpec, took: dict[str, str], there: dict[str, Finding], at_ms: int) -> Iterator[str]:
+    for item in spec.inputs:
+        number = took.get(item.name)
+        if not item.topic or not number:
+            continue
+        finding = there.get(number)
+        if finding is None or finding.topic != item.topic:
+            yield f"{where} took {number}, which is no finding of {item.topic}"
+        elif item.fresh_s and at_ms - finding.at_ms > item.fresh_s * 1000:
+            yield f"{where} took a finding that is {at_ms - finding.at_ms} ms old, and {item.fresh_s} s are allowed"
 
 
 def _attempt(shard: Shard, at: LeaseRef, number: int = 0) -> Attempt | None:

@@ -72,6 +72,13 @@ class FileOutJson(TypedDict):
     to: str
 
 
+class FindsJson(TypedDict):
+    """The topic under which a task publishes a part of its result: the pointer `output` into it."""
+
+    output: NotRequired[str]
+    topic: str
+
+
 class ForEachJson(TypedDict):
     """A group's list: `source`+`output` (a task's output), `devices`, `same` (a family), `times` or `repeat`."""
 
@@ -94,6 +101,7 @@ class GoalJson(TypedDict):
     """The aim of a goal and its envelope; the devices are those of the task's selector."""
 
     aim: str
+    finds: NotRequired[list[str]]
     gives: NotRequired[str]
     hosts: NotRequired[list[str]]
     micros: NotRequired[int]
@@ -110,11 +118,14 @@ class InputJson(TypedDict):
 
     all: NotRequired[bool]
     flatten: NotRequired[bool]
+    fresh_s: NotRequired[int]
     name: str
     off: NotRequired[bool]
     optional: NotRequired[bool]
+    otherwise: NotRequired[str | None]
     output: NotRequired[str]
     source: str
+    topic: NotRequired[str]
     who: NotRequired[bool]
 
 
@@ -487,6 +498,7 @@ class TaskRowJson(TypedDict):
 class TaskSpecJson(TypedDict):
     """The specification of a task; only edits write it."""
 
+    again_of: NotRequired[str | None]
     any_of: NotRequired[list[OtherCallJson]]
     args: NotRequired[str]
     changed_in: int
@@ -495,6 +507,7 @@ class TaskSpecJson(TypedDict):
     device: NotRequired[SelectorJson | None]
     family: NotRequired[str | None]
     files_out: NotRequired[list[FileOutJson]]
+    finds: NotRequired[FindsJson | None]
     for_each: NotRequired[ForEachJson | None]
     goal: NotRequired[GoalJson | None]
     group: NotRequired[str | None]

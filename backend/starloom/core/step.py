@@ -32,7 +32,7 @@ from starloom.core.plan import drafts, edits, progress_rules, review, verify_tas
 from starloom.core.plan.goals import asking, conversation, pursuit, steps
 from starloom.core.plan.groups import reconsider_group
 from starloom.core.plan.relisting import expand_again
-from starloom.core.plan.reuse import kept_results
+from starloom.core.plan.reuse import findings, kept_results
 from starloom.core.plan.rules import fire_due
 from starloom.core.rights import budgets, secrets
 from starloom.core.run import absence, attempts, hedge_opening, judgement, late_facts, timeouts, unknown_attempts
@@ -106,6 +106,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
                     continue
                 if ended == "succeeded":
                     kept_results.keep(work, constellation, task)
+                    findings.publish(work, constellation, task)
                 fire_due(work, constellation, task, ended)
                 review.begin(work, constellation, task, ended)
                 if ended != "attempt_ended":
@@ -179,6 +180,11 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             return
         if spec.reuse is not None and kept_results.take_over(work, constellation, spec, record):
             return
+        if findings.is_due(spec, record):
+            taken = findings.take(work, constellation, spec, record)
+            if taken is None:
+                return
+            record = taken
         if record.review is not None:
             ready = moved(work, record, _READY, reason=Reason.REVIEW)
         else:
@@ -192,6 +198,11 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         work.ready[(name, key)] = None
         # Its own change has touched it again; its gates were examined just now, so it needs no further turn.
         work.shard.touched.pop((name, key), None)
+    elif findings.is_due(constellation.specs[key], record):
+        # An edit gave it another topic while it waited for a device.
+        taken = findings.take(work, constellation, constellation.specs[key], record)
+        if taken is not None:
+            change_task(work, constellation, key, EventKind.TASK_READY, taken, by="engine")
     elif constellation.specs[key].reuse is not None and record.reason is None:
         # It became ready while its plan had no approval or the constellation was paused, when nothing is taken over.
         kept_results.take_over(work, constellation, constellation.specs[key], record)

@@ -3092,6 +3092,15 @@ export interface components {
             to: string;
         };
         /**
+         * Finds
+         * @description The topic under which a task publishes a part of its result: the pointer `output` into it.
+         */
+        Finds: {
+            /** @default  */
+            output?: string;
+            topic: string;
+        };
+        /**
          * FiringRow
          * @description The newest firing that has ended.
          */
@@ -3210,10 +3219,12 @@ export interface components {
          *
          *         `gives` is the canonical text of its result's fields with their types. Without `tools` its steps use those of its
          *         devices that only read. Without `paths` the folders that the devices grant are the only bound. `micros` are
-         *         millionths of a dollar, 0 for no bound of its own.
+         *         millionths of a dollar, 0 for no bound of its own. `finds` are the topics of the findings that it may publish.
          */
         Goal: {
             aim: string;
+            /** @default [] */
+            finds?: string[];
             /** @default {} */
             gives?: string;
             /** @default [] */
@@ -3275,20 +3286,29 @@ export interface components {
          *
          *         `off`: in place of outputs, a row for each device of the group `source` that was off; `who`: a row with task and
          *         device for each child of it that succeeded, in the order of their outputs.
+         *
+         *         With a `topic` there is no `source`: the newest finding of that topic is handed over, at most `fresh_s` old if that
+         *         is given, or else the value `otherwise` (canonical text).
          */
         Input: {
             /** @default false */
             all?: boolean;
             /** @default false */
             flatten?: boolean;
+            /** @default 0 */
+            fresh_s?: number;
             name: string;
             /** @default false */
             off?: boolean;
             /** @default false */
             optional?: boolean;
+            /** @default null */
+            otherwise?: string | null;
             /** @default  */
             output?: string;
             source: string;
+            /** @default  */
+            topic?: string;
             /** @default false */
             who?: boolean;
         };
@@ -5342,9 +5362,12 @@ export interface components {
          *         reviewer looked by this task; it belongs to no version and does not count in the outcome.
          *
          *         `any_of` are the calls that are as good and were not taken yet, in their order; `instead_of` says in words which
-         *         call this one was taken for, and why.
+         *         call this one was taken for, and why. `again_of` is the task whose call this one makes again, because its finding
+         *         had grown too old.
          */
         TaskSpec: {
+            /** @default null */
+            again_of?: string | null;
             /** @default [] */
             any_of?: components["schemas"]["OtherCall"][];
             /** @default {} */
@@ -5360,6 +5383,8 @@ export interface components {
             family?: string | null;
             /** @default [] */
             files_out?: components["schemas"]["FileOut"][];
+            /** @default null */
+            finds?: components["schemas"]["Finds"] | null;
             /** @default null */
             for_each?: components["schemas"]["ForEach"] | null;
             /** @default null */
@@ -5826,6 +5851,7 @@ export type FaultTime = components['schemas']['FaultTime'];
 export type FaultWhole = components['schemas']['FaultWhole'];
 export type Faults = components['schemas']['Faults'];
 export type FileOut = components['schemas']['FileOut'];
+export type Finds = components['schemas']['Finds'];
 export type FiringRow = components['schemas']['FiringRow'];
 export type ForEach = components['schemas']['ForEach'];
 export type Fork = components['schemas']['Fork'];

@@ -5,8 +5,8 @@ are canonical and TypeScript folds to the same ones. State holds integers, strin
 floats. Times are hub time in integer milliseconds. A value is canonical JSON text (`values`).
 
 Keys in the stream of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`,
-`dep/FROM>TO:NAME`, `attempt/ID/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In `fleet`:
-`device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `scheduled_plan/ID`, `standing/ID`,
+`dep/FROM>TO:NAME`, `attempt/ID/N`, `finding/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In
+`fleet`: `device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `scheduled_plan/ID`, `standing/ID`,
 `model_day/DAY`, `lab_fault/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`,
 `secret/NAME`, `kept/HASH`. `KINDS` has them all.
 """
@@ -43,6 +43,7 @@ from starloom_protocol.records.specs import Check as Check
 from starloom_protocol.records.specs import Choice as Choice
 from starloom_protocol.records.specs import Condition as Condition
 from starloom_protocol.records.specs import FileOut as FileOut
+from starloom_protocol.records.specs import Finds as Finds
 from starloom_protocol.records.specs import ForEach as ForEach
 from starloom_protocol.records.specs import Input as Input
 from starloom_protocol.records.specs import Judge as Judge
@@ -226,9 +227,11 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     reviewer looked by this task; it belongs to no version and does not count in the outcome.
 
     `any_of` are the calls that are as good and were not taken yet, in their order; `instead_of` says in words which
-    call this one was taken for, and why.
+    call this one was taken for, and why. `again_of` is the task whose call this one makes again, because its finding
+    had grown too old.
     """
 
+    again_of: str | None = None
     any_of: list[OtherCall] = []
     args: str = "{}"
     changed_in: int
@@ -237,6 +240,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     device: Selector | None = None
     family: str | None = None
     files_out: list[FileOut] = []
+    finds: Finds | None = None
     for_each: ForEach | None = None
     goal: Goal | None = None
     group: str | None = None
@@ -274,7 +278,8 @@ class TaskRecord(Record, frozen=True, kw_only=True):
 
     `cause` of a skip is the first task that failed or was cancelled on the way, or `not_chosen`. `stood_ms` is the time
     for which the clock of `schedule_to_close_s` stood still in this round. `review` is the job whose review holds it,
-    `reviews` the number of its reviews. `judged` is the number of the attempt that its judge let pass.
+    `reviews` the number of its reviews. `judged` is the number of the attempt that its judge let pass. `took` has, by
+    input, the number of the finding that it takes, or nothing where it takes the value that stands in for one.
     """
 
     absent_since_ms: int = 0
@@ -298,6 +303,7 @@ class TaskRecord(Record, frozen=True, kw_only=True):
     started: int = 0
     state: TaskState
     stood_ms: int = 0
+    took: dict[str, str] = {}
 
 
 class GroupRecord(Record, frozen=True, kw_only=True):
@@ -333,7 +339,10 @@ class Item(Record, frozen=True, kw_only=True):
 
 
 class Dependency(Record, frozen=True, kw_only=True):
-    """One gate between two tasks; its identity is `FROM>TO:NAME` (a gate's word, its pointer, or an input)."""
+    """One gate between two tasks; its identity is `FROM>TO:NAME` (a gate's word, its pointer, or an input).
+
+    With a `topic`, the target waits until the source has ended, or has published a finding of that topic.
+    """
 
     all: bool = False
     changed_in: int
@@ -343,6 +352,7 @@ class Dependency(Record, frozen=True, kw_only=True):
     optional: bool = False
     source: str
     target: str
+    topic: str = ""
 
 
 class ProgressPoint(Record, frozen=True, kw_only=True):
@@ -396,6 +406,28 @@ class Attempt(Record, frozen=True, kw_only=True):
     tail: str = ""
     value: str | None = None
     why: str = ""
+
+
+class Finding(Record, frozen=True, kw_only=True):
+    """A part of a result that stands under a topic; it never changes, and a newer one of the topic takes its place.
+
+    The task or goal `by` publishes the part `output` of what `attempt` of `task` gave; `round` is that of `by`. `at_ms`
+    is the time of that result. `value` is canonical text of a part that is short; `hash` is that of the part, or of the
+    file that holds the whole result. `stranger` is the task by which it rests on what a stranger may have written.
+    """
+
+    at_ms: int
+    attempt: int = 0
+    by: str
+    bytes: int = 0
+    device: str | None = None
+    hash: str
+    output: str = ""
+    round: int = 1
+    stranger: str = ""
+    task: str
+    topic: str
+    value: str | None = None
 
 
 class RuleRecord(Record, frozen=True, kw_only=True):
@@ -562,6 +594,7 @@ Entity = (
     | Item
     | Dependency
     | Attempt
+    | Finding
     | RuleRecord
     | Question
     | Version
@@ -598,6 +631,7 @@ KINDS: dict[str, type[Record]] = {
     "item": Item,
     "dep": Dependency,
     "attempt": Attempt,
+    "finding": Finding,
     "rule": RuleRecord,
     "question": Question,
     "version": Version,

@@ -15,10 +15,11 @@ class Goal(Record, frozen=True, kw_only=True):
 
     `gives` is the canonical text of its result's fields with their types. Without `tools` its steps use those of its
     devices that only read. Without `paths` the folders that the devices grant are the only bound. `micros` are
-    millionths of a dollar, 0 for no bound of its own.
+    millionths of a dollar, 0 for no bound of its own. `finds` are the topics of the findings that it may publish.
     """
 
     aim: str
+    finds: list[str] = []
     gives: str = "{}"
     hosts: list[str] = []
     micros: int = 0
@@ -36,7 +37,8 @@ class GoalTurn(Record, frozen=True, kw_only=True):
     `kind`: step (calls, made as `tasks`), refused (calls or an answer that were not taken, `said` by the model, for the
     reason `note`), told (a monitor's reason), hint (a person's words), escalated (the next `tier` goes on, for the
     reason `note` of a monitor or of the model itself) or handed (the model handed over to a person). `cites` are the
-    steps that the model named as its evidence.
+    steps that the model named as its evidence. `uses` is how much of the goal's steps a step uses: one, or one for each
+    entry of a list.
     """
 
     at_ms: int
@@ -47,6 +49,7 @@ class GoalTurn(Record, frozen=True, kw_only=True):
     said: str = ""
     tasks: list[str] = []
     tier: str = ""
+    uses: int = 1
 
 
 class GoalRun(Record, frozen=True, kw_only=True):

@@ -100,16 +100,29 @@ class Input(Record, frozen=True, kw_only=True):
 
     `off`: in place of outputs, a row for each device of the group `source` that was off; `who`: a row with task and
     device for each child of it that succeeded, in the order of their outputs.
+
+    With a `topic` there is no `source`: the newest finding of that topic is handed over, at most `fresh_s` old if that
+    is given, or else the value `otherwise` (canonical text).
     """
 
     all: bool = False
     flatten: bool = False
+    fresh_s: int = 0
     name: str
     off: bool = False
     optional: bool = False
+    otherwise: str | None = None
     output: str = ""
     source: str
+    topic: str = ""
     who: bool = False
+
+
+class Finds(Record, frozen=True, kw_only=True):
+    """The topic under which a task publishes a part of its result: the pointer `output` into it."""
+
+    output: str = ""
+    topic: str
 
 
 class Moment(Record, frozen=True, kw_only=True):

@@ -82,6 +82,8 @@ class EventKind(StrEnum):
     FAULT_FAILED = "fault_failed"
     FAULT_HEAL_ASKED = "fault_heal_asked"
     FAULT_INJECTED = "fault_injected"
+    FINDING_PUBLISHED = "finding_published"
+    FINDING_REFUSED = "finding_refused"
     FORGOTTEN = "forgotten"
     FORKED = "forked"
     GOAL_ANSWERED = "goal_answered"
@@ -323,6 +325,8 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.TASK_PROGRESS: KindRow(Category.WORK, "reported how % goes on", housekeeping=True),
     EventKind.TASK_READY: KindRow(Category.WORK, "made % ready", housekeeping=True),
     EventKind.TASK_REUSED: KindRow(Category.WORK, "took over an earlier result for %"),
+    EventKind.FINDING_PUBLISHED: KindRow(Category.WORK, "published a finding of %"),
+    EventKind.FINDING_REFUSED: KindRow(Category.WORK, "published no finding of %"),
     EventKind.TASK_SKIPPED: KindRow(Category.WORK, "skipped %"),
     EventKind.TASK_STARTED: KindRow(Category.WORK, "started %"),
     EventKind.TASK_SUCCEEDED: KindRow(Category.WORK, "finished %"),

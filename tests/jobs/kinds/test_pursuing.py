@@ -202,3 +202,42 @@ async def test_a_no_of_the_judge_goes_back_once_and_then_ends_the_goal() -> None
     assert constellation.groups["why"].code is Code.CHECK_FAILED
     assert str(constellation.head.state) == "partial"
     hub.driver.folded_equals_state()
+
+
+async def test_a_goal_publishes_a_part_of_its_result_and_another_sees_it_as_data() -> None:
+    other = {
+        "id": "other",
+        "goal": "Find out why two is slow.",
+        "device": {"name": "two"},
+        "inputs": {"seen": {"finding": "cause"}},
+    }
+    hub, constellation = hub_of(other, finds={"topics": ["cause"]})
+    part = {"topic": "cause", "task": "why.1", "pointer": "/text"}
+    asked = [step(read("a.log")), step(read("b.log"), finds=[part]), step(read("c.log", "two"))]
+    async with fake_model(*asked) as fake:
+        made = models(fake, hub, **HEADS)
+        await turn(hub, made)
+        end_calls(hub, {"text": "the disk is full"})
+        await turn(hub, made)
+        assert [finding.value for finding in constellation.findings.values()] == ['"the disk is full"']
+        await turn(hub, made, job="goal-2")
+    first, last = (json.dumps(fake.asked[at]["messages"]) for at in (0, -1))
+    assert "Others wait for findings of these topics" in first
+    assert "the disk is full" in last
+    assert "DATA findings" in last
+    assert [work.at.task for work in hub.driver.take()] == ["why.2", "other.1"]
+
+
+async def test_a_model_makes_one_call_for_each_entry_of_a_list() -> None:
+    hub, constellation = hub_of()
+    each = {"device": "one", "tool": "fs.read", "args": {"path": {"each": "/path"}}}
+    over = {"task": "why.1", "pointer": "/files"}
+    async with fake_model(step(read("list")), step(each, for_each=over), reached("why.3")) as fake:
+        made = models(fake, hub, **HEADS)
+        await turn(hub, made)
+        end_calls(hub, {"files": [{"path": "a"}, {"path": "b"}]})
+        await turn(hub, made)
+        end_calls(hub, {"text": "seen"})
+        await turn(hub, made)
+    assert json.loads(constellation.specs["why.3"].args) == {"path": "b"}
+    assert constellation.groups["why"].state == "succeeded"

@@ -44,8 +44,24 @@ class GoalRules:
                 yield from self._job(event, record, records.get(key), puts, records)
             elif key.startswith("question/") and key not in records and record.operations:
                 yield from self._asked(record, records)
+            elif key.startswith("finding/"):
+                yield from self._finding(key, record, records)
             elif key.startswith("group/"):
                 yield from self._group(event, key.removeprefix("group/"), record, puts, records)
+
+    def _finding(self, key: str, finding: Any, records: dict[str, Any]) -> Iterator[str]:
+        """A goal publishes its own results alone, under its own topics, and none without the stranger behind it."""
+        goal = records[f"spec/{finding.by}"].goal
+        known = f"{key} of {self._name}"
+        if key in records:
+            yield f"{known} was changed"
+        if goal is None:
+            return
+        call = records[f"spec/{finding.task}"]
+        if finding.topic not in goal.finds or call.group != finding.by:
+            yield f"{known} is of {finding.task} about {finding.topic}, published by {finding.by}"
+        if call.tool == STRANGER and not finding.stranger:
+            yield f"{known} forgets the stranger behind it"
 
     # -- turns
 

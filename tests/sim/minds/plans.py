@@ -60,7 +60,10 @@ def _goal(chance: random.Random, name: str, devices: Sequence[str]) -> list[dict
         }
     if chance.random() < 0.3:
         goal["judge"] = {"question": "Does it hold?", "unclear": chance.choice(["ask", "fail"])}
-    tasks = [goal]
+    # Drawn from nothing, so that every known seed keeps the rest of its plan.
+    goal["finds"] = {"topics": [name]}
+    takes = {"n": {"finding": name, "else": 0}}
+    tasks = [goal, {"id": f"{name}takes", "tool": READ, "args": {"s": 0.1}, "inputs": takes, "optional": True}]
     if chance.random() < 0.3:
         tasks.insert(0, {"id": f"{name}seen", "tool": chance.choice([READ, STRANGER]), "args": _takes(chance)})
         goal["inputs"] = {"seen": {"from": f"{name}seen"}}

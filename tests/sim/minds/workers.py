@@ -245,6 +245,8 @@ class Worker:
         assert isinstance(spec, TaskSpec)
         kind, told = self._tier_mind.drawn(job) or self._drawn(spec, job, records)
         self._count += 1
+        if kind == "step":
+            told["finds"] = self._finds(spec, records)
         note = f"{self._name}-{self._count}"
         turns = job.goal.turns if job.goal is not None else []
         seen = sum(turn.kind != "hint" for turn in turns)
@@ -276,6 +278,15 @@ class Worker:
             code = self._chance.choice([Code.MODEL_ANSWER, Code.MODEL_ANSWER, Code.MODEL_ANSWER, Code.MODEL_BUDGET])
             return "nothing", {"fault": Fault(code=code, reason="the model said nothing of use")}
         return "step", {"calls": self._calls(spec, job), "cites": cites[:1] if roll < 0.8 else []}
+
+    def _finds(self, spec: TaskSpec, records: dict[str, Any]) -> list[i.FoundPart]:
+        """Publish the newest result of the goal in each third turn, and now and then what is none of its own."""
+        own = [name for name in self._results(spec, records) if name.startswith(f"{spec.id}.")]
+        topics = spec.goal.finds if spec.goal is not None else []
+        if not own or not topics or self._count % 3:
+            return []
+        wrong = self._count % 5 == 0
+        return [i.FoundPart(pointer="/n", task=own[-1], topic="of another" if wrong else topics[0])]
 
     def _results(self, spec: TaskSpec, records: dict[str, Any]) -> list[str]:
         names = [item.source for item in spec.inputs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -17,13 +17,15 @@ from starloom.client.terminal.style import clock, seconds, shown_text, size, sta
 from starloom.client.terminal.tables import is_table, value_table
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
-from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, Job, TaskRecord, decode_entity
+from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, Finding, Job, TaskRecord, decode_entity
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
+from starloom_protocol.text.findings import found_by
 from starloom_protocol.text.presentation import presentation
 from starloom_protocol.values import parse
 
 ROWS_MOST = 40
+FINDINGS_SHOWN_MOST = 20
 _QUIET = frozenset({"waiting", "ready"})
 
 
@@ -113,6 +115,7 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
         for name, spec in view.specs.items()
         if spec.instead_of
     )
+    parts.extend(finding_lines(view, devices))
     parts.extend(goal_lines(view))
     for name, question in view.open_questions.items():
         words = " --reason WORDS" if question.kind == "planner" else ""
@@ -128,6 +131,34 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     if asked := why_line(view):
         parts.append(Text(typed(asked), style="bright_black"))
     return Group(*parts)
+
+
+def finding_lines(view: View, devices: Mapping[str, str]) -> Iterator[Text]:
+    """Yield a line for each input by topic that a task has taken, up to a bound, and one for what is left out."""
+    findings = view.each("finding", Finding)
+    lines = list(_taken(view, findings, devices))
+    for line in lines[:FINDINGS_SHOWN_MOST]:
+        yield Text(line, style="bright_black")
+    if len(lines) > FINDINGS_SHOWN_MOST:
+        yield Text(f"and {len(lines) - FINDINGS_SHOWN_MOST} more inputs by topic", style="bright_black")
+
+
+def _taken(view: View, findings: Mapping[str, Finding], devices: Mapping[str, str]) -> Iterator[str]:
+    for name, record in view.tasks.items():
+        spec = view.specs.get(name)
+        for item in spec.inputs if spec is not None and record.took else ():
+            if item.name not in record.took:
+                continue
+            finding = findings.get(record.took[item.name])
+            if finding is None:
+                yield escaped(f"{name} took the value in place of a finding of {item.topic}")
+                continue
+            attempt = view.last_attempt(name)
+            took_ms = attempt.leased_ms if attempt is not None else record.since_ms
+            age = max(took_ms - finding.at_ms, 0) // 1000
+            device = devices.get(finding.device or "", finding.device or "")
+            source = found_by(finding.task, finding.by, device, stranger=bool(finding.stranger))
+            yield escaped(f"{name} took the finding {item.topic} of {source}, {age} s old then")
 
 
 def fault_line(reason: str, code: str, hint: str) -> str:
@@ -233,6 +264,9 @@ class Changes:
                 found.append(f"{at}  version {name} by {event.by}: {escaped(event.note) or 'the plan'}")
         if told := turn_line(event):
             found.append(f"{at}  {told}")
+        if event.kind in (EventKind.FINDING_PUBLISHED, EventKind.FINDING_REFUSED):
+            word = "published the finding" if event.kind == EventKind.FINDING_PUBLISHED else "published no finding"
+            found.append(f"{at}  {task_name(event.about, self._devices)}: {word} {escaped(event.note)}")
         if event.kind == EventKind.TASK_REUSED:
             name = task_name(event.about, self._devices)
             found.append(f"{at}  {name}: its result was taken over {escaped(event.note)}")

@@ -31,7 +31,7 @@ def goal_lines(view: View) -> Iterator[Text]:
         group = job.tasks[0].rpartition("/")[0]
         spec = view.specs.get(group)
         goal = spec.goal if spec is not None else None
-        steps = sum(turn.kind == "step" for turn in job.goal.turns)
+        steps = sum(turn.uses for turn in job.goal.turns if turn.kind == "step")
         most = f" of {goal.steps * (1 + job.goal.more)}" if goal is not None else ""
         tier = f", tier {job.goal.tier}" if job.goal.tier else ""
         yield Text(f"goal {group}: {steps}{most} steps, {job.tokens:,} tokens{tier}", style="bold")

@@ -28,7 +28,7 @@ def sentence(constellation: Constellation, group: str, waits: str) -> str:
         return f"{group} is a goal that waits{waits}."
     goal = goal_of(constellation, group) or Goal(aim="")
     run = run_of(job)
-    made = len(monitors.steps_of(run))
+    made = monitors.used(run)
     steps = f"{made} step{'s' if made != 1 else ''}"
     if record.state is GroupState.SUCCEEDED:
         return f"{group} is a goal that was reached in {steps}.{_tiers(run)}"

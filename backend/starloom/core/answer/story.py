@@ -7,12 +7,14 @@ from starloom.core.people.controls import DEADLINE
 from starloom.core.placement import left_out
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.names import called, goals_without_answer, is_of_goal
+from starloom.core.state.tasks.names import called, device_name, goals_without_answer, is_of_goal
 from starloom.core.state.tasks.supersession import successor
-from starloom_protocol.records.entities import TaskRecord
+from starloom_protocol.records.entities import Finding, TaskRecord
+from starloom_protocol.text.findings import found_by
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
 
 # Bound once, because an answer compares them with every task.
+_FINDINGS_NAMED = 3
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
 
@@ -42,6 +44,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend([f"Taken back afterwards: {_few(constellation, fleet, back)}."] if back else [])
     parts.extend(_checks(checked))
     parts.extend(_reused(constellation.progress.reused))
+    parts.extend(_taken(constellation, fleet))
     verdict = judgement.current(constellation)
     if verdict is not None:
         parts.append(judgement.words(constellation.head.policy.judge, verdict))
@@ -127,6 +130,28 @@ def _reused(reused: int) -> list[str]:
     return (
         [f"{reused} {'result was' if reused == 1 else 'results were'} taken over from earlier runs."] if reused else []
     )
+
+
+def _taken(constellation: Constellation, fleet: Fleet) -> list[str]:
+    """Return the findings on which the results rest, each with its source; the first few are named."""
+    if not constellation.findings:
+        return []
+    numbers = dict.fromkeys(
+        number
+        for record in constellation.tasks.values()
+        if record.state is _SUCCEEDED
+        for number in record.took.values()
+    )
+    found = [constellation.findings[number] for number in numbers if number in constellation.findings]
+    if not found:
+        return []
+    named = [f"{one.topic} from {_source(fleet, one)}" for one in found[:_FINDINGS_NAMED]]
+    more = f", and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    return [f"It rests on {'a finding' if len(found) == 1 else f'{len(found)} findings'}: {'; '.join(named)}{more}."]
+
+
+def _source(fleet: Fleet, finding: Finding) -> str:
+    return found_by(finding.task, finding.by, device_name(fleet, finding.device), stranger=bool(finding.stranger))
 
 
 def _checks(checked: int) -> list[str]:

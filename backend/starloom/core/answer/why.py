@@ -26,13 +26,15 @@ from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues.secret_needs import allow_line, missing, needs_of, set_line
+from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
-from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.names import called, device_name
 from starloom.core.state.tasks.turns import turns_of
 from starloom_protocol.records.entities import (
     Attempt,
     Device,
+    Finding,
     GroupRecord,
     Record,
     Secret,
@@ -42,6 +44,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.records.specs import Repeat
+from starloom_protocol.text.findings import found_by
 from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.vocabulary import (
     CODES,
@@ -145,7 +148,9 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         state=str(record.state),
         reason=reason,
         shown=presentation(record.state, reason, attempt=record.attempt, checked=record.checked),
-        sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1) + _instead(spec),
+        sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1)
+        + _instead(spec)
+        + _findings(shard, constellation, spec),
         candidates=said.candidates,
         waits_for=said.waits_for,
         actions=actions,
@@ -158,6 +163,28 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
 
 def _instead(spec: TaskSpec) -> str:
     return f" Its call is {spec.tool} instead of the one before: {spec.instead_of}." if spec.instead_of else ""
+
+
+def _findings(shard: Shard, constellation: Constellation, spec: TaskSpec) -> str:
+    """Return what a task took by topic, where each finding came from and how old it was then."""
+    told = []
+    if spec.again_of is not None:
+        told.append(f"It looks again, since the finding of {spec.again_of} had grown too old.")
+    for name, topic, finding in taken(constellation, spec.id):
+        if finding is None:
+            told.append(f"There was no finding of “{topic}”, so {name} is the value that the plan gives instead.")
+        else:
+            device = device_name(shard.fleet, finding.device)
+            source = found_by(finding.task, finding.by, device, stranger=bool(finding.stranger))
+            told.append(f"{name} is the finding “{topic}” of {source}, {_age_then(constellation, spec.id, finding)}.")
+    return "".join(f" {sentence}" for sentence in told)
+
+
+def _age_then(constellation: Constellation, task: str, finding: Finding) -> str:
+    record = constellation.tasks[task]
+    attempt = constellation.last_attempt(task)
+    took_ms = attempt.leased_ms if attempt is not None else record.since_ms
+    return f"{max(took_ms - finding.at_ms, 0) // 1000} s old then"
 
 
 def explain_doubted(shard: Shard, name: str, group: str, doubted: list[str]) -> Why:

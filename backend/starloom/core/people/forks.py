@@ -39,7 +39,7 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, TaskState
 
-_KEPT = ("rule", "version", "item", "spec", "attempt", "dep", "task", "group")
+_KEPT = ("rule", "version", "item", "spec", "attempt", "finding", "dep", "task", "group")
 """The kinds of records that a fork takes over, in the order of loading; questions, jobs and drafts stay behind."""
 
 

@@ -10,6 +10,6 @@ progress_rules the end of running tasks whose reports a plan calls hopeless
 rules          edits that a recipe makes on events
 review         the hold while a reviewer considers a task's end
 drafts         the tasks that a person is editing
-reuse          results of earlier runs that a later task takes over
+reuse          results of earlier runs that a later task takes over, and findings by topic
 verify_tasks   the tasks that check whether work in doubt has happened
 """

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from starloom.core.plan.batches.batch import Draft, started
 from starloom.core.plan.batches.flows import flow_faults
 from starloom.core.plan.batches.superseding import supersede
+from starloom.core.plan.batches.topics import ENGINE, link_topics, may_publish
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.groups import data_edges
 from starloom.core.plan.relisting import open_group_round, open_round
@@ -59,7 +60,20 @@ from starloom_protocol.vocabulary import (
 )
 
 _NOT_CHANGED = frozenset(
-    {"changed_in", "family", "goal", "group", "id", "instead_of", "judge", "key", "look", "superseded_by"}
+    {
+        "again_of",
+        "changed_in",
+        "family",
+        "finds",
+        "goal",
+        "group",
+        "id",
+        "instead_of",
+        "judge",
+        "key",
+        "look",
+        "superseded_by",
+    }
 )
 _FIELD_TYPES: dict[str, Any] = {
     field.encode_name: field.type for field in msgspec.structs.fields(TaskSpec) if field.encode_name not in _NOT_CHANGED
@@ -89,6 +103,7 @@ def apply_edit(
     for position, operation in enumerate(operations):
         word = type(operation).__struct_config__.tag
         _OPERATIONS[type(operation)](draft, operation, f"operations[{position}].{word}")
+    link_topics(draft)
     _check_edges(draft)
     if proposed and not draft.faults:
         draft.faults.extend(flow_faults(work.shard.fleet, constellation, draft.specs, draft.deps, operations))
@@ -164,8 +179,11 @@ def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
                 draft.refuse(Code.UNKNOWN_TASK, f"there is no group {spec.for_each.same}", f"{place}.for_each.same")
                 return
             family = other.family or other.id
+    if not may_publish(draft, spec, place):
+        return
     draft.added[spec.id] = None
-    draft.put_spec(replace(spec, family=family, instead_of="", look=0))
+    again_of = spec.again_of if draft.author == ENGINE else None
+    draft.put_spec(replace(spec, again_of=again_of, family=family, instead_of="", look=0))
     for edge in data_edges(spec, draft.number):
         draft.put_dep(edge)
 
@@ -285,6 +303,10 @@ def _remove_dependency(draft: Draft, operation: RemoveDependency, place: str) ->
         return
     target = draft.editable(dependency.target, place)
     if target is None:
+        return
+    if dependency.topic:
+        hint = f"Change the inputs of {dependency.target}."
+        draft.refuse(Code.BAD_REQUEST, f"{operation.id} belongs to the topic `{dependency.topic}`", place, hint)
         return
     if dependency.gate is Gate.DATA:
         target = replace(target, inputs=[item for item in target.inputs if item.name != dependency.input])

@@ -569,7 +569,7 @@ def _enough(work: Work, constellation: Constellation, group: str) -> None:
 
 def data_edges(spec: TaskSpec, number: int) -> list[Dependency]:
     """Return the data dependencies that a spec implies: its inputs, and the list of its family."""
-    edges = [_data_edge(item, spec.id, number) for item in spec.inputs]
+    edges = [_data_edge(item, spec.id, number) for item in spec.inputs if not item.topic]
     for name, read in ((MOMENT, spec.not_before), (SHOWN, spec.shows)):
         if read is not None:
             edges.append(Dependency(changed_in=number, gate=Gate.DATA, input=name, source=read.source, target=spec.id))

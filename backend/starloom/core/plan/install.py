@@ -10,6 +10,7 @@ from starloom.core.plan.groups import data_edges
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.graph import find_cycle, set_ranks
 from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.plan.checks.findings import topic_gates
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Fault, TaskRecord, Version, dependency_id
 from starloom_protocol.stream.events import EventKind
@@ -73,6 +74,7 @@ def _edges_of(plan: LoweredPlan) -> dict[str, Dependency]:
     for spec in plan.specs:
         if spec.inputs or spec.for_each is not None or spec.not_before is not None or spec.shows is not None:
             edges.update((dependency_id(edge), edge) for edge in data_edges(spec, 1))
+    edges.update((dependency_id(edge), edge) for edge in topic_gates(plan.specs, 1))
     for dependency in plan.dependencies:
         edges.setdefault(dependency_id(dependency), dependency)
     return edges

@@ -56,6 +56,7 @@ def open_round(task: TaskRecord, at_ms: int, *, confirmed: bool) -> TaskRecord:
         cause=None,
         code=None,
         marked=None,
+        took={},
         confirmed=confirmed,
     )
 

@@ -5,6 +5,7 @@ consent        the approval given for a schedule, and what goes beyond it
 edit_scope     the check that a plan after an edit stays within the one before it
 supersession_scope  the successor that a model may name for a failed task without a person
 envelope       what one call of a goal may do, must be asked about, or may not do; `envelope_words` says it to people
+strangers      the results that rest on what a stranger may have written
 authorship     the limits of an author who sets approval aside, widens a plan or names a secret
 budgets        the attempts and the money that a constellation may use
 secrets        names, versions and receivers of secrets, never values

@@ -7,6 +7,7 @@ device's own connection (I4). Any other report is a late event once, then only c
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -156,7 +157,7 @@ def dispatch_of(
         device=attempt.device,
         fence_after_ms=fence_after_ms(work, spec, attempt),
         files_out=spec.files_out,
-        inputs=[_input_plan(work.shard.fleet, constellation, item) for item in spec.inputs],
+        inputs=[_input_plan(work.shard.fleet, constellation, item, record.took) for item in spec.inputs],
         item=item,
         repeatability=attempt.repeatability,
         secrets=spec.secrets,
@@ -166,8 +167,10 @@ def dispatch_of(
     )
 
 
-def _input_plan(fleet: Fleet, constellation: Constellation, item: Input) -> InputPlan:
+def _input_plan(fleet: Fleet, constellation: Constellation, item: Input, took: Mapping[str, str]) -> InputPlan:
     name = item.name
+    if item.topic:
+        return InputPlan(name=name, sources=[_finding(constellation, item, took.get(name, ""))])
     if item.off:
         rows = off_devices.told_of(constellation, item.source) if item.source in constellation.groups else []
         return InputPlan(many=True, name=name, sources=[InputSource(text=off_devices.row(fleet, one)) for one in rows])
@@ -192,6 +195,16 @@ def _input_plan(fleet: Fleet, constellation: Constellation, item: Input) -> Inpu
 def _voter(fleet: Fleet, constellation: Constellation, task: str) -> str:
     device = fleet.devices.get(constellation.tasks[task].device or "")
     return canonical({"device": device.name if device is not None else "", "task": task})
+
+
+def _finding(constellation: Constellation, item: Input, number: str) -> InputSource:
+    """Return a finding as it was published, although its task may have another result since; else the value instead."""
+    finding = constellation.findings.get(number)
+    if finding is None:
+        return InputSource(text=item.otherwise or "null")
+    if finding.value is not None:
+        return InputSource(text=finding.value)
+    return InputSource(attempt=finding.attempt, output=finding.output, task=finding.task)
 
 
 def _source(constellation: Constellation, task: str, output: str) -> InputSource:

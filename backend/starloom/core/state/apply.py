@@ -19,6 +19,7 @@ from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
     Device,
+    Finding,
     GroupRecord,
     Head,
     Offer,
@@ -449,6 +450,15 @@ def _enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec, record:
         shard.queued_now[(constellation.name, spec.id)] = None
 
 
+def _index_finding(
+    shard: Shard, constellation: Constellation, _key: str, old: Finding | None, new: Finding | None
+) -> None:
+    # A goal that has published need not end before others take what it found.
+    for finding in (old, new):
+        if finding is not None:
+            _regate(shard, constellation, finding.by)
+
+
 def _is_transient(ended: Attempt) -> bool:
     return ended.code is not None and CODES[ended.code].code_class is not CodeClass.PERMANENT
 
@@ -521,6 +531,7 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "group": _index_group,
         "dep": _index_dep,
         "attempt": _index_attempt,
+        "finding": _index_finding,
         "question": _index_question,
         "rule": _index_rule,
     },

@@ -111,6 +111,21 @@ class LookCall(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
 
 
+class FoundPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that a goal would publish: the part at `pointer` of what its own call `task` gave, as it stands."""
+
+    pointer: str = ""
+    task: str
+    topic: str
+
+
+class EachOf(msgspec.Struct, frozen=True, kw_only=True):
+    """The list over which a step of a goal makes its one call: at `pointer` in what `task` gave."""
+
+    pointer: str = ""
+    task: str
+
+
 class LooksProposed(Input, frozen=True, kw_only=True, tag="looks_proposed"):
     """A planner's or reviewer's wish to look first: calls that only read, and parts of results that it has already."""
 
@@ -157,12 +172,15 @@ class GoalProposed(Input, frozen=True, kw_only=True, tag="goal_proposed"):
     """The turn of a model in a goal: `kind` is step, answer, hand_over or give_up, or nothing, for the reason `fault`.
 
     `value` is the canonical text of an answer; `note` says why, in words of the model. `to` is next_tier or person.
+    A step or an answer may come with `finds`. With `each_of`, the one call of a step is made for each entry of a list.
     """
 
     calls: list[LookCall] = []
     cites: list[Cite] = []
     constellation: str
+    each_of: EachOf | None = None
     fault: Fault | None = None
+    finds: list[FoundPart] = []
     job: str
     kind: str
     note: str = ""

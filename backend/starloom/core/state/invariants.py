@@ -21,6 +21,7 @@ I14  every input names the connection that it came from and its scope
 I15  every call of a tool was permitted by the policy of its device
 I16  the audit chain verifies
 I17  nothing that a judge has to pass has succeeded without its yes
+I18  a task begins with a finding of the topic for each input by topic, or with the value that the plan gives instead
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from starloom.core.state.stalls import is_stalled
 from starloom.core.state.tasks.gates import decide
 from starloom.core.state.tasks.graph import find_cycle
 from starloom.core.state.tasks.supersession import successor
-from starloom_protocol.records.entities import Answer
+from starloom_protocol.records.entities import Answer, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -137,6 +138,16 @@ def check_task(constellation: Constellation, task: str) -> None:
     if record.state in (TaskState.LEASED, TaskState.RUNNING) and record.started:
         shut = [k for k in constellation.incoming.get(task, {}) if constellation.gate[k] is not GateState.OPEN]
         _need(not shut, "I2", f"{where} is leased with gates {shut}")
+        _need(spec is None or _has_taken(constellation, spec, record), "I18", f"{where} is leased with {record.took}")
+
+
+def _has_taken(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
+    for item in spec.inputs:
+        finding = constellation.findings.get(record.took.get(item.name, ""))
+        instead = record.took.get(item.name) == "" and item.otherwise is not None
+        if item.topic and not instead and (finding is None or finding.topic != item.topic):
+            return False
+    return True
 
 
 def check_indexes(constellation: Constellation) -> None:

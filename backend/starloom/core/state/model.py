@@ -17,6 +17,7 @@ from starloom_protocol.records.entities import (
     Device,
     Draft,
     Enrollment,
+    Finding,
     GroupRecord,
     Head,
     Idempotency,
@@ -51,6 +52,7 @@ CONSTELLATION_KINDS = (
     "item",
     "dep",
     "attempt",
+    "finding",
     "rule",
     "question",
     "version",
@@ -149,6 +151,7 @@ class Constellation(Stream):
         "deps",
         "drafts",
         "families",
+        "findings",
         "gate",
         "groups",
         "head",
@@ -191,6 +194,7 @@ class Constellation(Stream):
         self.items = cast(dict[str, Item], tables["item"])
         self.deps = cast(dict[str, Dependency], tables["dep"])
         self.attempts = cast(dict[str, Attempt], tables["attempt"])
+        self.findings = cast(dict[str, Finding], tables["finding"])
         self.rules = cast(dict[str, RuleRecord], tables["rule"])
         self.questions = cast(dict[str, Question], tables["question"])
         self.versions = cast(dict[str, Version], tables["version"])

@@ -14,6 +14,7 @@ from typing import BinaryIO, Final, Protocol
 
 from starloom.core.answer.why import shard_of
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.findings import sources_of
 from starloom_protocol.wire.frames import Dispatch, LeaseRef
 
 NAMED_MOST: Final = 50_000
@@ -144,7 +145,7 @@ def _look_up(known: _Known, at: LeaseRef, entities: dict[str, bytes]) -> None:
     if spec.key is not None and spec.family is not None:
         item = constellation.items.get(f"{spec.family}/{spec.key}")
         known.name(_HASH.findall(item.value if item else ""))
-    for source in (name for item in spec.inputs for name in _tasks_of(constellation, item.source)):
+    for source in (name for given in sources_of(constellation, spec) for name in _tasks_of(constellation, given)):
         record = constellation.tasks[source]
         attempt = constellation.attempts.get(f"{source}/{record.attempt}")
         texts = [record.marked or ""]

@@ -29,6 +29,7 @@ from starloom_protocol.records.entities import (
     Answer,
     Attempt,
     Device,
+    Finding,
     GroupRecord,
     Head,
     Job,
@@ -164,6 +165,7 @@ class EndedPlan:
         self._groups = {key.removeprefix("group/") for key, item in records.items() if isinstance(item, GroupRecord)}
         self._jobs = {key.removeprefix("job/"): item for key, item in records.items() if isinstance(item, Job)}
         self._attempts = {key: item for key, item in records.items() if isinstance(item, Attempt)}
+        self._findings = [item for item in records.values() if isinstance(item, Finding)]
         told = records.get("answer")
         self.sentence = told.sentence if isinstance(told, Answer) else ""
         self._fleet = fleet
@@ -185,6 +187,7 @@ class EndedPlan:
         if not is_claim(self.specs, spec):
             return []
         inputs = {item.source for item in self.specs[spec.group or ""].inputs}
+        inputs |= {one.task for one in self._findings if one.by != spec.group}
         return [
             name
             for name, other in self.specs.items()

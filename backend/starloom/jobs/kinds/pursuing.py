@@ -26,10 +26,10 @@ from starloom.planner.model.endpoints.endpoint import ModelRole
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reading import GaveUp, HandedOver, Reached, Stepped, Turned
 from starloom.store.port import InboxPort
-from starloom_protocol.records.entities import Attempt, Fault, Head, Job, TaskRecord, TaskSpec, decode_entity
+from starloom_protocol.records.entities import Attempt, Fault, Finding, Head, Job, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import CODES, Code, Sharing
+from starloom_protocol.vocabulary import CODES, Code, Sharing, TaskState
 
 
 class GoalJobs:
@@ -77,8 +77,10 @@ class GoalJobs:
         if isinstance(read, Stepped):
             calls = [LookCall(args=canonical(one.args), device=one.device, tool=one.tool) for one in read.calls[:50]]
             told = {"calls": calls, "cites": read.cites[:40], "kind": "step", "note": read.note}
+            told |= {"each_of": read.each_of, "finds": list(read.finds[:10])}
         elif isinstance(read, Reached):
             told = {"cites": read.cites[:40], "kind": "answer", "note": read.note, "value": canonical(read.value)}
+            told["finds"] = list(read.finds[:10])
         elif isinstance(read, HandedOver):
             told = {"kind": "hand_over", "note": read.because, "to": read.to}
         elif isinstance(read, GaveUp):
@@ -119,6 +121,7 @@ def seen_in(entities: Mapping[str, bytes], job: str, view: FleetView, *, now_ms:
     return SeenGoal(
         attempts=_kept(records, "attempt", Attempt),
         devices=[view.records[one].name for one in devices_of(fleet, spec)],
+        findings=newest_by_topic(records, apart_from=spec.id),
         now_ms=now_ms,
         records=_kept(records, "task", TaskRecord),
         request=head.request,
@@ -129,6 +132,19 @@ def seen_in(entities: Mapping[str, bytes], job: str, view: FleetView, *, now_ms:
         tokens_left=spec.goal.tokens * times - found.tokens,
         tools=tools_of(fleet, spec),
     )
+
+
+def newest_by_topic(records: Mapping[str, Any], *, apart_from: str) -> list[Finding]:
+    """Return the newest finding of each topic that others published and whose result still counts, in order."""
+    found: dict[str, Finding] = {}
+    numbered = [(int(key.removeprefix("finding/")), one) for key, one in records.items() if isinstance(one, Finding)]
+    for _, one in sorted(numbered, key=lambda pair: (pair[1].at_ms, pair[0])):
+        record = records.get(f"task/{one.task}")
+        if not isinstance(record, TaskRecord) or record.state is not TaskState.SUCCEEDED:
+            continue
+        if record.attempt == one.attempt and one.by != apart_from:
+            found[one.topic] = one
+    return [found[topic] for topic in sorted(found)]
 
 
 def _kept(records: Mapping[str, Any], kind: str, of: type) -> dict[str, Any]:

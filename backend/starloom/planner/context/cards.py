@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from starloom.planner.context.table_shapes import table_in
 from starloom.planner.quoting import within_a_line
+from starloom_protocol.plan.checks.findings import topics
 from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Sharing, TaskState
@@ -194,7 +195,7 @@ def own_words_in(specs: Mapping[str, TaskSpec]) -> set[str]:
     """
     found = {name for name, spec in specs.items() if is_claim(specs, spec)}
     pure = {
-        name: {given.source for given in spec.inputs}
+        name: _given(specs, spec)
         for name, spec in specs.items()
         if (spec.tool or "").startswith(_PURE_FAMILY) and spec.for_each is None and spec.group is None
     }
@@ -214,14 +215,22 @@ def telling_in(specs: Mapping[str, TaskSpec]) -> set[str]:
     told = {name for name, spec in specs.items() if spec.tool in TELLING_TOOLS}
     pure = {name: spec for name, spec in specs.items() if (spec.tool or "").startswith(_PURE_FAMILY)}
     found: set[str] = set()
-    while more := {name for name, spec in pure.items() if name not in found and _sources(spec) <= found | told}:
+    while more := {name for name, spec in pure.items() if name not in found and _sources(specs, spec) <= found | told}:
         found |= more
     return found
 
 
-def _sources(spec: TaskSpec) -> set[str]:
+def _given(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> set[str]:
+    """Return the tasks and groups that give the inputs of a task, those that publish its topics included."""
+    found = {given.source for given in spec.inputs if not given.topic}
+    for topic in {given.topic for given in spec.inputs if given.topic}:
+        found |= {name for name, other in specs.items() if topic in topics(other)}
+    return found
+
+
+def _sources(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> set[str]:
     """Return the tasks and groups whose values a task takes, through its own list or that of its group too."""
-    found = {given.source for given in spec.inputs}
+    found = _given(specs, spec)
     if spec.for_each is not None:
         found.add(spec.for_each.source or "(devices)")
     return found | ({"(a list)"} if spec.group is not None else set())

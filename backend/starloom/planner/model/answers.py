@@ -71,7 +71,18 @@ _NEED: Final = {
         _object(("at_least",), at_least={"type": "integer", "minimum": 1}),
     ]
 }
-_INPUT: Final = _object(("from",), from_=TEXT, output=TEXT, optional=_YES, flatten=_YES, all=_YES, off=_YES, who=_YES)
+_INPUT: Final = _object(
+    from_=TEXT,
+    output=TEXT,
+    optional=_YES,
+    flatten=_YES,
+    all=_YES,
+    off=_YES,
+    who=_YES,
+    finding=TEXT,
+    fresh_s=_COUNT,
+    else_=_ANY_VALUE,
+)
 _FOR_EACH: Final = _object(
     from_=TEXT,
     output=TEXT,
@@ -130,6 +141,7 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
         ("from",), from_=TEXT, output=TEXT, zone=TEXT, within_s=_COUNT, past={"type": "string", "enum": ["go", "fail"]}
     ),
     "reuse": _object(fresh_s=_COUNT, key=_ANY_OBJECT),
+    "finds": _object(topic=TEXT, value=TEXT, topics=_list(TEXT)),
     "stop_when": _object(
         ("progress",),
         progress=TEXT,

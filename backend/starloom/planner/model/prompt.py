@@ -27,7 +27,7 @@ Answer with one JSON object and nothing else:
 {"kind": "plan", "plan": {"starloom": 1, "name": ..., "tasks": [...], ...}}
 {"kind": "recipe", "recipe": NAME, "params": {SLOT: value}}      # only a recipe that is listed below
 {"kind": "more_tools", "words": "what the tools should do"}      # shows the nearest to these words; 3 times at most
-{"kind": "look", "why": "one sentence", "calls": [...]}          # see the end: whether and how you may look first
+{"kind": "look", "why": "one sentence", "calls": [...]}          # see the end: if and how you may look first
 {"kind": "question", "text": "one short question", "choices": [ANSWER, ...], "default": "the answer you would take"}
 {"kind": "cannot", "text": "why", "needs": [{"grant": GRANT, "device": NAME}]}
 

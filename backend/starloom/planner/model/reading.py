@@ -14,6 +14,7 @@ import msgspec
 
 from starloom.core.people.inquiries import CHOICE_CHARS_MOST, CHOICES_MOST
 from starloom.core.plan.goals.tiers import TO
+from starloom.core.state.inputs import EachOf, FoundPart
 from starloom.planner.model.port import Reply
 from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.records.entities import Cite, Fault, Read
@@ -120,6 +121,8 @@ class Stepped:
     calls: list[LookedCall]
     note: str
     cites: list[Cite]
+    finds: tuple[FoundPart, ...] = ()
+    each_of: EachOf | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ class Reached:
     value: Any
     note: str
     cites: list[Cite]
+    finds: tuple[FoundPart, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -245,17 +249,20 @@ def read_turn(reply: Reply, *, tiered: bool = False) -> Turned:
         return _unreadable(f"`kind` must be step, answer{', hand_over' if tiered else ''} or give_up")
     try:
         cites = msgspec.convert(found.get("cites") or [], list[Cite])
+        finds = msgspec.convert(found.get("finds") or [], tuple[FoundPart, ...])
         if kind == "answer":
             if "value" not in found:
                 return _unreadable("an answer of kind answer needs `value`")
-            return Reached(found["value"], short(note), cites)
+            return Reached(found["value"], short(note), cites, finds)
         listed = found.get("calls")
         if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
             return _unreadable("an answer of kind step needs `calls`, a list")
         calls = [msgspec.convert({"args": {}, "device": "", **item}, LookedCall) for item in listed]
+        each_of = msgspec.convert(found["for_each"], EachOf) if found.get("for_each") is not None else None
     except msgspec.ValidationError as error:
-        return _unreadable(f"a call has `device`, `tool` and `args`, a cite `task` and `pointer`: {error}")
-    return Stepped(calls, short(note), cites)
+        reason = "a call has `device`, `tool` and `args`, a cite `task` and `pointer`, a finding `topic` too"
+        return _unreadable(f"{reason}: {error}")
+    return Stepped(calls, short(note), cites, finds, each_of)
 
 
 def _hand_over_in(found: dict[str, Any]) -> HandedOver | Fault:

@@ -7,7 +7,7 @@ is added by `service`, because a forecast steps the core, which jobs may not imp
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
 
@@ -38,6 +38,7 @@ from starloom.planner.preview.secret_flow import (
 )
 from starloom.process.program import on_device
 from starloom_protocol.api.previews import GrantLine, PlanPreview, TaskPreviewRow
+from starloom_protocol.plan.checks.findings import topics
 from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
@@ -301,11 +302,21 @@ def _goal(spec: TaskSpec, fleet: Fleet, after: Iterable[str], takes: tuple[tuple
     )
 
 
+def _takes(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Iterator[tuple[str, str]]:
+    """Yield (task, pointer) of all that the inputs of a task read, of a topic each task that publishes it."""
+    for item in spec.inputs:
+        if not item.topic:
+            yield item.source, item.output
+        for source in specs.values() if item.topic else ():
+            if item.topic in topics(source) and source.id != spec.id:
+                yield source.id, source.finds.output if source.finds is not None else ""
+
+
 def _task(
     spec: TaskSpec, specs: Mapping[str, TaskSpec], after: Iterable[str], places: _Places, needs: Needs | None = None
 ) -> TaskPreview:
     fleet = places.fleet
-    takes = tuple((item.source, item.output) for item in spec.inputs)
+    takes = tuple(_takes(spec, specs))
     each = _each(spec, specs)
     if spec.goal is not None:
         return _goal(spec, fleet, after, takes)

@@ -150,8 +150,8 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_escalated" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "finding_published" | "finding_refused" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_escalated" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "finding_published", "finding_refused", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** The use of a part of the time: on a device, waiting, or a job of a model. */
 export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "moment" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
@@ -466,12 +466,21 @@ export interface ForEach {
 export interface Input {
   all?: boolean;
   flatten?: boolean;
+  fresh_s?: number;
   name: string;
   off?: boolean;
   optional?: boolean;
+  otherwise?: string | null;
   output?: string;
   source: string;
+  topic?: string;
   who?: boolean;
+}
+
+/** The topic under which a task publishes a part of its result: the pointer `output` into it. */
+export interface Finds {
+  output?: string;
+  topic: string;
 }
 
 /** The time before which a task does not begin: the pointer `output` into the result of `source`. */
@@ -552,6 +561,7 @@ export interface VerifyCall {
 /** The aim of a goal and its envelope; the devices are those of the task's selector. */
 export interface Goal {
   aim: string;
+  finds?: string[];
   gives?: string;
   hosts?: string[];
   micros?: number;
@@ -573,6 +583,7 @@ export interface GoalTurn {
   said?: string;
   tasks?: string[];
   tier?: string;
+  uses?: number;
 }
 
 /** The state of a goal that is carried out: its turns, and how far the ladder of its monitors has gone. */
@@ -897,6 +908,7 @@ export interface Answer {
 
 /** The specification of a task; only edits write it. */
 export interface TaskSpec {
+  again_of?: string | null;
   any_of?: OtherCall[];
   args?: string;
   changed_in: number;
@@ -905,6 +917,7 @@ export interface TaskSpec {
   device?: Selector | null;
   family?: string | null;
   files_out?: FileOut[];
+  finds?: Finds | null;
   for_each?: ForEach | null;
   goal?: Goal | null;
   group?: string | null;
@@ -957,6 +970,7 @@ export interface TaskRecord {
   started?: number;
   state: TaskState;
   stood_ms?: number;
+  took?: Record<string, string>;
 }
 
 /** The state of a group; its children are the tasks whose spec names it. */
@@ -992,6 +1006,7 @@ export interface Dependency {
   optional?: boolean;
   source: string;
   target: string;
+  topic?: string;
 }
 
 /** The value that a program reported last after so many reports, as canonical text. */
@@ -1035,6 +1050,22 @@ export interface Attempt {
   tail?: string;
   value?: string | null;
   why?: string;
+}
+
+/** A part of a result that stands under a topic; it never changes, and a newer one of the topic takes its place. */
+export interface Finding {
+  at_ms: number;
+  attempt?: number;
+  by: string;
+  bytes?: number;
+  device?: string | null;
+  hash: string;
+  output?: string;
+  round?: number;
+  stranger?: string;
+  task: string;
+  topic: string;
+  value?: string | null;
 }
 
 /** A rule and how often it fired; `operations` is canonical text of its edit. */
@@ -1756,7 +1787,7 @@ export interface RunReport {
   work_ms: number;
 }
 
-export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency | KeptResult;
+export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | Finding | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency | KeptResult;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
@@ -1780,6 +1811,7 @@ export interface EntityByKind {
   item: Item;
   dep: Dependency;
   attempt: Attempt;
+  finding: Finding;
   rule: RuleRecord;
   question: Question;
   version: Version;
@@ -2044,6 +2076,8 @@ export const KINDS: Record<EventKind, KindRow> = {
   task_progress: {"category": "work", "words": "reported how % goes on", "housekeeping": true},
   task_ready: {"category": "work", "words": "made % ready", "housekeeping": true},
   task_reused: {"category": "work", "words": "took over an earlier result for %", "housekeeping": false},
+  finding_published: {"category": "work", "words": "published a finding of %", "housekeeping": false},
+  finding_refused: {"category": "work", "words": "published no finding of %", "housekeeping": false},
   task_skipped: {"category": "work", "words": "skipped %", "housekeeping": false},
   task_started: {"category": "work", "words": "started %", "housekeeping": false},
   task_succeeded: {"category": "work", "words": "finished %", "housekeeping": false},

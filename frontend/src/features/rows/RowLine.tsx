@@ -147,6 +147,8 @@ function Chips({ row, rows }: { row: Row; rows: readonly Row[] }) {
   }
   for (const use of row.uses)
     chips.push({ label: labelOf(use.name), value: `${number(use.from)} ${pointerWords(use.output)}`, from: true });
+  for (const one of row.byTopic)
+    chips.push({ label: labelOf(one.name), value: `the finding ${one.topic}`, from: true });
   if (row.kind === "person") chips.push({ label: "", value: row.what, from: false });
   for (const [name, value] of Object.entries(row.args))
     chips.push({ label: labelOf(name), value: constantWords(value), from: isNode(value) });

@@ -137,7 +137,7 @@ export function withArg(task: Fields, name: string, value: Json | undefined): Fi
 export function withUse(task: Fields, name: string, use: { from: string; output: string } | null): Fields {
   const inputs = part(task, "inputs");
   if (!use) return withPart(task, "inputs", withField(inputs, name, undefined));
-  const held = isFields(inputs[name]) ? (inputs[name] as Fields) : {};
+  const { finding: _finding, fresh_s: _freshS, else: _else, ...held } = part(inputs, name);
   const input: Fields = { ...held, from: use.from, ...pointed(held, use.output) };
   const changed = withPart(task, "inputs", { ...inputs, [name]: input });
   return withPart(changed, "args", withField(part(task, "args"), name, undefined));

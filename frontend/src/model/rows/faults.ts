@@ -236,7 +236,7 @@ export function schemaFaults(
 ): RowFault[] {
   if (!form) return [];
   const found: RowFault[] = [];
-  const used = new Set(row.uses.map((use) => use.name));
+  const used = new Set([...row.uses, ...row.byTopic].map((one) => one.name));
   const known = new Set(form.fields.map((field) => field.name));
   const fault = (field: string, reason: string, fixes: Fix[], open = false): RowFault => ({
     row: row.at,

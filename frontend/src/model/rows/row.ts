@@ -13,6 +13,12 @@ export interface Use {
   output: string;
 }
 
+/** A value that comes as a finding: whichever task has published its topic last gives it. */
+export interface ByTopic {
+  name: string;
+  topic: string;
+}
+
 /** One gate that is not a use: `from` must end so before this row starts. */
 export interface Gate {
   /** Its place in the document's list of dependencies. */
@@ -40,6 +46,7 @@ export interface Row {
   each: Each | null;
   args: Fields;
   uses: Use[];
+  byTopic: ByTopic[];
   gates: Gate[];
   repeatability: string | null;
   optional: boolean;
@@ -86,6 +93,7 @@ function rowOf(task: Fields, at: number, gates: Gate[]): Row {
     each: eachOf(task),
     args: isFields(task.args) ? task.args : {},
     uses: usesOf(task),
+    byTopic: byTopicOf(task),
     gates,
     repeatability: textOf(task.repeatability) || null,
     optional: task.optional === true,
@@ -93,6 +101,7 @@ function rowOf(task: Fields, at: number, gates: Gate[]): Row {
     more: [
       ...Object.keys(task).filter((name) => !SHOWN.has(name)),
       ...(isFields(task.for_each) && "times" in task.for_each ? ["times"] : []),
+      ...(byTopicOf(task).length ? ["finding"] : []),
     ],
   };
 }
@@ -110,11 +119,20 @@ function eachOf(task: Fields): Each | null {
 
 export function usesOf(task: Fields): Use[] {
   if (!isFields(task.inputs)) return [];
-  return Object.entries(task.inputs).map(([name, input]) => ({
-    name,
-    from: isFields(input) ? textOf(input.from) : "",
-    output: isFields(input) ? textOf(input.output) : "",
-  }));
+  return Object.entries(task.inputs)
+    .filter(([, input]) => !(isFields(input) && "finding" in input))
+    .map(([name, input]) => ({
+      name,
+      from: isFields(input) ? textOf(input.from) : "",
+      output: isFields(input) ? textOf(input.output) : "",
+    }));
+}
+
+function byTopicOf(task: Fields): ByTopic[] {
+  if (!isFields(task.inputs)) return [];
+  return Object.entries(task.inputs).flatMap(([name, input]) =>
+    isFields(input) && "finding" in input ? [{ name, topic: textOf(input.finding) }] : [],
+  );
 }
 
 /** Ids of all rows that must have ended before this one, directly. */

@@ -41,7 +41,7 @@ export function goalSeen(model: StreamModel, group: string): GoalSeen | null {
   const named = `${group}/${round}`;
   const job = [...model.kind<Job>("job").values()].find((one) => one.kind === "goal" && one.tasks?.[0] === named);
   const turns = job?.goal?.turns ?? [];
-  const steps = turns.filter((turn) => turn.kind === "step").length;
+  const steps = turns.reduce((used, turn) => used + (turn.kind === "step" ? (turn.uses ?? 1) : 0), 0);
   const most = (spec.goal.steps ?? 20) * (1 + (job?.goal?.more ?? 0));
   const tokens = (job?.tokens ?? 0).toLocaleString("en");
   const state = head(model)?.state;

@@ -146,7 +146,7 @@ def _references(
     for operation, place in placed:
         if isinstance(operation, AddTask):
             inputs = [item for item in operation.spec.inputs if item.source not in omitted]
-            named = [(joined(place, "inputs", item.name, "from"), item.source) for item in inputs]
+            named = [(joined(place, "inputs", item.name, "from"), item.source) for item in inputs if not item.topic]
             operation = AddTask(spec=msgspec.structs.replace(operation.spec, inputs=inputs))
         elif isinstance(operation, AddDependency):
             gate = operation.dependency
@@ -194,7 +194,7 @@ class _Plan:
         """Return the plan; of no use once there are faults."""
         head = self._head()
         self._read_tasks()
-        graph = Graph(self._tasks, self._omitted, self._broken, self._found)
+        graph = Graph(self._tasks, self._omitted, self._broken, self._found, self._known)
         control = self._reading.spread(self._reading.dependencies(self._list("dependencies"), self._at("dependencies")))
         specs, dependencies = graph.link(control, self._reading.mentions)
         flow = Flow({spec.id: spec for spec in specs}, self._known.signatures, self._found)

@@ -12,7 +12,9 @@ from typing import Final
 
 import msgspec
 
+from starloom_protocol.plan.checks.findings import PUBLISHERS_MOST, look_fault, publishers, topic_fault, topic_gates
 from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.lowering.parts import Known
 from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
 from starloom_protocol.records.entities import Dependency, Input, TaskSpec, dependency_id
 from starloom_protocol.records.specs import Moment, counts_as_one
@@ -59,7 +61,15 @@ class Mention(msgspec.Struct, frozen=True, gc=False):
 class Graph:
     """The tasks of one plan by id; `omitted` are those that `only_if` left out, `broken` those with faults."""
 
-    def __init__(self, tasks: Mapping[str, Placed], omitted: Collection[str], broken: Set[str], found: Found) -> None:
+    def __init__(
+        self,
+        tasks: Mapping[str, Placed],
+        omitted: Collection[str],
+        broken: Set[str],
+        found: Found,
+        known: Known | None = None,
+    ) -> None:
+        self._known = known or Known()
         self._tasks = tasks
         self._omitted = omitted
         self._broken = broken
@@ -104,6 +114,7 @@ class Graph:
             if spec.group is not None:
                 self._edges.append(Edge(name, spec.group, placed.place))
             specs.append(spec)
+        data.extend(self._findings(specs))
         dependencies = kept + data
         if len(dependencies) > DEPENDENCIES_MAX:
             reason = f"the plan has {len(dependencies)} dependencies; at most {DEPENDENCIES_MAX} are taken"
@@ -118,13 +129,49 @@ class Graph:
         spec, inputs = placed.spec, []
         for item in spec.inputs:
             place = joined(placed.place, "inputs", item.name, "from")
-            if self.refers(item.source, place):
+            if item.topic:
+                inputs.append(item)
+            elif self.refers(item.source, place):
                 inputs.append(item)
                 self._told_of(item, joined(placed.place, "inputs", item.name, "off"))
                 self._edges.append(Edge(item.source, spec.id, place))
         if root is None and len(inputs) == len(spec.inputs):
             return spec
         return msgspec.structs.replace(spec, inputs=inputs, family=root)
+
+    def _findings(self, specs: list[TaskSpec]) -> list[Dependency]:
+        """Return the gates of inputs by topic; note a topic that nothing publishes, or that cannot be looked at again.
+
+        A part with faults, or one that was left out, may be what publishes a topic: then no fault is noted.
+        """
+        sources = publishers(specs)
+        count = sum(len(found) for found in sources.values())
+        if count > PUBLISHERS_MOST:
+            reason = f"{count} tasks publish findings; at most {PUBLISHERS_MOST} may"
+            self._found.add(Code.PLAN_TOO_BIG, "tasks", reason, "Let a task that takes results together publish.")
+        for spec in specs:
+            for item in spec.inputs:
+                if item.topic:
+                    place = joined(self._tasks[spec.id].place, "inputs", item.name)
+                    self._by_topic(spec, item, sources, place)
+        gates = list(topic_gates(specs, FIRST_VERSION))
+        for gate in gates:
+            place = joined(self._tasks[gate.target].place, "inputs", gate.input or "", "finding")
+            self._edges.append(Edge(gate.source, gate.target, place))
+        return gates
+
+    def _by_topic(self, spec: TaskSpec, item: Input, sources: dict[str, list[TaskSpec]], place: str) -> None:
+        unread = bool(self._broken - self._tasks.keys()) or (bool(self._omitted) and item.otherwise is not None)
+        missing = topic_fault(item, spec.id, sources, joined(place, "finding"))
+        if missing is not None and not unread:
+            self._found.faults.append(missing)
+        known = self._known
+        for source in sources.get(item.topic, ()) if item.fresh_s else ():
+            why = look_fault(source, known.signatures, known.tools or {}) if source.id != spec.id else ""
+            if why:
+                hint = "Remove `fresh_s`, or let a call that only reads publish the topic."
+                reason = f"{why}, so nobody can look again for `{item.topic}`"
+                self._found.add(Code.NOT_REPEATABLE, joined(place, "fresh_s"), reason, hint)
 
     def _moment(self, moment: Moment, name: str, place: str) -> None:
         """Note a time that is read from no task, or from a group with many results."""
@@ -244,6 +291,8 @@ class Graph:
 def data_gates(spec: TaskSpec) -> Iterator[Dependency]:
     """Yield the data gates that the inputs of a task imply."""
     for item in spec.inputs:
+        if item.topic:
+            continue
         yield record(
             Dependency,
             all=item.all,

@@ -24,6 +24,7 @@ SECONDS_MAX: Final = 30 * 24 * 3600
 TIMES_MAX: Final = 1000
 VOTES_MAX: Final = 25
 OTHER_CALLS_MAX: Final = 4
+TOPIC_CHARS_MAX: Final = 80
 NO_VALUE_OPS: Final = frozenset({Op.EMPTY, Op.NOT_EMPTY})
 
 
@@ -68,6 +69,13 @@ def _pointer(value: str) -> str:
     return value
 
 
+def _topic(value: str) -> str:
+    fault = name_fault(value, most=TOPIC_CHARS_MAX)
+    if fault:
+        raise refuse(fault)
+    return value
+
+
 def _label(value: str) -> str:
     fault = name_fault(value, most=200)
     if fault:
@@ -80,6 +88,7 @@ NodeId = Annotated[str, AfterValidator(_node_id)]
 Name = Annotated[str, AfterValidator(_name)]
 Pointer = Annotated[str, AfterValidator(_pointer)]
 Label = Annotated[str, AfterValidator(_label)]
+Topic = Annotated[str, AfterValidator(_topic)]
 Seconds = Annotated[int, Field(ge=1, le=SECONDS_MAX)]
 OpWord = Annotated[Op, Field(strict=False)]
 
@@ -128,7 +137,12 @@ class PlaceDoc(SelectorDoc):
 
 
 class InputDoc(Doc):
-    source: NodeId = Field(alias="from")
+    """A value from another task, or the newest finding of a topic, wherever it comes from."""
+
+    source: NodeId | None = Field(alias="from", default=None)
+    finding: Topic | None = None
+    fresh_s: Seconds | None = None
+    otherwise: Any = Field(alias="else", default=None)
     output: Pointer = ""
     optional: bool = False
     flatten: bool = False
@@ -287,6 +301,7 @@ class TaskDoc(Doc):
     shows: dict[str, Any] | None = None
     reuse: dict[str, Any] | None = None
     stop_when: dict[str, Any] | None = None
+    finds: dict[str, Any] | None = None
 
 
 class TaskPatchDoc(TaskDoc):

@@ -13,6 +13,7 @@ from pydantic import Field
 from starloom_protocol.plan.language.found import joined
 from starloom_protocol.plan.language.models import Doc, Name, TaskDoc
 from starloom_protocol.plan.lowering.hub_calls import check_in_goal
+from starloom_protocol.plan.lowering.patterns.findings import topics_of
 from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
 from starloom_protocol.plan.lowering.tasks import Lowering
 from starloom_protocol.plan.types.gives import gives_shape, type_text
@@ -22,7 +23,9 @@ from starloom_protocol.vocabulary import Code
 AIM_CHARS_MAX: Final = 2000
 STEPS_MAX: Final = 50
 """Each turn of a goal is kept with its job, so a longer one would make every event of it large."""
-_TAKEN: Final = frozenset({"budget", "device", "gives", "goal", "id", "inputs", "judge", "may", "optional", "until"})
+_TAKEN: Final = frozenset(
+    {"budget", "device", "finds", "gives", "goal", "id", "inputs", "judge", "may", "optional", "until"}
+)
 
 Host = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9_.:\[\]-]+$")]
 Path = Annotated[str, Field(min_length=1, max_length=1024)]
@@ -65,7 +68,7 @@ def aimed(lowering: Lowering, doc: TaskDoc, place: str) -> TaskSpec:
         found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Name the devices: `{any: [...]}`.")
     given = {name: getattr(doc, name) for name in ("device", "inputs", "judge", "optional")}
     given = {name: value for name, value in given.items() if name in doc.model_fields_set}
-    plain = TaskDoc.model_construct(_fields_set=set(given), id=doc.id, **given)
+    plain = TaskDoc.model_construct(_fields_set=set(given), id=doc.id, goal=doc.goal, **given)
     fields = lowering.fields(plain, place)
     return record(TaskSpec, changed_in=FIRST_VERSION, goal=_goal(lowering, doc, aim, place), id=doc.id, **fields)
 
@@ -89,6 +92,7 @@ def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
     return record(
         Goal,
         aim=aim,
+        finds=topics_of(lowering, doc.finds, joined(place, "finds")) if doc.finds is not None else [],
         gives=gives,
         hosts=sorted({host.lower() for host in may.hosts}),
         micros=round((budget.dollars or 0) * 1_000_000),

@@ -27,6 +27,7 @@ from starloom_protocol.plan.language.models import (
 )
 from starloom_protocol.plan.lowering.hub_calls import check_hub_call, check_on_device
 from starloom_protocol.plan.lowering.parts import Parts, secrets_of
+from starloom_protocol.plan.lowering.patterns.findings import finds_of, input_of
 from starloom_protocol.plan.lowering.patterns.hopeless import stop_when_of
 from starloom_protocol.plan.lowering.patterns.moments import moment_of
 from starloom_protocol.plan.lowering.patterns.other_calls import other_calls
@@ -140,6 +141,8 @@ class Lowering(Parts):
             made["reuse"] = reuse_of(self, doc, doc.reuse, joined(place, "reuse"))
         if doc.stop_when is not None:
             made["stop_when"] = stop_when_of(self, doc, doc.stop_when, joined(place, "stop_when"))
+        if doc.finds is not None:
+            made["finds"] = finds_of(self, doc, doc.finds, joined(place, "finds"))
         if doc.repeat is not None:
             made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
         elif "for_each" in given and "for_each" not in made:
@@ -222,20 +225,8 @@ class Lowering(Parts):
                 f"`{name}` is an argument and an input",
                 "Rename or remove one.",
             )
-        return [
-            record(
-                Input,
-                all=item.all,
-                flatten=item.flatten,
-                name=name,
-                off=item.off,
-                optional=item.optional,
-                output=item.output,
-                source=item.source,
-                who=item.who,
-            )
-            for name, item in doc.inputs.items()
-        ]
+        made = (input_of(self, doc, name, item, joined(place, "inputs", name)) for name, item in doc.inputs.items())
+        return [item for item in made if item is not None]
 
     def _choices(self, doc: TaskDoc, place: str) -> list[Choice]:
         choices = [Choice(fails=item.fails, label=item.label, value=item.value) for item in doc.choices]

@@ -12,17 +12,31 @@ import msgspec
 
 from starloom_protocol.plan.language.found import joined
 from starloom_protocol.plan.language.models import TASK_ID, ForEachDoc, NeedDoc, SelectorDoc, TaskDoc, VoteDoc
+from starloom_protocol.plan.lowering.patterns.findings import finds_of
 from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
 from starloom_protocol.plan.lowering.tasks import Lowering
 from starloom_protocol.plan.types.flow import Flow
-from starloom_protocol.records.entities import Input, TaskSpec
+from starloom_protocol.records.entities import Finds, Input, TaskSpec
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import REPEATABLE, Code, Need, Repeatability
 
 COUNT: Final = "data.vote"
 _SUFFIX: Final = "-calls"
 _TAKEN: Final = frozenset(
-    {"args", "checks", "device", "id", "inputs", "on_absence", "optional", "repeatability", "retry", "timeouts", "tool"}
+    {
+        "args",
+        "checks",
+        "device",
+        "finds",
+        "id",
+        "inputs",
+        "on_absence",
+        "optional",
+        "repeatability",
+        "retry",
+        "timeouts",
+        "tool",
+    }
 )
 
 
@@ -45,7 +59,7 @@ def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> tuple[
     """Return the group of calls and the count of a task with `vote`; faults are noted."""
     _may_be_voted_on(lowering, doc, vote, place)
     each = ForEachDoc.model_construct(times=vote.n, need=NeedDoc(word=Need.BEST_EFFORT))
-    called = {"for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
+    called: dict[str, Any] = {"finds": None, "for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
     asked = SelectorDoc.model_validate((doc.device or SelectorDoc()).model_dump(include=set(SelectorDoc.model_fields)))
     if vote.apart:
         called["device"] = None
@@ -55,10 +69,11 @@ def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> tuple[
         able = asked.model_copy(update={"tools": sorted({*asked.tools, doc.tool})})
         over = msgspec.structs.replace(calls.for_each, devices=lowering.selector(able, joined(place, "device")))
         calls = msgspec.structs.replace(calls, for_each=over)
-    return calls, _count(doc, vote)
+    finds = finds_of(lowering, doc, doc.finds, joined(place, "finds")) if doc.finds is not None else None
+    return calls, _count(doc, vote, finds)
 
 
-def _count(doc: TaskDoc, vote: VoteDoc) -> TaskSpec:
+def _count(doc: TaskDoc, vote: VoteDoc, finds: Finds | None) -> TaskSpec:
     args: dict[str, Any] = {"of": vote.n, "on": vote.on}
     if vote.ahead_by:
         args["ahead_by"] = vote.ahead_by
@@ -72,6 +87,7 @@ def _count(doc: TaskDoc, vote: VoteDoc) -> TaskSpec:
         TaskSpec,
         args=canonical(args),
         changed_in=FIRST_VERSION,
+        finds=finds,
         id=doc.id,
         inputs=inputs,
         optional=doc.optional,

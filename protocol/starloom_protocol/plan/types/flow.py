@@ -146,6 +146,8 @@ class Flow:
                 self._names_device(found, each.output, joined(place, "device", "output"))
             elif each.flatten or not self._is_group(each.source):
                 self._entries(found, each.output, where)
+        if spec.finds is not None:
+            self._pointed(spec.id, spec.finds.output, joined(place, "finds", "value"))
         if spec.shows is not None:
             self._pointed(spec.shows.source, spec.shows.output, joined(place, "shows", "output"))
         if spec.not_before is not None:
@@ -257,6 +259,8 @@ class Flow:
 
     def _delivered(self, spec: TaskSpec, item: Input, place: str) -> Shape:
         """Return the shape that an input gives an argument."""
+        if item.topic:
+            return self._by_topic(item)
         if item.off:
             return _OFF
         if item.who:
@@ -268,6 +272,18 @@ class Flow:
         elif many:
             found = listed(found)
         return either([found, NULL]) if item.optional and not many else found
+
+    def _by_topic(self, item: Input) -> Shape:
+        """Return the shape of a finding: that of each task that publishes its topic; of a goal any value."""
+        found = [
+            self.gives(spec.id).at(spec.finds.output)
+            for spec in self._specs.values()
+            if spec.finds is not None and spec.finds.topic == item.topic
+        ]
+        by_goals = any(item.topic in spec.goal.finds for spec in self._specs.values() if spec.goal is not None)
+        if by_goals or not found or not all(shape.forms for shape in found):
+            return OPEN
+        return either([*found, *([of_value(parse(item.otherwise))] if item.otherwise is not None else [])])
 
     def _entries(self, found: Shape, output: str, place: str) -> Shape:
         entries = found.entries()

@@ -25,6 +25,7 @@ _PATH = '{"properties":{"path":{"type":"string"},"text":{"type":"string"}},"type
 _URL = '{"properties":{"text":{"type":"string"},"url":{"type":"string"}},"type":"object"}'
 OFFERS = [
     *TOOLS,
+    ToolOffer(name="data.sort", repeatability=Repeatability.PURE, effects=[]),
     ToolOffer(name="fs.read", args=_PATH, repeatability=Repeatability.PURE, effects=[Effect.READ]),
     ToolOffer(name="fs.write", args=_PATH, repeatability=Repeatability.IDEMPOTENT, effects=[Effect.WRITE]),
     ToolOffer(name="http.request", args=_URL, repeatability=Repeatability.NEVER, effects=[Effect.REACH]),
@@ -80,6 +81,16 @@ class Pursued(Driver):
                 scope="worker",
                 worker=worker,
                 **fields,
+            )
+        )
+
+    def turn_of(self, job: Job, *calls: i.LookCall, **fields: Any) -> Answer:
+        """Claim the job of one goal among several, and propose a step."""
+        told: dict[str, Any] = {"constellation": "c1", "job": job.id, "worker": "w"}
+        self.do(i.JobClaimed(by="worker:w", id=self.ident(), ttl_ms=15_000, **told))
+        return self.do(
+            i.GoalProposed(
+                by="worker:w", calls=list(calls), id=self.ident(), kind="step", scope="worker", **told, **fields
             )
         )
 

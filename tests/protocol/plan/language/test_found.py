@@ -37,7 +37,9 @@ def test_a_map_that_is_missing_is_shown() -> None:
     assert hints["tasks[1].for_each"].startswith(
         "Name the task whose result is the list: `{from: ID, output: POINTER}`"
     )
-    assert hints["tasks[1].inputs.x"] == "It has: from, output, optional, flatten, all, off, who."
+    assert (
+        hints["tasks[1].inputs.x"] == "It has: from, finding, fresh_s, else, output, optional, flatten, all, off, who."
+    )
     assert hints["tasks[1].inputs.y.form"] == "Did you mean `from`?"
 
 

@@ -115,7 +115,12 @@ def _move_what_waits(draft: Draft, spec: TaskSpec, by: str, place: str) -> None:
     task = spec.id
     for key, edge in list(_gates_from(draft, task)):
         target = draft.spec(edge.target)
-        if target is None or edge.gate in _STAY or (spec.family is not None and target.family == spec.family):
+        if (
+            target is None
+            or edge.gate in _STAY
+            or edge.topic
+            or (spec.family is not None and target.family == spec.family)
+        ):
             continue
         skipped = _may_open_again(draft.constellation, edge.target)
         if not skipped and edge.target not in draft.added and started(draft.constellation, edge.target):

@@ -116,7 +116,7 @@ def ask_for_model(work: Work, constellation: Constellation, job: Job, why: str) 
 
 
 def _made(job: Job) -> str:
-    steps = len(monitors.steps_of(run_of(job)))
+    steps = monitors.used(run_of(job))
     return f"It has made {steps} step{'s' if steps != 1 else ''}."
 
 
@@ -268,6 +268,7 @@ def make_step(
     *,
     author: str = MODEL,
     cites: list[str] | None = None,
+    uses: int = 1,
 ) -> None:
     """Add the calls of a step to the plan; with its turn it is one event.
 
@@ -275,7 +276,7 @@ def make_step(
         Refusal: a call cannot be added; nothing is kept then.
     """
     tasks = [one.spec.id for one in operations if isinstance(one, AddTask)]
-    turn = GoalTurn(at_ms=work.at_ms, cites=cites or [], kind=monitors.STEP, note=note, tasks=tasks)
+    turn = GoalTurn(at_ms=work.at_ms, cites=cites or [], kind=monitors.STEP, note=note, tasks=tasks, uses=uses)
     stepping = replace(with_turn(job, turn), state=STEPPING, claimed_by=None, expires_ms=0)
     apply_edit(
         work,

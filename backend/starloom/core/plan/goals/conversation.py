@@ -6,14 +6,14 @@ or an answer is open, no worker can claim the job, so no step is made twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
 from starloom.core.plan.goals import monitors
 from starloom.core.plan.groups import end_group
-from starloom.core.rights.envelope import by_a_stranger
+from starloom.core.rights.strangers import in_findings, stranger_in
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.model import Constellation, Fleet
@@ -92,25 +92,14 @@ def _is_final(constellation: Constellation, task: str) -> bool:
 # -- what a stranger may have written
 
 
-def stranger_in(fleet: Fleet, constellation: Constellation, tasks: Iterable[str]) -> str:
-    """Return the first of some tasks whose result a stranger may have written; empty if none has such a one."""
-    for task in tasks:
-        record, spec = constellation.tasks.get(task), constellation.specs.get(task)
-        if record is None or spec is None or record.state is not TaskState.SUCCEEDED:
-            continue
-        offer = fleet.tools.get(record.device or "", {}).get(spec.tool or "")
-        if offer is None or by_a_stranger(offer):
-            return task
-    return ""
-
-
 def read_of_a_stranger(fleet: Fleet, constellation: Constellation, group: str, run: GoalRun) -> str:
     """Return the task by which a goal has read what a stranger may have written.
 
-    All of its calls are looked at: the last one may end while a person is asked, and no step ends by it then.
+    All of its calls are looked at: the last one may end while a person is asked, and no step ends by it then. The
+    findings of others stand in each of its turns.
     """
     calls = (name for name in constellation.children.get(group, {}) if name != goal_answer(group))
-    return run.stranger or stranger_in(fleet, constellation, calls)
+    return run.stranger or stranger_in(fleet, constellation, calls) or in_findings(constellation, group)
 
 
 # -- turns

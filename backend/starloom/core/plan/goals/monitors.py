@@ -25,6 +25,11 @@ def steps_of(run: GoalRun) -> list[GoalTurn]:
     return [turn for turn in run.turns if turn.kind == STEP]
 
 
+def used(run: GoalRun) -> int:
+    """Return how many of its steps a goal has used; a step over a list counts for each entry."""
+    return sum(turn.uses for turn in steps_of(run))
+
+
 def same_call(constellation: Constellation, run: GoalRun, specs: Sequence[TaskSpec]) -> str:
     """Return why a step is not made: one of its calls was made as often as it may be."""
     made: dict[tuple[str, str, str], int] = {}
@@ -53,8 +58,8 @@ def stall(constellation: Constellation, run: GoalRun, steps_most: int) -> str:
     errors = list(_errors(constellation, run.turns[run.since :]))[-LIKE_ERRORS:]
     if len(errors) == LIKE_ERRORS and errors[0] and len(set(errors)) == 1:
         return f"{LIKE_ERRORS} like errors in a row: {errors[0]}"
-    half = (steps_most + 1) // 2
-    if steps_most > 1 and len(steps) >= half > len(steps_of_before(run)) and not any(turn.cites for turn in steps):
+    half, before = (steps_most + 1) // 2, sum(turn.uses for turn in steps_of_before(run))
+    if steps_most > 1 and used(run) >= half > before and not any(turn.cites for turn in steps):
         return f"half of its {steps_most} steps without a result that it cites"
     return ""
 

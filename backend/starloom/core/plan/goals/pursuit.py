@@ -29,14 +29,15 @@ from starloom.core.plan.goals.conversation import (
     read_of_a_stranger,
     run_of,
     steps_most,
-    stranger_in,
     timer,
     wake,
     with_turn,
 )
 from starloom.core.plan.groups import end_group
+from starloom.core.rights.strangers import behind, stranger_in
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.findings import sources_of
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Put, Work
@@ -153,22 +154,7 @@ def _step_ended(work: Work, constellation: Constellation, group: str, job: Job) 
 
 def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -> str:
     """Return the task from which a goal gets what a stranger may have written, directly or through others."""
-    ahead = [item.source for item in constellation.specs[group].inputs]
-    seen = dict.fromkeys(ahead)
-    for name in ahead:
-        for task in (name, *constellation.within(name)):
-            spec = constellation.specs.get(task)
-            if spec is None:
-                continue
-            if task in constellation.tasks and spec.tool is not None:
-                found = stranger_in(work.shard.fleet, constellation, [task])
-                if found:
-                    return found
-            for item in spec.inputs:
-                if item.source not in seen:
-                    seen[item.source] = None
-                    ahead.append(item.source)
-    return ""
+    return behind(work.shard.fleet, constellation, sources_of(constellation, constellation.specs[group]))
 
 
 # -- the end

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from starloom.core.plan.edits import apply_edit
-from starloom.core.plan.goals import asking, monitors, tiers
+from starloom.core.plan.goals import asking, monitors, publishing, spreading, tiers
 from starloom.core.plan.goals.conversation import (
     ANSWERED,
     ENGINE,
@@ -29,8 +29,9 @@ from starloom.core.plan.goals.conversation import (
 )
 from starloom.core.rights import envelope
 from starloom.core.run import judgement
-from starloom.core.state.inputs import GoalProposed
+from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.findings import stands
 from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved
 from starloom_protocol.plan.types.gives import misfit_of
@@ -69,8 +70,15 @@ def on_proposed(work: Work, item: GoalProposed) -> None:
     check_claim(job, item.worker)
     if len(item.note) > SAID_CHARS_MOST or len(item.calls) > 50 or len(item.cites) > CITES_MOST:
         raise Refusal(fault(Code.TOO_LARGE, f"a note has at most {SAID_CHARS_MOST} characters", "note"))
+    job = tiers.counted(job)
+    why = publishing.against(work.shard.fleet, constellation, job, item.finds)
+    if why:
+        _refuse(work, constellation, job, item, why)
+        work.answer({"accepted": True})
+        return
+    publishing.publish(work, constellation, job, item.finds)
     take = _TAKES.get(item.kind, _nothing)
-    take(work, constellation, tiers.counted(job), item)
+    take(work, constellation, job, item)
     work.answer({"accepted": True})
 
 
@@ -96,6 +104,12 @@ def _said(item: GoalProposed) -> str:
         told["calls"] = [{"args": _value(call.args), "device": call.device, "tool": call.tool} for call in item.calls]
     if item.value is not None:
         told["value"] = _value(item.value)
+    if item.each_of is not None:
+        told["for_each"] = {"pointer": item.each_of.pointer[:200], "task": item.each_of.task[:200]}
+    if item.finds:
+        told["finds"] = [
+            {"pointer": one.pointer[:200], "task": one.task[:200], "topic": one.topic[:80]} for one in item.finds[:10]
+        ]
     return canonical({name: value for name, value in told.items() if value not in ("", None)})
 
 
@@ -118,7 +132,7 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
     group, run = group_of(job), run_of(job)
     spec = constellation.specs[group]
     goal = spec.goal or Goal(aim="")
-    made = len(monitors.steps_of(run))
+    made = monitors.used(run)
     if made >= steps_most(goal, run):
         why = f"its {steps_most(goal, run)} steps are used up"
         asking.stalled(work, constellation, job, why)
@@ -126,12 +140,18 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
     if not 1 <= len(item.calls) <= envelope.CALLS_MOST:
         _refuse(work, constellation, job, item, f"a step has 1 to {envelope.CALLS_MOST} calls")
         return
-    names = _names(constellation, group, len(item.calls))
+    try:
+        calls = _calls(constellation, group, item, steps_most(goal, run) - made)
+    except spreading.NoSpread as error:
+        _refuse(work, constellation, job, item, str(error))
+        return
+    names = _names(constellation, group, len(calls))
     fleet = work.shard.fleet
     stranger = read_of_a_stranger(fleet, constellation, group, run)
-    judged = [envelope.judge(fleet, spec, call, name, stranger) for call, name in zip(item.calls, names, strict=True)]
+    judged = [envelope.judge(fleet, spec, call, name, stranger) for call, name in zip(calls, names, strict=True)]
     faults = [one for each in judged for one in each.faults]
-    if not faults and len(judged) > 1 and not all(each.reads for each in judged):
+    beside = len(judged) > 1 or item.each_of is not None
+    if not faults and beside and not all(each.reads for each in judged):
         faults = [fault(Code.FORBIDDEN, "calls that are made side by side only read", "calls", "Make this call alone.")]
     if faults:
         _refuse(work, constellation, job, item, _reasons(faults))
@@ -142,6 +162,12 @@ def _step(work: Work, constellation: Constellation, job: Job, item: GoalProposed
         asking.stalled(work, constellation, job, same)
         return
     _make(work, constellation, job, item, specs, [why for each in judged for why in each.asks])
+
+
+def _calls(constellation: Constellation, group: str, item: GoalProposed, left: int) -> list[LookCall]:
+    if item.each_of is None:
+        return item.calls
+    return spreading.spread(constellation, _evidence(constellation, group), item.calls, item.each_of, left)
 
 
 def _names(constellation: Constellation, group: str, count: int) -> list[str]:
@@ -165,7 +191,8 @@ def _make(
     cites = [cite.task for cite in item.cites if cite.task in constellation.tasks]
     marks = work.marks()
     try:
-        asking.make_step(work, constellation, job, operations, note, cites=cites)
+        uses = len(specs) if item.each_of is not None else 1
+        asking.make_step(work, constellation, job, operations, note, cites=cites, uses=uses)
     except Refusal as refusal:
         work.back_to(marks)
         _refuse(work, constellation, job, item, _reasons(refusal.faults))
@@ -261,15 +288,16 @@ def _against_answer(constellation: Constellation, group: str, goal: Goal, item: 
 
 
 def _evidence(constellation: Constellation, group: str) -> list[str]:
-    """Return the results on which an answer may rest: those of its calls and of its inputs."""
+    """Return the results on which an answer may rest: those of its calls and inputs, and of findings that it sees."""
     calls = [name for name in constellation.children.get(group, {}) if name != goal_answer(group)]
     inputs = [
         task
         for item in constellation.specs[group].inputs
         for task in (constellation.leaves(item.source) if item.source in constellation.groups else [item.source])
     ]
-    tasks = constellation.tasks
-    return [name for name in (*calls, *inputs) if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
+    seen = [one.task for one in constellation.findings.values() if one.by != group and stands(constellation, one)]
+    named, tasks = dict.fromkeys([*calls, *inputs, *seen]), constellation.tasks
+    return [name for name in named if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
 
 
 # -- neither

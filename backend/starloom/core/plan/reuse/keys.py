@@ -30,6 +30,8 @@ def key_of(constellation: Constellation, spec: TaskSpec) -> str:
     Raises:
         Unkeyed: an input or a part of an item has no value that could be compared.
     """
+    if any(one.topic for one in spec.inputs):
+        raise Unkeyed("a finding is another one in each run")
     item = _item_of(constellation, spec)
     given = {one.name: list(_given(constellation, one.source, one.output)) for one in spec.inputs}
     text = canonical(

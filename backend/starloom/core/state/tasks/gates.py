@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.findings import gate_by_topic
 from starloom.core.state.tasks.names import goal_answer, is_step
 from starloom_protocol.records.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
 from starloom_protocol.records.specs import counts_as_one
@@ -39,6 +40,8 @@ def pointer_of(constellation: Constellation, dependency: Dependency) -> str | No
 def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     """Return the pointers that decisions and the answer name of this task, sorted."""
     found = deciding(constellation, spec)
+    if spec.finds is not None:
+        found[spec.finds.output] = None
     for result in constellation.head.results:
         if result.source in (spec.id, spec.group) and result.output:
             found[result.output] = None
@@ -171,6 +174,8 @@ def decide_success(constellation: Constellation, source: str) -> GateState:
 
 def decide(constellation: Constellation, dependency: Dependency) -> GateState:
     """Return the present state of one gate."""
+    if dependency.topic:
+        return gate_by_topic(constellation, dependency)
     source = dependency.source
     on_success = decide_success(constellation, source)
     if on_success is _UNDECIDED or dependency.gate is _SUCCESS:

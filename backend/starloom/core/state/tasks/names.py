@@ -36,3 +36,9 @@ def goals_without_answer(constellation: Constellation) -> int:
         for name in constellation.groups
         if specs[name].goal is not None and goal_answer(name) not in constellation.tasks
     )
+
+
+def device_name(fleet: Fleet, device: str | None) -> str:
+    """Return the name of a device, its id if it is not known here, and nothing for none."""
+    known = fleet.devices.get(device or "")
+    return known.name if known is not None else device or ""

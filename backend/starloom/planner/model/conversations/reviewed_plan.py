@@ -29,7 +29,7 @@ from starloom_protocol.records.entities import (
     TaskRecord,
     TaskSpec,
 )
-from starloom_protocol.records.specs import Check, Selector, by_result
+from starloom_protocol.records.specs import Check, Input, Selector, by_result
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Sharing, TaskState
 
@@ -239,7 +239,7 @@ def _frame(seen: ReviewedPlan, spec: TaskSpec) -> Json:
     gates = [edge for edge in seen.deps if edge.target == spec.id]
     told: Json = {
         "after": [f"{edge.source} ({edge.gate})" for edge in gates if edge.input is None][:ITEMS_NAMED_MOST],
-        "inputs": {item.name: f"{item.source}{item.output}" for item in spec.inputs[:ITEMS_NAMED_MOST]},
+        "inputs": {item.name: _input(item) for item in spec.inputs[:ITEMS_NAMED_MOST]},
         "checks": [_check(check) for check in spec.checks[:ITEMS_NAMED_MOST]],
         "group": spec.group,
         "item": _item_of(seen, spec) if spec.key is not None else None,
@@ -249,6 +249,10 @@ def _frame(seen: ReviewedPlan, spec: TaskSpec) -> Json:
         "superseded_by": spec.superseded_by,
     }
     return {name: value for name, value in told.items() if value not in (None, "", [], {}, False)}
+
+
+def _input(item: Input) -> str:
+    return f"finding {item.topic}" if item.topic else f"{item.source}{item.output}"
 
 
 def _check(check: Check) -> Json:

@@ -5,8 +5,9 @@ import { useResource } from "../../../app/workspace/resource.ts";
 import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import { feedLines, feedSource } from "../../../model/run/feed.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
+import { findingTaken } from "../../../model/tasks/findings.ts";
 import { dependencies, head, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
-import type { Dependency, RuleRecord } from "../../../model/types.ts";
+import type { Dependency, Input, RuleRecord } from "../../../model/types.ts";
 import { bytes, timeOfDay } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Icon } from "../../../ui/Icon.tsx";
@@ -234,6 +235,8 @@ export function InputTab({
       {(spec.inputs ?? []).length > 0 && (
         <ul className="candidates" aria-label="Inputs from other tasks">
           {spec.inputs?.map((input) => {
+            if (input.topic)
+              return <FindingTaken key={input.name} {...{ model, fleet, view, onSelect }} input={input} />;
             const source = taskView(model, fleet, input.source);
             return (
               <li
@@ -268,6 +271,44 @@ export function InputTab({
         In the plan since v{spec.changed_in}.
       </p>
     </div>
+  );
+}
+
+/** An input by topic: the finding that it took, where that came from and how old it was then. */
+function FindingTaken({
+  model,
+  fleet,
+  view,
+  input,
+  onSelect,
+}: {
+  model: StreamModel;
+  fleet: StreamModel;
+  view: TaskView;
+  input: Input;
+  onSelect: (task: string) => void;
+}) {
+  const took = findingTaken(model, view, input.name);
+  return (
+    <li className={took?.finding ? "tone-green" : "tone-grey"}>
+      <Glyph name={took?.finding ? "tick" : "ring"} />
+      <b>{input.name}</b>
+      {took?.finding ? (
+        <span>
+          the finding <b>{input.topic}</b> from{" "}
+          <button type="button" className="link" onClick={() => onSelect(took.finding?.task ?? "")}>
+            {took.finding.task}
+          </button>
+          {took.finding.device && ` on ${nameOfDevice(fleet, took.finding.device)}`}, {took.age} old then
+          {took.finding.stranger && ", which a stranger may have written"}
+        </span>
+      ) : (
+        <span>
+          {took ? "the value in place of a finding of " : "waits for a finding of "}
+          <b>{input.topic}</b>
+        </span>
+      )}
+    </li>
   );
 }
 

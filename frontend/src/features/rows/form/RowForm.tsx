@@ -79,7 +79,7 @@ export function RowForm(props: RowFormProps) {
     return use ? { use, number: numberOf(rows, use.from) } : null;
   };
 
-  const known = form?.fields ?? [];
+  const known = (form?.fields ?? []).filter((field) => !row.byTopic.some((one) => one.name === field.name));
   const extra: Field[] = [...Object.keys(row.args), ...row.uses.map((use) => use.name)]
     .filter((name, at, all) => all.indexOf(name) === at && !known.some((field) => field.name === name))
     .map((name) => ({ name, kind: "json", required: false, choices: [], whole: false }));

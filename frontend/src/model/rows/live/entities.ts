@@ -67,6 +67,11 @@ function repeatDoc(each: TaskSpec["for_each"]): Fields | undefined {
 }
 
 /** The earlier result that a task takes over. */
+function findsDoc({ finds, goal }: TaskSpec): Fields | undefined {
+  if (goal?.finds?.length) return { topics: goal.finds };
+  return finds ? { topic: finds.topic, ...(finds.output ? { value: finds.output } : {}) } : undefined;
+}
+
 function reuseDoc(reuse: TaskSpec["reuse"]): Fields | undefined {
   if (!reuse) return undefined;
   const key = reuse.key ? (JSON.parse(reuse.key) as { key: Json }).key : undefined;
@@ -113,7 +118,10 @@ export function taskDoc(spec: TaskSpec): Fields {
     (spec.inputs ?? []).map((input) => [
       input.name,
       trimmed({
-        from: input.source,
+        from: input.source || undefined,
+        finding: input.topic || undefined,
+        fresh_s: input.fresh_s || undefined,
+        else: input.otherwise === undefined || input.otherwise === null ? undefined : parsed(input.otherwise),
         output: input.output || undefined,
         optional: input.optional || undefined,
         flatten: input.flatten || undefined,
@@ -145,6 +153,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     on_absence: absence.then ? trimmed({ ...absence, after_s: absence.after_s || undefined }) : undefined,
     not_before: momentDoc(spec.not_before),
     reuse: reuseDoc(spec.reuse),
+    finds: findsDoc(spec),
     stop_when: stopDoc(spec.stop_when),
     optional: spec.optional || undefined,
     undo: spec.undo ? callDoc(spec.undo, { outputs: { ...spec.undo.outputs } }) : undefined,

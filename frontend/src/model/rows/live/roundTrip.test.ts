@@ -42,6 +42,8 @@ tasks:
   - {id: l, tool: log.search, repeat: {max: 9, every_s: 5, until: {output: /count, op: ge, value: 3}}}
   - {id: i, tool: system.info, vote: {n: 3, on: /os, rule: {ahead_by: 2}, apart: true}}
   - {id: k, tool: fs.stat, device: {from: i, output: /winner, within: {os: linux}}}
+  - {id: found, tool: system.info, finds: {topic: its system, value: /os}}
+  - {id: taker, tool: notify, inputs: {text: {finding: its system, fresh_s: 60, else: unknown}}}
   - {id: j, tool: data.vote, inputs: {ballots: {from: g, output: /os}, voters: {from: g, who: true}}}
   - {id: d, for_each: {same: b}, tool: fs.stat, inputs: {paths: {from: b, output: /files, flatten: true}}}
   - {id: e, person: Go on?, choices: [{value: y, label: Yes}, {value: n, label: No, fails: true}]}
@@ -199,6 +201,9 @@ describe("fields that rows cannot show", () => {
     expect(row("l")?.more).toEqual(["repeat"]);
     expect(row("m")?.more).toEqual(["not_before"]);
     expect(row("n")?.more).toEqual(["shows"]);
+    expect(row("found")?.more).toEqual(["finds"]);
+    expect(row("taker")?.more).toEqual(["finding"]);
+    expect(row("taker")?.byTopic).toEqual([{ name: "text", topic: "its system" }]);
     expect(row("g")?.more).toEqual(["times"]);
     expect(row("h")?.more).toEqual(["times"]);
   });

@@ -36,6 +36,7 @@ export function trialOf(plan: Fields, id: string, known: TrialKnown): Trial {
   const harm = known.effects.filter((effect) => !HARMLESS.has(effect));
   if (harm.length) return no(`It may ${harm.join(" and ")}; only rows that just read are tried.`);
 
+  if (row.byTopic.length) return no("It takes a finding, which there is only while the plan runs.");
   const args: Fields = isFields(task.args) ? { ...task.args } : {};
   for (const use of usesOf(task)) {
     const sample = known.samples.get(use.from);

@@ -1,0 +1,86 @@
+"""The findings that a goal publishes by its turns: parts of results of its own calls, under topics of its envelope.
+
+A model chooses which part is a finding and never what it says: the value is read from the result that it cites. Each
+turn that names another topic, another's result, or a part that is not there is refused whole, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from starloom.core.plan.goals.conversation import goal_of, group_of
+from starloom.core.plan.reuse import findings
+from starloom.core.state.inputs import FoundPart
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.gates import asked, fact
+from starloom.core.state.tasks.names import goal_answer
+from starloom.core.state.work import Work
+from starloom_protocol.records.entities import Job
+from starloom_protocol.values import MISSING, pointer_fault
+from starloom_protocol.vocabulary import TaskState
+
+IN_TURN_MOST: Final = 4
+OF_GOAL_MOST: Final = 20
+"""Findings of one round of a goal: the newest of each topic stand in every turn of each other goal."""
+
+
+def against(fleet: Fleet, constellation: Constellation, job: Job, finds: Sequence[FoundPart]) -> str:
+    """Return why the findings of a turn are not published; empty if they may be."""
+    if not finds:
+        return ""
+    group = group_of(job)
+    goal = goal_of(constellation, group)
+    topics = goal.finds if goal is not None else []
+    if len(finds) > IN_TURN_MOST:
+        return f"a turn publishes at most {IN_TURN_MOST} findings"
+    count = sum(1 for one in constellation.findings.values() if one.by == group and one.round == _round(job))
+    if count + len(finds) > OF_GOAL_MOST:
+        return f"a goal publishes at most {OF_GOAL_MOST} findings"
+    for one in finds:
+        if one.topic not in topics:
+            known = ", ".join(topics) or "none"
+            return f"{one.topic[:80]} is no topic that this goal may write about; there is {known}"
+        why = _against_part(fleet, constellation, group, one)
+        if why:
+            return why
+    return ""
+
+
+def _against_part(fleet: Fleet, constellation: Constellation, group: str, one: FoundPart) -> str:
+    own = one.task in constellation.children.get(group, {}) and one.task != goal_answer(group)
+    record = constellation.tasks.get(one.task) if own else None
+    if record is None or record.state is not TaskState.SUCCEEDED:
+        return f"{one.task[:80]} is no call of this goal that has a result, so it is no finding"
+    offer = fleet.tools.get(record.device or "", {}).get(constellation.specs[one.task].tool or "")
+    if offer is None or not offer.effects:
+        return f"{one.task} gives what its arguments say, so it shows nothing"
+    wrong = pointer_fault(one.pointer)
+    if wrong:
+        return wrong
+    if fact(constellation, one.task, one.pointer) is not MISSING:
+        return ""
+    if asked(constellation, one.task, one.pointer):
+        return f"{one.task} has nothing at {one.pointer[:100]}"
+    return f"the result of {one.task} lies in a file, and no part of it at {one.pointer[:100]} is known here"
+
+
+def publish(work: Work, constellation: Constellation, job: Job, finds: Sequence[FoundPart]) -> None:
+    """Publish the findings of a turn; a part that is the newest of its topic already is not published twice."""
+    group = group_of(job)
+    for one in finds:
+        there = next(
+            (
+                found
+                for found in reversed(constellation.findings.values())
+                if found.by == group and found.topic == one.topic
+            ),
+            None,
+        )
+        if there is not None and (there.task, there.output, there.round) == (one.task, one.pointer, _round(job)):
+            continue
+        findings.put(work, constellation, topic=one.topic, task=one.task, output=one.pointer, by=group)
+
+
+def _round(job: Job) -> int:
+    return int(job.tasks[0].rpartition("/")[2])

@@ -1,0 +1,52 @@
+"""Results that a stranger may have written: they carry it directly, or through the tasks whose results they use.
+
+Pure. A stranger is anybody who is not the owner of the devices: authors of pages, mails, files from elsewhere, MCP
+servers. Owns the walk from a result to its origins, findings included; `envelope` says which tools bring such text in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starloom.core.rights.envelope import by_a_stranger
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.findings import sources_of
+from starloom_protocol.vocabulary import TaskState
+
+
+def stranger_in(fleet: Fleet, constellation: Constellation, tasks: Iterable[str]) -> str:
+    """Return the first of some tasks whose result a stranger may have written; empty if none has such a one."""
+    for task in tasks:
+        record, spec = constellation.tasks.get(task), constellation.specs.get(task)
+        if record is None or spec is None or record.state is not TaskState.SUCCEEDED:
+            continue
+        offer = fleet.tools.get(record.device or "", {}).get(spec.tool or "")
+        if offer is None or by_a_stranger(offer):
+            return task
+    return ""
+
+
+def behind(fleet: Fleet, constellation: Constellation, starts: Iterable[str]) -> str:
+    """Return the task by which the results of some tasks or groups rest on a stranger's text; empty if none does."""
+    ahead = list(starts)
+    seen = dict.fromkeys(ahead)
+    for name in ahead:
+        for task in (name, *constellation.within(name)):
+            spec = constellation.specs.get(task)
+            if spec is None:
+                continue
+            if task in constellation.tasks and spec.tool is not None:
+                found = stranger_in(fleet, constellation, [task])
+                if found:
+                    return found
+            for source in sources_of(constellation, spec):
+                if source not in seen:
+                    seen[source] = None
+                    ahead.append(source)
+    return ""
+
+
+def in_findings(constellation: Constellation, reader: str) -> str:
+    """Return the task by which a finding that others published rests on a stranger's text; empty if none does."""
+    found = (one.stranger for one in constellation.findings.values() if one.stranger and one.by != reader)
+    return next(found, "")
