@@ -158,11 +158,13 @@ class Shape:
         shown = dict.fromkeys(map(_word, self.forms))
         return " or ".join(list(shown)[:_WORDS_MAX]) or "no value"
 
+    def choices(self) -> list[str]:
+        """Return the texts of a closed list, in its order; empty where another value is possible, or they are many."""
+        texts = [form.node["const"] for form in self.forms if isinstance(form.node.get("const"), str)]
+        return texts if len(texts) == len(self.forms) <= _NAMES_MAX else []
+
     def lacking(self, due: Shape) -> str:
         """Return in one sentence what this shape lacks to be the one that is due; empty if no sentence says it."""
-        words = [repr(form.node["const"]) for form in due.forms if isinstance(form.node.get("const"), str)]
-        if words and len(words) == len(due.forms) and len(words) <= _NAMES_MAX:
-            return f"It takes one of {', '.join(words)}."
         form = self._form_due(due)
         if form:
             return form
