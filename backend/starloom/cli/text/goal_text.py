@@ -12,6 +12,7 @@ from starloom.client.view import View
 from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
+from starloom_protocol.text.wording import counted
 
 ARGS_CHARS_MOST: Final = 80
 _SAID: Final = {
@@ -32,7 +33,7 @@ def goal_lines(view: View) -> Iterator[Text]:
         goal = spec.goal if spec is not None else None
         steps = sum(turn.kind == "step" for turn in job.goal.turns)
         most = f" of {goal.steps * (1 + job.goal.more)}" if goal is not None else ""
-        yield Text(f"goal {group}: {steps}{most} steps, {job.tokens:,} tokens", style="bold")
+        yield Text(f"goal {group}: {steps}{most} steps, {counted(job.tokens, 'token')}", style="bold")
         number = 0
         for turn in job.goal.turns:
             number += turn.kind == "step"
