@@ -124,6 +124,8 @@ def _lines() -> Iterator[str]:
     yield f"export const FRAMES_SINCE: Readonly<Record<string, number>> = {_json(FRAMES_SINCE)};"
     yield f"export const MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX};"
     yield f"export const UNAUTHENTICATED_BYTES_MAX = {UNAUTHENTICATED_BYTES_MAX};"
+    yield "/** The child whose value is the answer of a goal has the goal's name and this. */"
+    yield f"export const GOAL_ANSWER_SUFFIX = {_json(goals.GOAL_ANSWER_SUFFIX)};"
     for enum in enums():
         yield ""
         yield from _doc(enum)

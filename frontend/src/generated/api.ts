@@ -1995,12 +1995,14 @@ export interface components {
             about_name: string;
             at: string | null;
             by: string;
+            by_name: string;
             category: components["schemas"]["Category"];
             kind: string;
             note: string;
             pos: number;
             seq: number;
             stream: string;
+            stream_name: string;
         };
         /**
          * Alternative
@@ -2132,6 +2134,18 @@ export interface components {
             recipe?: string | null;
             /** Request */
             request?: string | null;
+        };
+        /**
+         * AskedRow
+         * @description An open question to a person, beside the explanation of what waits for it.
+         */
+        AskedRow: {
+            by: string;
+            id: string;
+            task: string | null;
+            text: string;
+            values: string[];
+            words: boolean;
         };
         /**
          * AskedWhatIf
@@ -5694,6 +5708,7 @@ export interface components {
             attention: components["schemas"]["AttentionRow"][];
             items: components["schemas"]["WhyRow"][];
             more: number;
+            questions: components["schemas"]["AskedRow"][];
             state: components["schemas"]["ConstellationState"];
         };
         /**
@@ -5714,6 +5729,7 @@ export interface components {
             fix: string | null;
             open?: components["schemas"]["PageAddress"] | null;
             possible?: string[];
+            questions?: components["schemas"]["AskedRow"][];
             reason?: components["schemas"]["Reason"] | null;
             sentence: string;
             state: string;
@@ -5747,6 +5763,7 @@ export type Approval = components['schemas']['Approval'];
 export type Approved = components['schemas']['Approved'];
 export type AskRow = components['schemas']['AskRow'];
 export type Asked = components['schemas']['Asked'];
+export type AskedRow = components['schemas']['AskedRow'];
 export type AskedWhatIf = components['schemas']['AskedWhatIf'];
 export type AttemptEnd = components['schemas']['AttemptEnd'];
 export type AttemptRow = components['schemas']['AttemptRow'];

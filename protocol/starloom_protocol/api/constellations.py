@@ -285,6 +285,22 @@ class CandidateRow(TypedDict):
     reason: str
 
 
+class AskedRow(TypedDict):
+    """An open question to a person, beside the explanation of what waits for it."""
+
+    id: str
+    """`CONSTELLATION:QUESTION`, as `starloom approve` takes it."""
+    task: str | None
+    """The task or group that waits for the answer; null: the whole constellation does."""
+    by: str
+    """Who asks, as the subject of a sentence."""
+    text: str
+    values: list[str]
+    """The values that answer it."""
+    words: bool
+    """Whether words of a person's own answer it as well."""
+
+
 @final
 class WhyRow(TypedDict):
     """The explanation of a task, or of the whole constellation where `task` is null.
@@ -310,6 +326,8 @@ class WhyRow(TypedDict):
     doubted: NotRequired[list[str]]
     asleep: NotRequired[list[str]]
     open: NotRequired[PageAddress | None]
+    questions: NotRequired[list[AskedRow]]
+    """The open questions whose answer it waits for."""
 
 
 class AttentionRow(TypedDict):
@@ -325,6 +343,8 @@ class WhyAll(TypedDict):
 
     state: ConstellationState
     attention: list[AttentionRow]
+    questions: list[AskedRow]
+    """All its open questions, the oldest first."""
     items: list[WhyRow]
     more: int
 

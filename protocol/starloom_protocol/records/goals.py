@@ -6,8 +6,18 @@ much they may use. The conversation is state, so that a worker goes on where ano
 
 from __future__ import annotations
 
+from typing import Final
+
 from starloom_protocol.records.record import Record
 from starloom_protocol.records.specs import Check
+
+GOAL_ANSWER_SUFFIX: Final = ".answer"
+"""The child whose value is the answer of a goal has the goal's name and this; no step is named so."""
+
+
+def goal_answer(goal: str) -> str:
+    """Return the name of the child whose value is the answer of a goal."""
+    return f"{goal}{GOAL_ANSWER_SUFFIX}"
 
 
 class Goal(Record, frozen=True, kw_only=True):

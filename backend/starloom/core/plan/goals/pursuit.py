@@ -37,9 +37,9 @@ from starloom.core.plan.groups import end_group
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import shut_cause
-from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
