@@ -320,7 +320,13 @@ GOAL_ASKS = {
 
 
 def test_why_tells_an_open_question_with_the_lines_that_answer_it(hub: StubHub) -> None:
-    item = {"task": "why", "state": "expanded", "sentence": "why is a goal.", "candidates": [], "actions": ["answer"]}
+    item: dict[str, Any] = {
+        "task": "why",
+        "state": "expanded",
+        "sentence": "why is a goal.",
+        "candidates": [],
+        "actions": ["answer"],
+    }
     item["questions"] = [GOAL_ASKS]
     whole = {"items": [item], "attention": [], "questions": [GOAL_ASKS], "more": 0}
     for answer, words in ((whole, []), (item, ["why"])):

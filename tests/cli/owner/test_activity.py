@@ -33,7 +33,7 @@ def row(number: int, age_s: float = 0, **fields: Any) -> ActivityRow:
 
 
 def test_rows_say_who_did_what_and_where_by_names(hub: StubHub) -> None:
-    of_a_plan = {"stream": "c-1", "stream_name": "Copy a folder", "about": "copy", "about_name": ""}
+    of_a_plan: dict[str, Any] = {"stream": "c-1", "stream_name": "Copy a folder", "about": "copy", "about_name": ""}
     rows = [
         row(5, note="sold"),
         row(4, by="", by_name="", kind="task_succeeded", **of_a_plan),

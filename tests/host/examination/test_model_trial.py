@@ -165,10 +165,8 @@ def model_state(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubHub]:
+def hub() -> Iterator[StubHub]:
     stub = StubHub()
-    monkeypatch.setenv("STARLOOM_HUB", stub.url)
-    monkeypatch.setenv("STARLOOM_TOKEN", "slt_a_b")
     yield stub
     stub.close()
 
@@ -177,17 +175,19 @@ def test_another_model_of_the_hub_is_named_before_the_trial(hub: StubHub, monkey
     hub.answers["GET", "/model"] = (200, model_state())
     with a_model(passing) as fake:
         use(monkeypatch, fake)
-        said = doctor().stderr.splitlines()[0]
+        said = doctor("--hub", hub.url).stderr.splitlines()[0]
         assert f"The hub uses big at far:1; this terminal's settings name tried at 127.0.0.1:{fake.port}" in said
         hub.answers["GET", "/model"] = (200, model_state(host=f"127.0.0.1:{fake.port}", model="tried"))
-        assert "The hub uses" not in doctor().stderr
+        assert "The hub uses" not in doctor("--hub", hub.url).stderr
         hub.answers["GET", "/model"] = (403, {"title": "No", "code": "forbidden", "reason": "not yours"})
-        assert doctor().exit_code == 0, "a caller who may not see the hub's model tries that of the terminal"
+        assert doctor("--hub", hub.url).exit_code == 0, (
+            "a caller who may not see the hub's model tries that of the terminal"
+        )
 
 
 def test_a_model_that_only_the_hub_has_is_named_with_the_way_out(hub: StubHub) -> None:
     hub.answers["GET", "/model"] = (200, model_state())
-    ended = doctor()
+    ended = doctor("--hub", hub.url)
     assert ended.exit_code == 1
     assert "none is set in this terminal; the hub uses big at far:1" in ended.stdout
     assert "type this where the hub was started" in ended.stdout
