@@ -3221,10 +3221,6 @@ export interface components {
         /**
          * Goal
          * @description The aim of a goal and its envelope; the devices are those of the task's selector.
-         *
-         *         `gives` is the canonical text of its result's fields with their types. Without `tools` its steps use those of its
-         *         devices that only read. Without `paths` the folders that the devices grant are the only bound. `micros` are
-         *         millionths of a dollar, 0 for no bound of its own.
          */
         Goal: {
             aim: string;
@@ -4261,10 +4257,7 @@ export interface components {
         };
         /**
          * Policy
-         * @description `on_failure`: fail, or ask (a person decides before a task has failed for good).
-         *
-         *         A review by a model also runs when a task or group of `review_at` has ended, whatever it gave. `judge` is the
-         *         question about the whole answer; no change of the policy removes it.
+         * @description How a plan is approved, carried on after a failure, reviewed and judged.
          */
         Policy: {
             /** @default risky */
@@ -5338,16 +5331,7 @@ export interface components {
          * TaskSpec
          * @description The specification of a task; only edits write it.
          *
-         *         A question to a person has `person`. A task that takes another one back names it in `undoes`. A task that checks
-         *         whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
-         *         plan within the plan, whose tasks are its children from the beginning, or a `goal`, which grows by its steps; its
-         *         result is that of its child `answer`. `secrets` are the names that its arguments
-         *         ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
-         *         without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
-         *         reviewer looked by this task; it belongs to no version and does not count in the outcome.
-         *
-         *         `any_of` are the calls that are as good and were not taken yet, in their order; `instead_of` says in words which
-         *         call this one was taken for, and why.
+         *         A group has `for_each`, or is `nested`, or has a `goal`; any other has a `tool`, or a question to a `person`.
          */
         TaskSpec: {
             /** @default [] */
@@ -5713,12 +5697,7 @@ export interface components {
         };
         /**
          * WhyRow
-         * @description The explanation of a task, or of the whole constellation where `task` is null.
-         *
-         *         `fix` is the first of `actions`, which are controls or command lines. `asleep` names the browser tabs for which the
-         *         task waits, and `open` is the page that wakes them. `confirm` names the tasks that a retry has to confirm. Where the
-         *         task is a group, `doubted` are its calls that may have happened: a mark of the group ends them all. The explanation
-         *         of a constellation has no field of a task.
+         * @description The explanation of a task, or of the whole constellation where `task` is null, which has no field of a task.
          */
         WhyRow: {
             actions?: string[];

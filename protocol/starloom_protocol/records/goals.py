@@ -21,56 +21,56 @@ def goal_answer(goal: str) -> str:
 
 
 class Goal(Record, frozen=True, kw_only=True):
-    """The aim of a goal and its envelope; the devices are those of the task's selector.
-
-    `gives` is the canonical text of its result's fields with their types. Without `tools` its steps use those of its
-    devices that only read. Without `paths` the folders that the devices grant are the only bound. `micros` are
-    millionths of a dollar, 0 for no bound of its own.
-    """
+    """The aim of a goal and its envelope; the devices are those of the task's selector."""
 
     aim: str
     gives: str = "{}"
+    """The fields of its result with their types, as canonical text."""
     hosts: list[str] = []
     micros: int = 0
+    """Millionths of a dollar; 0: it has no bound of its own."""
     paths: list[str] = []
+    """The folders of its steps; without any, the folders that the devices grant are the only bound."""
     steps: int = 20
     tokens: int = 60_000
     tools: list[str] = []
+    """The tools of its steps; without any, those of its devices that only read."""
     until: list[Check] = []
+    """The conditions that its result must meet."""
     within_s: int = 600
 
 
 class GoalTurn(Record, frozen=True, kw_only=True):
-    """One turn of a goal's conversation.
-
-    `kind`: step (calls, made as `tasks`), refused (calls or an answer that were not taken, `said` by the model, for the
-    reason `note`), told (a monitor's reason) or hint (a person's words). `cites` are the steps that the model named as
-    its evidence.
-    """
+    """One turn of a goal's conversation."""
 
     at_ms: int
     by: str = "model"
     cites: list[str] = []
+    """The steps that the model named as its evidence."""
     kind: str
+    """`step` (calls), `refused` (not taken), `told` (a monitor's reason) or `hint` (a person's words)."""
     note: str = ""
+    """The model's reason for a step, the reason of a refusal or of a monitor, or the words of a hint."""
     said: str = ""
+    """The calls or the answer of the model that were not taken."""
     tasks: list[str] = []
+    """The calls of a step, as tasks."""
 
 
 class GoalRun(Record, frozen=True, kw_only=True):
-    """The state of a goal that is carried out: its turns, and how far the ladder of its monitors has gone.
-
-    `level` 1: the model was told of a stall since the last time that a person let it go on. `more` is how often a
-    person did; each time allows as much again. `since` is the number of turns at the last warning. `stranger` is the
-    task by which it read what a stranger may have written. `ends` is the state in which its group ends once its calls
-    have; `asked_ms` is when a person was asked.
-    """
+    """The state of a goal that is carried out: its turns, and how far the ladder of its monitors has gone."""
 
     asked_ms: int = 0
+    """The time at which a person was asked; 0: nobody is asked."""
     due_ms: int
     ends: str = ""
+    """The state in which its group ends once its calls have."""
     level: int = 0
+    """1: the model was told of a stall since the last time that a person let it go on."""
     more: int = 0
+    """How often a person let it go on; each time allows as much again."""
     since: int = 0
+    """The number of turns at the last warning."""
     stranger: str = ""
+    """The task by which it read what a stranger may have written."""
     turns: list[GoalTurn] = []

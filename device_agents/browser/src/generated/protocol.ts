@@ -553,13 +553,18 @@ export interface VerifyCall {
 /** The aim of a goal and its envelope; the devices are those of the task's selector. */
 export interface Goal {
   aim: string;
+  /** The fields of its result with their types, as canonical text. */
   gives?: string;
   hosts?: string[];
+  /** Millionths of a dollar; 0: it has no bound of its own. */
   micros?: number;
+  /** The folders of its steps; without any, the folders that the devices grant are the only bound. */
   paths?: string[];
   steps?: number;
   tokens?: number;
+  /** The tools of its steps; without any, those of its devices that only read. */
   tools?: string[];
+  /** The conditions that its result must meet. */
   until?: Check[];
   within_s?: number;
 }
@@ -568,21 +573,32 @@ export interface Goal {
 export interface GoalTurn {
   at_ms: number;
   by?: string;
+  /** The steps that the model named as its evidence. */
   cites?: string[];
+  /** `step` (calls), `refused` (not taken), `told` (a monitor's reason) or `hint` (a person's words). */
   kind: string;
+  /** The model's reason for a step, the reason of a refusal or of a monitor, or the words of a hint. */
   note?: string;
+  /** The calls or the answer of the model that were not taken. */
   said?: string;
+  /** The calls of a step, as tasks. */
   tasks?: string[];
 }
 
 /** The state of a goal that is carried out: its turns, and how far the ladder of its monitors has gone. */
 export interface GoalRun {
+  /** The time at which a person was asked; 0: nobody is asked. */
   asked_ms?: number;
   due_ms: number;
+  /** The state in which its group ends once its calls have. */
   ends?: string;
+  /** 1: the model was told of a stall since the last time that a person let it go on. */
   level?: number;
+  /** How often a person let it go on; each time allows as much again. */
   more?: number;
+  /** The number of turns at the last warning. */
   since?: number;
+  /** The task by which it read what a stranger may have written. */
   stranger?: string;
   turns?: GoalTurn[];
 }
@@ -797,14 +813,18 @@ export interface UndoCall {
   tool: string;
 }
 
-/** `on_failure`: fail, or ask (a person decides before a task has failed for good). */
+/** How a plan is approved, carried on after a failure, reviewed and judged. */
 export interface Policy {
   approval?: Approval;
+  /** The question about the whole answer; no change of the policy removes it. */
   judge?: Judge | null;
+  /** `fail`, or `ask`: a person decides before a task has failed for good. */
   on_failure?: string;
+  /** Whether the constellation may end in part. */
   partial?: boolean;
   priority?: Priority;
   review?: string;
+  /** Tasks and groups after whose end a model reviews the plan, whatever they gave. */
   review_at?: string[];
 }
 
@@ -817,35 +837,49 @@ export interface ResultSpec {
 
 /** The constellation itself; displays derive `wall_ms` and the like. */
 export interface Head {
+  /** Whether its author's rights let the plan begin without another person. */
   approves?: boolean;
   attention?: Attention[];
   author: string;
+  /** The most that its models may use; None: there is no bound of its own. */
   budget?: Budget | null;
   cancelled_by?: string | null;
+  /** Its author may control devices, so its plan may as well. */
   controls?: boolean;
   created_ms: number;
   deadline_s?: number;
   ended_ms?: number;
   fault?: Fault | null;
+  /** The reason of a review that ended it; empty: none did. */
   given_up?: string;
+  /** It was submitted to wait until a person starts it. */
   hold?: boolean;
   id: string;
   labels?: Record<string, string>;
   name: string;
+  /** Where it was forked from. */
   origin?: Origin | null;
+  /** The values of the parameters of its recipe, as canonical text. */
   params?: string;
   paused_since_ms?: number;
+  /** The hash of the plan that was shown before it was submitted. */
   plan_hash?: string | null;
   policy?: Policy;
+  /** The priority of the request, which takes precedence over the plan's own in `policy`. */
   priority?: Priority | null;
   recipe?: string | null;
   request?: string;
   results?: ResultSpec[];
+  /** The schedule that fired it. */
   schedule?: string | null;
+  /** A narrower bound than that of the hub on the part of results that a model is shown. */
   sharing?: Sharing | null;
   state: ConstellationState;
+  /** The expected time of a call of each tool when the plan was made; ranks in the queues count it. */
   tool_ms?: Record<string, number>;
+  /** Its final state before its work was undone. */
   undone_from?: ConstellationState | null;
+  /** The number of its newest plan; 0: there is none yet. */
   version?: number;
 }
 
@@ -878,79 +912,117 @@ export interface Verdict {
   holds: string;
 }
 
-/** `state` is none, partial or final; the sentence is made by the core without a model. */
+/** The result of a constellation; the sentence is made by the core without a model. */
 export interface Answer {
+  /** The evidence of `words`: `[1]` in them is the first. */
   cites?: Cite[];
+  /** The number of ended tasks that a partial answer counts. */
   ended?: number;
   items?: AnswerItem[];
   sentence?: string;
+  /** `none`, `partial` or `final`. */
   state?: string;
+  /** Sentences of the model's with a figure or a name that no cited value holds. */
   struck?: string[];
+  /** The verdict of the judge of the whole answer. */
   verdict?: Verdict | null;
+  /** A model's answer in words; empty: the sentence stands alone. */
   words?: string;
 }
 
 /** The specification of a task; only edits write it. */
 export interface TaskSpec {
+  /** The calls that are as good and were not taken yet, in their order. */
   any_of?: OtherCall[];
+  /** The arguments as canonical text. */
   args?: string;
+  /** The version of the plan that changed it last. */
   changed_in: number;
   checks?: Check[];
   choices?: Choice[];
   device?: Selector | null;
+  /** The family of the group that it belongs to: groups over the same list, row by row. */
   family?: string | null;
   files_out?: FileOut[];
   for_each?: ForEach | null;
+  /** It is a goal, which grows by its steps; its result is that of the child `goals.goal_answer` names. */
   goal?: Goal | null;
+  /** The group whose child it is. */
   group?: string | null;
   id: string;
   inputs?: Input[];
+  /** Which call this one was taken for, and why, in words. */
   instead_of?: string;
   judge?: Judge | null;
+  /** The key of the item for which it is, in its family. */
   key?: string | null;
+  /** The round in which a planner or a reviewer looked by it; it is of no version and not in the outcome. */
   look?: number;
+  /** It is a plan within the plan, whose tasks are its children from the beginning. */
   nested?: boolean;
+  /** The moment before which it does not begin. */
   not_before?: Moment | null;
   on_absence?: OnAbsence;
+  /** Its failure does not fail the constellation. */
   optional?: boolean;
+  /** The question to a person, in place of a tool. */
   person?: string | null;
   repeatability?: Repeatability | null;
   retry?: Retry;
   reuse?: Reuse | null;
+  /** The names that its arguments ask for, as the author wrote them: no rule and no item adds one. */
   secrets?: string[];
+  /** The part of a result that stands beside its question. */
   shows?: Shows | null;
+  /** The rule on its progress by which it ends as hopeless. */
   stop_when?: StopWhen | null;
+  /** The task that counts in its place in the outcome, where it ended without success. */
   superseded_by?: string | null;
   timeouts?: Timeouts;
   tool?: string | null;
+  /** The call that takes its work back. */
   undo?: UndoCall | null;
+  /** The task whose work it takes back. */
   undoes?: string | null;
+  /** The attempt (`task/number`) of which it checks whether it had its effect. */
   verifies?: string | null;
+  /** The call that tells whether an attempt of it had its effect. */
   verify?: VerifyCall | null;
 }
 
-/** The state of a task. `attempt` is the number of the one that counts, `started` counts the attempts of this round. */
+/** The state of a task. */
 export interface TaskRecord {
+  /** The time since which its device does not answer; 0: it does. */
   absent_since_ms?: number;
+  /** The number of the attempt that counts. */
   attempt?: number;
+  /** Of a skip, the first task that failed or was cancelled on the way, or `not_chosen`. */
   cause?: string | null;
   checked?: boolean;
   code?: Code | null;
+  /** A person confirmed that it may run again, though it may have happened. */
   confirmed?: boolean;
   device?: string | null;
+  /** The highest number of a hedge; above `attempt` and open, both run and the first result ends both. */
   hedge?: number;
   held?: boolean;
+  /** The number of the attempt that its judge let pass. */
   judged?: number;
+  /** The answer of a person in place of a result, as canonical text. */
   marked?: string | null;
   not_before_ms?: number;
   reason?: Reason | null;
   refusals?: number;
+  /** The job whose review holds it. */
   review?: string | null;
+  /** The number of its reviews. */
   reviews?: number;
   round?: number;
   since_ms: number;
+  /** The number of its attempts in this round. */
   started?: number;
   state: TaskState;
+  /** The time for which the clock of `schedule_to_close_s` stood still in this round. */
   stood_ms?: number;
 }
 
@@ -1002,10 +1074,11 @@ export interface TaskProgress {
   points?: ProgressPoint[];
 }
 
-/** One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output. */
+/** One try of a task on one device; its output is `value` or `artifact`. */
 export interface Attempt {
   artifact?: string | null;
   bytes?: number;
+  /** Who asked it to stop. */
   cancel_by?: string | null;
   code?: Code | null;
   detail?: string;
@@ -1013,22 +1086,33 @@ export interface Attempt {
   effect?: EffectSeen | null;
   end?: AttemptEnd | null;
   ended_ms?: number;
+  /** The time from lease to end that paces led to expect; 0: nothing was known. */
   expects_ms?: number;
+  /** Pointers into the result, each with its value as canonical text. */
   facts?: Record<string, string>;
+  /** It runs beside an earlier one that takes long; the first result ends both. */
   hedge?: boolean;
   incarnation: number;
+  /** The report that came after it had been given up, as OUTCOME:DIGEST. */
   late?: string | null;
   leased_ms: number;
+  /** The constellation that made it, where a fork goes on from its result. */
   origin?: string | null;
+  /** The end of the attempt whose result was taken over. */
   origin_ms?: number;
+  /** The attempt of an earlier run whose result was taken over, as TASK/NUMBER. */
   origin_task?: string;
+  /** The devices that could have taken it as well, the next best first. */
   others?: string[];
+  /** The reports so far, kept where a rule of the plan reads them. */
   progress?: TaskProgress | null;
   repeatability: Repeatability;
   round?: number;
   started_ms?: number;
+  /** The end of its output. */
   tail?: string;
   value?: string | null;
+  /** The reason for which its device was chosen. */
   why?: string;
 }
 
@@ -1058,25 +1142,36 @@ export interface Shown {
 
 /** A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish. */
 export interface Question {
+  /** The hash of the action that an approval or a wish is bound to. */
   action?: string | null;
+  /** The answer; None while it is open, empty where it is void. */
   answer?: string | null;
   answered_by?: string | null;
   answered_ms?: number;
+  /** The calls that the answer `always` allows from now on. */
   calls?: Call[];
   choices?: Choice[];
   effects?: Effect[];
+  /** The time at which an approval that is open counts as denied; 0: never. */
   expires_ms?: number;
   id: string;
   kind: string;
+  /** Why there is no answer `always`. */
   once_because?: string;
   opened_ms: number;
+  /** The edit of a wish, or the calls of a step, as JSON text. */
   operations?: string;
   reason?: string;
+  /** The part of a result that stands beside it. */
   shown?: Shown | null;
+  /** The task or the group that waits for it; None: the whole constellation does. */
   task?: string | null;
   text: string;
+  /** The choice that a planner would take; a planner's question takes other words as well. */
   usual?: string;
+  /** The version of the plan that it is about. */
   version?: number;
+  /** The ways in which a wish is wider than what was approved, in words. */
   wider?: string[];
 }
 
@@ -1120,24 +1215,34 @@ export interface Look {
 
 /** Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes. */
 export interface Job {
+  /** The number of calls of a model that it made. */
   calls?: number;
+  /** The like failures of items that a review stands for, as GROUP/ROUND and the cause: one review for each. */
   causes?: string[];
   claimed_by?: string | null;
   claims?: number;
   expires_ms?: number;
   fault?: Fault | null;
+  /** The conversation of a goal, which `tasks` names as GROUP/ROUND. */
   goal?: GoalRun | null;
+  /** How long a review holds what waits for it, where its endpoint has more time than the usual hold. */
   hold_ms?: number;
   id: string;
   kind: string;
+  /** The answer of a planning job that looks first. */
   look?: Look | null;
+  /** The rounds of a review, whose state is `looking` until the newest has ended. */
   looks?: Look[];
+  /** The cost of its calls, in millionths of a dollar. */
   micros?: number;
   opened_ms: number;
+  /** The time at which a review went on after its newest round of looks. */
   resumed_ms?: number;
   state?: string;
+  /** The tasks of a review as TASK/ROUND; of a judge TASK/ROUND/ATTEMPT, or how far the whole is. */
   tasks?: string[];
   tokens?: number;
+  /** The verdict of a judge. */
   verdict?: Verdict | null;
 }
 
