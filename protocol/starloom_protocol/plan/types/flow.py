@@ -41,6 +41,7 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
 _FAMILY_STEPS_MAX: Final = 64
+"""Groups over groups of the same list are followed so far, also where a plan leads in a circle."""
 _UNKNOWN: Final = Signature()
 _ANSWER: Final = map_of({"by": TEXT, "text": TEXT, "value": TEXT})
 _DEVICE: Final = map_of({"id": TEXT, "name": TEXT, "os": TEXT})

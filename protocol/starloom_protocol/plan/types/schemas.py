@@ -14,12 +14,19 @@ from typing import Any, Final
 from starloom_protocol.values import MISSING, equal, parse, point
 
 _SCHEMAS_KEPT: Final = 1024
+"""The tools of a large fleet, with their results."""
 _DEPTH_MAX: Final = 32
+"""Schemas come from devices, and may refer to themselves."""
 _FORMS_MAX: Final = 64
+"""One with more alternatives allows any value."""
 _STEPS_MAX: Final = 2_000
+"""One question about a schema of a device takes no longer; the answer is yes then."""
 _WORDS_MAX: Final = 4
+"""A fault that lists more kinds is no help."""
 _NAMES_MAX: Final = 12
+"""A fault that lists more names is no help."""
 _VALUE_CHARS_MAX: Final = 60
+"""A value is shown by its beginning."""
 _WORDS: Final = {
     "array": "a list",
     "boolean": "true or false",
