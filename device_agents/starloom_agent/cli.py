@@ -1,12 +1,14 @@
 """`starloom-agent`: the commands of this device's owner. Every change of the policy happens here, on the device.
 
-Exit codes: 0 done, 1 it did not work, 2 usage, 3 the hub refuses this device for good.
+Exit codes: 0 done, 1 it did not work, 2 usage, 3 the hub refuses this device for good, 141 nobody read the output.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import select
 import signal
 import sys
 import time
@@ -46,6 +48,8 @@ from starloom_protocol.vocabulary import Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"
 EXIT_FAILED, EXIT_USAGE, EXIT_REFUSED, EXIT_INTERRUPTED = 1, 2, service.EXIT_REFUSED, 130
+EXIT_READER_GONE = 141
+"""The code that a shell shows for a program which a closed pipe has ended."""
 
 
 def say(text: str) -> None:
@@ -417,7 +421,29 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code; one whose output nobody reads any more ends quietly."""
+    try:
+        try:
+            return _carried_out(argv)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        if not hasattr(select, "poll") or not _reader_is_gone():
+            raise
+        return EXIT_READER_GONE
+
+
+def _reader_is_gone() -> bool:
+    """Tell whether the reader of the output closed the pipe, and drop the rest of the output then."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), select.POLLOUT)
+    if not any(events & select.POLLERR for _, events in poll.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
+
+
+def _carried_out(argv: list[str] | None) -> int:
     options = _parsed(sys.argv[1:] if argv is None else argv)
     try:
         if options.command == "join" and options.profile:

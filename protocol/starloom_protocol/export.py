@@ -7,11 +7,14 @@ files are never edited; a test fails when they are stale. Owns no shape of its o
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from inspect import getsource
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
@@ -124,6 +127,8 @@ def _lines() -> Iterator[str]:
     yield f"export const FRAMES_SINCE: Readonly<Record<string, number>> = {_json(FRAMES_SINCE)};"
     yield f"export const MESSAGE_BYTES_MAX = {MESSAGE_BYTES_MAX};"
     yield f"export const UNAUTHENTICATED_BYTES_MAX = {UNAUTHENTICATED_BYTES_MAX};"
+    yield "/** The child whose value is the answer of a goal has the goal's name and this. */"
+    yield f"export const GOAL_ANSWER_SUFFIX = {_json(goals.GOAL_ANSWER_SUFFIX)};"
     for enum in enums():
         yield ""
         yield from _doc(enum)
@@ -243,10 +248,25 @@ def _interface(struct: type[msgspec.Struct]) -> Iterator[str]:
     yield f"export interface {struct.__name__} {{"
     if config.tag is not None:
         yield f"  {config.tag_field}: {_json(config.tag)};"
+    told = field_docs(struct)
     for field in info.fields:
+        if field.name in told:
+            yield f"  /** {told[field.name]} */"
         mark = "" if field.required else "?"
         yield f"  {field.encode_name}{mark}: {_type(field.type)};"
     yield "}"
+
+
+def field_docs(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """Return the docstring that stands below a field, by the field's name, as one line."""
+    body = ast.parse(getsource(struct)).body[0]
+    lines = body.body if isinstance(body, ast.ClassDef) else []
+    found = {}
+    for field, below in pairwise(lines):
+        text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else None
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, str):
+            found[field.target.id] = " ".join(text.replace("*/", "* /").split())
+    return found
 
 
 def _type(kind: inspect.Type) -> str:

@@ -22,10 +22,15 @@ _text = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _float = re.compile(rb"[0-9][.e]|null")
 
 FACT_SCALAR_BYTES_MAX: Final = 1024
+"""A fact steers a gate or names a file; it stands in state for good."""
 FACT_LIST_ITEMS_MAX: Final = 10_000
+"""A list of facts is the list of a group, which makes a task of each."""
 FACT_LIST_BYTES_MAX: Final = 1024 * 1024
+"""It crosses the wire in one message, beside the result."""
 INLINE_VALUE_BYTES_MAX: Final = 16 * 1024
+"""A larger result is an artifact, so that state and events stay small."""
 VALUE_DEPTH_MAX: Final = 32
+"""Every reader of a value may recurse, in Python and in the page."""
 _CONTAINERS: Final = (dict, list, tuple)
 
 

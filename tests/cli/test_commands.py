@@ -309,6 +309,49 @@ def test_why_names_every_candidate_and_lines_to_type(hub: StubHub) -> None:
     assert typed("starloom reassign t c-1 --device NAME") in said
 
 
+GOAL_ASKS = {
+    "id": "c-1:goal-question-1",
+    "task": "why",
+    "by": "the goal why",
+    "text": "The goal why gets nowhere: four steps found nothing. Type starloom cancel. Go on?",
+    "values": ["go_on", "stop"],
+    "words": False,
+}
+
+
+def test_why_tells_an_open_question_with_the_lines_that_answer_it(hub: StubHub) -> None:
+    item: dict[str, Any] = {
+        "task": "why",
+        "state": "expanded",
+        "sentence": "why is a goal.",
+        "candidates": [],
+        "actions": ["answer"],
+    }
+    item["questions"] = [GOAL_ASKS]
+    whole = {"items": [item], "attention": [], "questions": [GOAL_ASKS], "more": 0}
+    for answer, words in ((whole, []), (item, ["why"])):
+        hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, answer)
+        code, said = starloom(hub, "why", *words, SOME_ID)
+        lines = said.splitlines()
+        assert code == 0
+        assert lines[0] == "why is a goal."
+        assert lines[1] == f"Asked by the goal why: {GOAL_ASKS['text']}"
+        assert lines[2] == typed(
+            "To answer: starloom approve c-1:goal-question-1 --value go_on"
+            " - or: starloom approve c-1:goal-question-1 --value stop"
+        )
+        assert len(lines) == 3
+
+
+def test_a_question_of_a_planner_takes_words_of_ones_own(hub: StubHub) -> None:
+    asked = {**GOAL_ASKS, "by": "the model that plans", "task": None, "values": ["the nas"], "words": True}
+    found = {"items": [], "attention": [], "questions": [asked], "more": 0}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, found)
+    _, said = starloom(hub, "why", SOME_ID)
+    line = "starloom approve c-1:goal-question-1 --value"
+    assert typed(f"To answer: {line} 'the nas' - or: {line} WORDS") in said
+
+
 def test_why_names_the_address_of_a_page_that_is_asleep(hub: StubHub) -> None:
     item = {"task": "t", "state": "ready", "sentence": "t waits.", "candidates": [], "actions": ["open", "reassign"]}
     asleep = {**item, "asleep": ["phone"], "open": {"url": "https://hub.lan:8471/tab/", "qr": None}}

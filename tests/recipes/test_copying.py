@@ -65,7 +65,9 @@ def test_a_copied_git_repository_is_one(fleet: Fleet) -> None:
     assert answer.state == "succeeded", answer.told()
     assert tree(after) == tree(before)
     assert answer.value("Not as it was") == "Every file has its name and mode."
+    assert answer.value("Outcome") == "Every file that differed was copied and read back."
     again = fleet.submit(words)
+    assert again.value("Outcome") == "Nothing had to be copied. No file differs."
     assert (again.state, again.rows("Copied")) == ("succeeded", []), again.told()
     assert again.value("Already there") == len([path for path in before.rglob("*") if path.is_file()])
     assert not set(server.started(again)) - {"folders"}

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 
 def main() -> None:
-    """Run the command line; ends the process with the exit code that is the result."""
-    from starloom.cli.commands import build
+    """Run the command line; ends the process with the exit code that is the result.
 
-    build()()
+    It ends quietly where the reader of its output went away, as in `starloom devices | head`.
+    """
+    from starloom.cli.commands import build
+    from starloom.client.exits import Exit
+    from starloom.client.terminal.pipes import has_no_reader, reader_is_gone
+
+    try:
+        build()()
+    except SystemExit as ended:
+        # Output that is not buffered is lost before this: the parser ends with 1 then, as for any failure.
+        if reader_is_gone() or (ended.code == int(Exit.FAILED) and has_no_reader()):
+            raise SystemExit(int(Exit.READER_GONE)) from ended
+        raise

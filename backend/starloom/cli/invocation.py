@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -105,6 +104,14 @@ def hub_command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], 
 
 def _guarded(command: Callable[..., None], run: Invocation, given: dict[str, Any]) -> None:
     try:
+        _carry_out(command, run, given)
+    except BrokenPipeError as closed:
+        # The reader of a pipe (`head`) closed it; output that was not read does not count as success.
+        raise typer.Exit(int(Exit.READER_GONE)) from closed
+
+
+def _carry_out(command: Callable[..., None], run: Invocation, given: dict[str, Any]) -> None:
+    try:
         command(run, **given)
     except Problem as problem:
         show_problem(problem, as_json=run.as_json)
@@ -112,10 +119,6 @@ def _guarded(command: Callable[..., None], run: Invocation, given: dict[str, Any
     except KeyboardInterrupt as stop:
         sys.stderr.write("interrupted; what was submitted goes on at the hub\n")
         raise typer.Exit(int(Exit.INTERRUPTED)) from stop
-    except BrokenPipeError as closed:
-        # The reader of a pipe (`head`) closed it; output that was not read does not count as success.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(int(Exit.FAILED)) from closed
 
 
 def show_problem(problem: Problem, *, as_json: bool) -> None:

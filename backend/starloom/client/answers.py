@@ -239,7 +239,7 @@ class PathStepJson(TypedDict):
 
 
 class PolicyJson(TypedDict):
-    """`on_failure`: fail, or ask (a person decides before a task has failed for good)."""
+    """How a plan is approved, carried on after a failure, reviewed and judged."""
 
     approval: NotRequired[str]
     judge: NotRequired[JudgeJson | None]

@@ -23,6 +23,8 @@ class Exit(IntEnum):
     UNREACHABLE = 5
     CANCELLED = 6
     INTERRUPTED = 130
+    READER_GONE = 141
+    """Output was not read to its end: the code that a shell shows for a program which a closed pipe has ended."""
 
 
 _OF_STATE = {

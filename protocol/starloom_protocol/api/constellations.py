@@ -285,31 +285,51 @@ class CandidateRow(TypedDict):
     reason: str
 
 
+class AskedRow(TypedDict):
+    """An open question to a person, beside the explanation of what waits for it."""
+
+    id: str
+    """`CONSTELLATION:QUESTION`, as `starloom approve` takes it."""
+    task: str | None
+    """The task or group that waits for the answer; null: the whole constellation does."""
+    by: str
+    """Who asks, as the subject of a sentence."""
+    text: str
+    values: list[str]
+    """The values that answer it."""
+    words: bool
+    """Whether words of a person's own answer it as well."""
+
+
 @final
 class WhyRow(TypedDict):
-    """The explanation of a task, or of the whole constellation where `task` is null.
-
-    `fix` is the first of `actions`, which are controls or command lines. `asleep` names the browser tabs for which the
-    task waits, and `open` is the page that wakes them. `confirm` names the tasks that a retry has to confirm. Where the
-    task is a group, `doubted` are its calls that may have happened: a mark of the group ends them all. The explanation
-    of a constellation has no field of a task.
-    """
+    """The explanation of a task, or of the whole constellation where `task` is null, which has no field of a task."""
 
     task: str | None
     state: str
     sentence: str
     candidates: list[CandidateRow]
     fix: str | None
+    """The first of `actions`."""
     reason: NotRequired[Reason | None]
     word: NotRequired[str]
     waits_for: NotRequired[list[str]]
     actions: NotRequired[list[str]]
+    """Controls or command lines, the most useful first."""
     possible: NotRequired[list[str]]
+    """The controls that the task allows now."""
     warning: NotRequired[str]
+    """The consequence of moving the task to another device."""
     confirm: NotRequired[list[str]]
+    """The tasks that a retry has to confirm."""
     doubted: NotRequired[list[str]]
+    """Of a group, the calls that may have happened: a mark of the group ends them all."""
     asleep: NotRequired[list[str]]
+    """The browser tabs for which the task waits, by name."""
     open: NotRequired[PageAddress | None]
+    """The page that wakes them."""
+    questions: NotRequired[list[AskedRow]]
+    """The open questions whose answer it waits for."""
 
 
 class AttentionRow(TypedDict):
@@ -325,6 +345,8 @@ class WhyAll(TypedDict):
 
     state: ConstellationState
     attention: list[AttentionRow]
+    questions: list[AskedRow]
+    """All its open questions, the oldest first."""
     items: list[WhyRow]
     more: int
 

@@ -98,9 +98,13 @@ class ActivityRow(TypedDict):
 
     pos: int
     stream: str
+    stream_name: str
+    """The name of the constellation whose event it is; empty for the fleet and access, and for one that is pruned."""
     seq: int
     at: str | None
     by: str
+    by_name: str
+    """The author by name, without the token: a device by its present name."""
     kind: str
     category: Category
     about: str

@@ -26,8 +26,11 @@ from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
 
 SCENARIO_FORMAT: Final = 1
 FAULTS_MAX: Final = 50
+"""A story of more is read by nobody."""
 DEVICES_MAX: Final = 8
+"""Each is a process with a home of its own on this machine."""
 WITHIN_MAX_S: Final = 600.0
+"""A scenario that takes longer waits for something that does not come."""
 
 Target = FaultTarget
 Kind = FaultKind

@@ -89,8 +89,11 @@ CREDENTIAL_NAME: Final = re.compile(
 )
 """The environment variables that a request may give to a program: names of credentials only."""
 SECRET_CHARS_LEAST: Final = 4
+"""A shorter value would be masked wherever the same few characters stand."""
 SECRET_BYTES_MOST: Final = 64 * 1024
+"""A key file of any kind fits; it is held in memory while an attempt is open."""
 SECRETS_MOST: Final = 200
+"""A person can still look through a list of them."""
 
 
 class Secret(Record, frozen=True, kw_only=True):

@@ -99,19 +99,19 @@ class UndoCall(Record, frozen=True, kw_only=True):
 
 
 class Policy(Record, frozen=True, kw_only=True):
-    """`on_failure`: fail, or ask (a person decides before a task has failed for good).
-
-    A review by a model also runs when a task or group of `review_at` has ended, whatever it gave. `judge` is the
-    question about the whole answer; no change of the policy removes it.
-    """
+    """How a plan is approved, carried on after a failure, reviewed and judged."""
 
     approval: Approval = Approval.RISKY
     judge: Judge | None = None
+    """The question about the whole answer; no change of the policy removes it."""
     on_failure: str = "fail"
+    """`fail`, or `ask`: a person decides before a task has failed for good."""
     partial: bool = False
+    """Whether the constellation may end in part."""
     priority: Priority = Priority.NORMAL
     review: str = "never"
     review_at: list[str] = []
+    """Tasks and groups after whose end a model reviews the plan, whatever they gave."""
 
 
 class ResultSpec(Record, frozen=True, kw_only=True):
@@ -122,45 +122,52 @@ class ResultSpec(Record, frozen=True, kw_only=True):
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """The constellation itself; displays derive `wall_ms` and the like.
-
-    `undone_from` is its final state before its work was undone. `priority` is that of the request; it takes precedence
-    over the plan's own, which `policy` has. `controls`: its author may control devices, so its plan may as well.
-    `given_up` is the reason of a review that ended it. `sharing` narrows the
-    part of results that the hub shows a model. `tool_ms` is what a call of each tool was expected to take when the plan
-    was made; ranks in the queues count it.
-    """
+    """The constellation itself; displays derive `wall_ms` and the like."""
 
     approves: bool = True
+    """Whether its author's rights let the plan begin without another person."""
     attention: list[Attention] = []
     author: str
     budget: Budget | None = None
+    """The most that its models may use; None: there is no bound of its own."""
     cancelled_by: str | None = None
     controls: bool = False
+    """Its author may control devices, so its plan may as well."""
     created_ms: int
     deadline_s: int = 0
     ended_ms: int = 0
     fault: Fault | None = None
     given_up: str = ""
+    """The reason of a review that ended it; empty: none did."""
     hold: bool = False
+    """It was submitted to wait until a person starts it."""
     id: str
     labels: dict[str, str] = {}
     name: str
     origin: Origin | None = None
+    """Where it was forked from."""
     params: str = "{}"
+    """The values of the parameters of its recipe, as canonical text."""
     paused_since_ms: int = 0
     plan_hash: str | None = None
+    """The hash of the plan that was shown before it was submitted."""
     policy: Policy = Policy()
     priority: Priority | None = None
+    """The priority of the request, which takes precedence over the plan's own in `policy`."""
     recipe: str | None = None
     request: str = ""
     results: list[ResultSpec] = []
     schedule: str | None = None
+    """The schedule that fired it."""
     sharing: Sharing | None = None
+    """A narrower bound than that of the hub on the part of results that a model is shown."""
     state: ConstellationState
     tool_ms: dict[str, int] = {}
+    """The expected time of a call of each tool when the plan was made; ranks in the queues count it."""
     undone_from: ConstellationState | None = None
+    """Its final state before its work was undone."""
     version: int = 0
+    """The number of its newest plan; 0: there is none yet."""
 
 
 class AnswerItem(Record, frozen=True, kw_only=True):
@@ -199,111 +206,129 @@ class Verdict(Record, frozen=True, kw_only=True):
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """`state` is none, partial or final; the sentence is made by the core without a model.
-
-    A partial answer counts the `ended` tasks. `words` are a model's; `[1]` in them is the first of `cites`, and
-    `struck` has its sentences with a figure or a name that no cited value holds. `verdict` is that of the judge.
-    """
+    """The result of a constellation; the sentence is made by the core without a model."""
 
     cites: list[Cite] = []
+    """The evidence of `words`: `[1]` in them is the first."""
     ended: int = 0
+    """The number of ended tasks that a partial answer counts."""
     items: list[AnswerItem] = []
     sentence: str = ""
     state: str = "none"
+    """`none`, `partial` or `final`."""
     struck: list[str] = []
+    """Sentences of the model's with a figure or a name that no cited value holds."""
     verdict: Verdict | None = None
+    """The verdict of the judge of the whole answer."""
     words: str = ""
+    """A model's answer in words; empty: the sentence stands alone."""
 
 
 class TaskSpec(Record, frozen=True, kw_only=True):
     """The specification of a task; only edits write it.
 
-    A question to a person has `person`. A task that takes another one back names it in `undoes`. A task that checks
-    whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
-    plan within the plan, whose tasks are its children from the beginning, or a `goal`, which grows by its steps; its
-    result is that of its child `answer`. `secrets` are the names that its arguments
-    ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
-    without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
-    reviewer looked by this task; it belongs to no version and does not count in the outcome.
-
-    `any_of` are the calls that are as good and were not taken yet, in their order; `instead_of` says in words which
-    call this one was taken for, and why. `again_of` is the task whose call this one makes again, because its finding
-    had grown too old.
+    A group has `for_each`, or is `nested`, or has a `goal`; any other has a `tool`, or a question to a `person`.
     """
 
     again_of: str | None = None
+    """The task whose call this one makes again, because its finding had grown too old."""
     any_of: list[OtherCall] = []
+    """The calls that are as good and were not taken yet, in their order."""
     args: str = "{}"
+    """The arguments as canonical text."""
     changed_in: int
+    """The version of the plan that changed it last."""
     checks: list[Check] = []
     choices: list[Choice] = []
     device: Selector | None = None
     family: str | None = None
+    """The family of the group that it belongs to: groups over the same list, row by row."""
     files_out: list[FileOut] = []
     finds: Finds | None = None
+    """The topic under which it publishes a part of its result."""
     for_each: ForEach | None = None
     goal: Goal | None = None
+    """It is a goal, which grows by its steps; its result is that of the child `goals.goal_answer` names."""
     group: str | None = None
+    """The group whose child it is."""
     id: str
     inputs: list[Input] = []
     instead_of: str = ""
+    """Which call this one was taken for, and why, in words."""
     judge: Judge | None = None
     key: str | None = None
+    """The key of the item for which it is, in its family."""
     look: int = 0
+    """The round in which a planner or a reviewer looked by it; it is of no version and not in the outcome."""
     nested: bool = False
+    """It is a plan within the plan, whose tasks are its children from the beginning."""
     not_before: Moment | None = None
+    """The moment before which it does not begin."""
     on_absence: OnAbsence = OnAbsence()
     optional: bool = False
+    """Its failure does not fail the constellation."""
     person: str | None = None
+    """The question to a person, in place of a tool."""
     repeatability: Repeatability | None = None
     retry: Retry = Retry()
     reuse: Reuse | None = None
     secrets: list[str] = []
+    """The names that its arguments ask for, as the author wrote them: no rule and no item adds one."""
     shows: Shows | None = None
+    """The part of a result that stands beside its question."""
     stop_when: StopWhen | None = None
+    """The rule on its progress by which it ends as hopeless."""
     superseded_by: str | None = None
+    """The task that counts in its place in the outcome, where it ended without success."""
     timeouts: Timeouts = Timeouts()
     tool: str | None = None
     undo: UndoCall | None = None
+    """The call that takes its work back."""
     undoes: str | None = None
+    """The task whose work it takes back."""
     verifies: str | None = None
+    """The attempt (`task/number`) of which it checks whether it had its effect."""
     verify: VerifyCall | None = None
+    """The call that tells whether an attempt of it had its effect."""
 
 
 class TaskRecord(Record, frozen=True, kw_only=True):
-    """The state of a task. `attempt` is the number of the one that counts, `started` counts the attempts of this round.
-
-    `hedge` is the highest number of a hedge; if it is above `attempt` and open, two attempts run and the first result
-    ends both. Both share one rising sequence of numbers.
-
-    `cause` of a skip is the first task that failed or was cancelled on the way, or `not_chosen`. `stood_ms` is the time
-    for which the clock of `schedule_to_close_s` stood still in this round. `review` is the job whose review holds it,
-    `reviews` the number of its reviews. `judged` is the number of the attempt that its judge let pass. `took` has, by
-    input, the number of the finding that it takes, or nothing where it takes the value that stands in for one.
-    """
+    """The state of a task."""
 
     absent_since_ms: int = 0
+    """The time since which its device does not answer; 0: it does."""
     attempt: int = 0
+    """The number of the attempt that counts."""
     cause: str | None = None
+    """Of a skip, the first task that failed or was cancelled on the way, or `not_chosen`."""
     checked: bool = False
     code: Code | None = None
     confirmed: bool = False
+    """A person confirmed that it may run again, though it may have happened."""
     device: str | None = None
     hedge: int = 0
+    """The highest number of a hedge; above `attempt` and open, both run and the first result ends both."""
     held: bool = False
     judged: int = 0
+    """The number of the attempt that its judge let pass."""
     marked: str | None = None
+    """The answer of a person in place of a result, as canonical text."""
     not_before_ms: int = 0
     reason: Reason | None = None
     refusals: int = 0
     review: str | None = None
+    """The job whose review holds it."""
     reviews: int = 0
+    """The number of its reviews."""
     round: int = 1
     since_ms: int
     started: int = 0
+    """The number of its attempts in this round."""
     state: TaskState
     stood_ms: int = 0
+    """The time for which the clock of `schedule_to_close_s` stood still in this round."""
     took: dict[str, str] = {}
+    """By input, the number of the finding that it takes; empty where it takes the value that stands in for one."""
 
 
 class GroupRecord(Record, frozen=True, kw_only=True):
@@ -371,18 +396,12 @@ class TaskProgress(Record, frozen=True, kw_only=True):
 
 
 class Attempt(Record, frozen=True, kw_only=True):
-    """One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output.
-
-    `origin` is the constellation that made it, where a fork goes on from its result. Where a task took over the result
-    of an earlier run, `origin_task` is that attempt as TASK/NUMBER, which ended at `origin_ms`.
-
-    `hedge`: it runs beside an earlier one that takes long; the first result ends both. `expects_ms` is the time from
-    lease to end that paces led to expect; 0: nothing was known. `progress` is kept where a rule of the plan reads it.
-    """
+    """One try of a task on one device; its output is `value` or `artifact`."""
 
     artifact: str | None = None
     bytes: int = 0
     cancel_by: str | None = None
+    """Who asked it to stop."""
     code: Code | None = None
     detail: str = ""
     device: str
@@ -390,22 +409,33 @@ class Attempt(Record, frozen=True, kw_only=True):
     end: AttemptEnd | None = None
     ended_ms: int = 0
     expects_ms: int = 0
+    """The time from lease to end that paces led to expect; 0: nothing was known."""
     facts: dict[str, str] = {}
+    """Pointers into the result, each with its value as canonical text."""
     hedge: bool = False
+    """It runs beside an earlier one that takes long; the first result ends both."""
     incarnation: int
     late: str | None = None
+    """The report that came after it had been given up, as OUTCOME:DIGEST."""
     leased_ms: int
     origin: str | None = None
+    """The constellation that made it, where a fork goes on from its result."""
     origin_ms: int = 0
+    """The end of the attempt whose result was taken over."""
     origin_task: str = ""
+    """The attempt of an earlier run whose result was taken over, as TASK/NUMBER."""
     others: list[str] = []
+    """The devices that could have taken it as well, the next best first."""
     progress: TaskProgress | None = None
+    """The reports so far, kept where a rule of the plan reads them."""
     repeatability: Repeatability
     round: int = 1
     started_ms: int = 0
     tail: str = ""
+    """The end of its output."""
     value: str | None = None
     why: str = ""
+    """The reason for which its device was chosen."""
 
 
 class Finding(Record, frozen=True, kw_only=True):
@@ -463,34 +493,39 @@ class Shown(Record, frozen=True, kw_only=True):
 
 
 class Question(Record, frozen=True, kw_only=True):
-    """A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish.
-
-    An approval that is open at `expires_ms` is denied. `calls` are those that the answer `always` allows from now on;
-    `once_because` says why there is no such answer. An empty `answer` is that of a void question. A wish has the
-    `operations` of its edit (JSON text) and what is `wider` about it, in words. `usual` is the choice that a planner
-    would take; a planner's question takes other words as well.
-    """
+    """A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish."""
 
     action: str | None = None
+    """The hash of the action that an approval or a wish is bound to."""
     answer: str | None = None
+    """The answer; None while it is open, empty where it is void."""
     answered_by: str | None = None
     answered_ms: int = 0
     calls: list[Call] = []
+    """The calls that the answer `always` allows from now on."""
     choices: list[Choice] = []
     effects: list[Effect] = []
     expires_ms: int = 0
+    """The time at which an approval that is open counts as denied; 0: never."""
     id: str
     kind: str
     once_because: str = ""
+    """Why there is no answer `always`."""
     opened_ms: int
     operations: str = ""
+    """The edit of a wish, or the calls of a step, as JSON text."""
     reason: str = ""
     shown: Shown | None = None
+    """The part of a result that stands beside it."""
     task: str | None = None
+    """The task or the group that waits for it; None: the whole constellation does."""
     text: str
     usual: str = ""
+    """The choice that a planner would take; a planner's question takes other words as well."""
     version: int = 0
+    """The version of the plan that it is about."""
     wider: list[str] = []
+    """The ways in which a wish is wider than what was approved, in words."""
 
 
 class Version(Record, frozen=True, kw_only=True):
@@ -539,36 +574,37 @@ class Look(Record, frozen=True, kw_only=True):
 
 
 class Job(Record, frozen=True, kw_only=True):
-    """Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes.
-
-    `tasks` are what a review looks at, as TASK/ROUND; `causes` are the like failures of items that it stands for, as
-    GROUP/ROUND and the cause, so that a group is reviewed once for each. Calls, tokens and micros (millionths of a
-    dollar) are what a model was used for. `look` is the answer of a planning job that looks first; `looks` are the
-    rounds of a review, whose state is `looking` until the newest has ended, at `resumed_ms`. `verdict` is that of a
-    judge, whose job names what it judges: TASK/ROUND/ATTEMPT, or how far the whole is. `hold_ms` is how long a review
-    holds what waits for it, where its endpoint has more time than the usual hold. `goal` is the
-    conversation of a goal, whose job names it as GROUP/ROUND.
-    """
+    """Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes."""
 
     calls: int = 0
+    """The number of calls of a model that it made."""
     causes: list[str] = []
+    """The like failures of items that a review stands for, as GROUP/ROUND and the cause: one review for each."""
     claimed_by: str | None = None
     claims: int = 0
     expires_ms: int = 0
     fault: Fault | None = None
     goal: GoalRun | None = None
+    """The conversation of a goal, which `tasks` names as GROUP/ROUND."""
     hold_ms: int = 0
+    """How long a review holds what waits for it, where its endpoint has more time than the usual hold."""
     id: str
     kind: str
     look: Look | None = None
+    """The answer of a planning job that looks first."""
     looks: list[Look] = []
+    """The rounds of a review, whose state is `looking` until the newest has ended."""
     micros: int = 0
+    """The cost of its calls, in millionths of a dollar."""
     opened_ms: int
     resumed_ms: int = 0
+    """The time at which a review went on after its newest round of looks."""
     state: str = "open"
     tasks: list[str] = []
+    """The tasks of a review as TASK/ROUND; of a judge TASK/ROUND/ATTEMPT, or how far the whole is."""
     tokens: int = 0
     verdict: Verdict | None = None
+    """The verdict of a judge."""
 
 
 # -- entities of the fleet

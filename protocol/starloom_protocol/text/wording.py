@@ -42,6 +42,11 @@ def value_words(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)[:VALUE_CHARS_MOST]
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 task, 2 tasks."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def place_words(place: str) -> str:
     """Return a place of a document in words: `plan.tasks[1].args.folder` is *Row 2, folder*; empty for the whole."""
     said: list[str] = []

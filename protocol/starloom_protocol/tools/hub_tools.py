@@ -25,6 +25,7 @@ ROWS_MOST: Final = 100
 NAMED_MOST: Final = 50
 """The most tasks that the result of a drain names."""
 SECONDS_MOST: Final = 7 * 86_400
+"""A device that is spared for more than a week is set aside by a person."""
 STATES: Final = ("on", "off", "asleep")
 
 _TEXT: Final = {"type": "string"}

@@ -30,7 +30,9 @@ from starloom_protocol.wire.frames import (
 from starloom_protocol.wire.version import PROTOCOL_VERSIONS, leave_out
 
 UNAUTHENTICATED_BYTES_MAX: Final = 4 * 1024
+"""A peer that has proved nothing gets no more memory than a handshake needs."""
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
+"""A message is decoded whole; larger things go as artifacts."""
 NUMBER_MAX: Final = 2**53 - 1
 
 

@@ -26,20 +26,31 @@ def row(number: int, age_s: float = 0, **fields: Any) -> ActivityRow:
     at = (datetime.now(UTC) - timedelta(seconds=age_s)).isoformat()
     made = ActivityRow(
         pos=number, stream="fleet", seq=number, at=at, by="person:ann", kind="device_revoked",
-        category=Category.DEVICES, about="d-1", about_name="nas", note="",
+        category=Category.DEVICES, about="d-1", about_name="nas", note="", by_name="ann", stream_name="",
     )  # fmt: skip
     made.update(fields)  # type: ignore[typeddict-item]
     return made
 
 
-def test_rows_say_who_did_what_and_where(hub: StubHub) -> None:
-    rows = [row(2, note="sold"), row(1, by="", stream="c-1", kind="task_ended", about="copy", about_name="")]
+def test_rows_say_who_did_what_and_where_by_names(hub: StubHub) -> None:
+    of_a_plan: dict[str, Any] = {"stream": "c-1", "stream_name": "Copy a folder", "about": "copy", "about_name": ""}
+    rows = [
+        row(5, note="sold"),
+        row(4, by="", by_name="", kind="task_succeeded", **of_a_plan),
+        row(3, by="device:d-1", by_name="nas", kind="device_online"),
+        row(2, kind="token_revoked", about="3" * 20, about_name=""),
+        row(1, kind="of_a_later_version", about="d-2", about_name="laptop"),
+    ]
     hub.answers["GET", "/audit"] = (200, {"items": rows, "next": None})
     code, said = starloom(hub, "activity", "--by", "ann", "--device", "nas", "--kind", "devices")
     assert code == 0
-    first, second = said.splitlines()
-    assert first.endswith("person:ann: nas  sold")
-    assert second.endswith("the hub: copy  task ended  (c-1)")
+    assert [line.split("  ", 1)[1] for line in said.splitlines()] == [
+        "ann revoked nas: sold",
+        "the hub finished copy  (Copy a folder, c-1)",
+        "nas came online",
+        "ann revoked a token",
+        "ann of a later version laptop",
+    ]
     asked = parse_qs(urlsplit(hub.urls[-1]).query)
     assert asked == {"person": ["ann"], "device": ["nas"], "kind": ["devices"], "limit": ["40"]}
 

@@ -97,7 +97,7 @@ def test_a_proof_fails_where_a_task_has_no_device(hub: StubHub) -> None:
 
 
 def test_an_export_is_what_was_written_and_overwrites_nothing(hub: StubHub, tmp_path: Path) -> None:
-    hub.answers[("GET", "/recipes/mine")] = (200, {"text": TEXT, "document": {"name": "mine"}})
+    hub.answers[("GET", "/recipes/mine")] = (200, {"text": TEXT, "document": {"name": "mine"}, "built_in": False})
     assert starloom(hub, "recipe", "export", "mine") == (0, TEXT)
     assert json.loads(starloom(hub, "recipe", "export", "mine", "--json")[1]) == {"name": "mine"}
     assert starloom(hub, "recipe", "export", "mine", str(tmp_path))[0] == 0
@@ -105,6 +105,74 @@ def test_an_export_is_what_was_written_and_overwrites_nothing(hub: StubHub, tmp_
     code, said = starloom(hub, "recipe", "export", "mine", str(tmp_path))
     assert code == 2
     assert "exists already" in said
+
+
+TESTED = """\
+starloom_recipe: 1
+name: copy
+title: Copy
+version: 1
+params:
+  source: {type: device, needs: [artifact.put]}
+  target: {type: device, needs: [fs.write], not: source}
+plan:
+  starloom: 1
+  tasks: [{id: a, tool: fs.list, device: {param: source}}, {id: b, tool: fs.list, device: {param: target}}]
+test: {fixture: f, answer: f/answer.json, params: {source: laptop, target: {any: [{name: nas}]}}}
+"""
+
+
+def here(name: str, *tools: str, **fields: object) -> dict[str, object]:
+    return {"id": f"d-{name}", "name": name, "revoked": False, "link": "online", "tools": list(tools), **fields}
+
+
+def proved(hub: StubHub, *words: str) -> tuple[int, str, dict[str, object]]:
+    hub.answers[("GET", "/recipes/copy")] = (200, {"text": TESTED, "built_in": True})
+    hub.answers[("POST", "/constellations/preview")] = (200, PREVIEW)
+    code, said = starloom(hub, "recipe", "test", "copy", *words)
+    return code, said, (hub.asked[-1][2] or {}).get("params", {})
+
+
+def test_a_built_in_recipe_is_exported_without_the_test_of_its_fixture(hub: StubHub) -> None:
+    document = {"name": "copy", "test": {}}
+    found = {"text": TESTED, "document": document, "built_in": True}
+    hub.answers[("GET", "/recipes/copy")] = (200, found)
+    said = starloom(hub, "recipe", "export", "copy")[1]
+    assert said == TESTED[: TESTED.index("test:")]
+    assert json.loads(starloom(hub, "recipe", "export", "copy", "--json")[1]) == {"name": "copy"}
+    hub.answers[("GET", "/recipes/copy")] = (200, {**found, "built_in": False})
+    assert starloom(hub, "recipe", "export", "copy")[1] == TESTED
+
+
+def test_devices_of_this_fleet_stand_in_for_those_of_the_test(hub: StubHub) -> None:
+    both = ("artifact.put", "fs.write")
+    rows = [
+        here("old", *both, revoked=True),
+        here("away", *both, link="offline"),
+        here("desk", *both),
+        here("b", *both),
+    ]
+    hub.answers[("GET", "/devices")] = (200, {"items": rows})
+    code, said, params = proved(hub)
+    assert code == 0
+    assert params == {"source": "desk", "target": "b"}
+    assert "source is desk, target is b" in said
+    assert proved(hub, "-p", "source=b")[2] == {"source": "b", "target": "desk"}
+
+
+def test_devices_of_the_test_that_are_here_are_taken(hub: StubHub) -> None:
+    hub.answers[("GET", "/devices")] = (200, {"items": [here("laptop"), here("nas")]})
+    code, said, params = proved(hub)
+    assert (code, params) == (0, {"source": "laptop", "target": {"any": [{"name": "nas"}]}})
+    assert "not here" not in said
+
+
+def test_a_fleet_without_a_stand_in_is_told_what_to_name(hub: StubHub) -> None:
+    hub.answers[("GET", "/devices")] = (200, {"items": [here("desk", "artifact.put", "fs.write")]})
+    code, said, _ = proved(hub)
+    assert code == 2
+    assert "the test of copy names nas for target, and no device here with fs.write can stand in" in said
+    assert typed("starloom recipe test copy -p target=DEVICE") in said
 
 
 def test_own_recipes_show_their_versions(hub: StubHub) -> None:

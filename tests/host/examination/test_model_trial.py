@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from starloom.cli.commands import build
 from starloom.host.examination.model_trial import STAGES, Report, Used, announced
 from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.trials import CALLS_MOST
+from tests.cli.test_commands import StubHub
 from tests.models.modes import REFUSES_TOOLS
 from tests.models.server import FakeModel, Json, Say, without_tools
 from tests.models.threaded import a_model
@@ -173,3 +175,37 @@ def test_a_price_that_is_not_known_is_never_told_as_nothing() -> None:
     assert "at a price that is not known here" in announced(far)[1]
     known = {stage: Endpoint("https://api.openai.com/v1", "gpt-4o") for stage in STAGES.values()}
     assert "dollars" in announced(known)[1]
+
+
+def model_state(**fields: Any) -> dict[str, Any]:
+    spent = {"calls": 0, "dollars": 0.0, "tokens": 0}
+    return {"parts": [], "set": True, "given": True, "spent_today": spent, "host": "far:1", "model": "big", **fields}
+
+
+@pytest.fixture
+def hub() -> Iterator[StubHub]:
+    stub = StubHub()
+    yield stub
+    stub.close()
+
+
+def test_another_model_of_the_hub_is_named_before_the_trial(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.answers["GET", "/model"] = (200, model_state())
+    with a_model(passing) as fake:
+        use(monkeypatch, fake)
+        said = doctor("--hub", hub.url).stderr.splitlines()[0]
+        assert f"The hub uses big at far:1; this terminal's settings name tried at 127.0.0.1:{fake.port}" in said
+        hub.answers["GET", "/model"] = (200, model_state(host=f"127.0.0.1:{fake.port}", model="tried"))
+        assert "The hub uses" not in doctor("--hub", hub.url).stderr
+        hub.answers["GET", "/model"] = (403, {"title": "No", "code": "forbidden", "reason": "not yours"})
+        assert doctor("--hub", hub.url).exit_code == 0, (
+            "a caller who may not see the hub's model tries that of the terminal"
+        )
+
+
+def test_a_model_that_only_the_hub_has_is_named_with_the_way_out(hub: StubHub) -> None:
+    hub.answers["GET", "/model"] = (200, model_state())
+    ended = doctor("--hub", hub.url)
+    assert ended.exit_code == 1
+    assert "none is set in this terminal; the hub uses big at far:1" in ended.stdout
+    assert "type this where the hub was started" in ended.stdout

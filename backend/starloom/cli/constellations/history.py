@@ -23,7 +23,7 @@ from starloom.client.routes import (
     post_constellation_undo,
 )
 from starloom.client.terminal.values import json_or_text
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import counted, quoted
 
 if TYPE_CHECKING:
     from starloom_protocol.api.history import ChainCheck, Replayed
@@ -139,7 +139,9 @@ def _print_replay(chosen: str, found: Replayed) -> None:
         print(f"  logged:  {item['logged'] or 'nothing'}")
         print(f"  decided: {item['decided'] or 'nothing'}")
     print(
-        "Every step came out the same." if found["same"] else f"{len(found['differences'])} steps came out otherwise."
+        "Every step came out the same."
+        if found["same"]
+        else f"{counted(len(found['differences']), 'step')} came out otherwise."
     )
 
 
@@ -179,7 +181,8 @@ def verify(
             print(f"{found['unchained']} commits are older than the chain")
         _print_pruned(found)
         state = "The record is whole" if found["ok"] else "The record was changed"
-        print(f"{state}: {found['commits']} commits, {found['events']} events.\nanchor {found['anchor']}")
+        print(f"{state}: {counted(found['commits'], 'commit')}, {counted(found['events'], 'event')}.")
+        print(f"anchor {found['anchor']}")
     if not found["ok"]:
         finish(Exit.FAILED)
 
@@ -227,4 +230,4 @@ def export(
     if run.as_json:
         run.emit({"commits": count, "file": str(file)})
     else:
-        print(f"{count} commits copied to {file}")
+        print(f"{counted(count, 'commit')} copied to {file}")

@@ -25,12 +25,12 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.typed import say
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.text.wording import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starloom_protocol.api.constellations import PlanChange, PlanItem, WhyRow
+    from starloom_protocol.api.constellations import AskedRow, PlanChange, PlanItem, WhyRow
     from starloom_protocol.api.history import Output
 
 LOG_PAGE = 256 * 1024
@@ -134,6 +134,8 @@ def events(
             return
 
 
+_ANSWERING = frozenset({"answer", "approve"})
+"""The actions that answer a question, whose line names it."""
 _OF_THE_WHOLE = frozenset(
     {"budget", "history_restored", "planning_failed", "review_wishes", "rule_refused", "stalled", "undo_failed"}
 )
@@ -155,13 +157,27 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         say(item["sentence"])
         for candidate in item["candidates"]:
             say(f"  {candidate['name']}: {candidate['reason']}")
-        ways = [_to_type(action, chosen, item) for action in item.get("actions") or []]
+        ways = [_to_type(action, chosen, item) for action in item.get("actions") or [] if action not in _ANSWERING]
         if ways:
             say(f"The way out: {' - or: '.join(ways)}")
+        if "items" not in found:
+            _tell_questions(item.get("questions") or [])
         if item.get("warning"):
             say(f"Before you reassign it: {item['warning']}")
-    if "items" in found and found["more"]:
-        print(f"and {found['more']} more tasks")
+    if "items" in found:
+        _tell_questions(found.get("questions") or [])
+        if found["more"]:
+            print(f"and {found['more']} more tasks")
+
+
+def _tell_questions(questions: Sequence[AskedRow]) -> None:
+    """Print open questions, each with who asks and the lines that answer it."""
+    for question in questions:
+        # Not by `say`: a model may have written it, and no command in it is one to type.
+        print(f"Asked by {question['by']}: {escaped(question['text'])}")
+        lines = [f"starloom approve {question['id']} --value {quote(value)}" for value in question["values"]]
+        lines += [f"starloom approve {question['id']} --value WORDS"] if question["words"] else []
+        say(f"To answer: {' - or: '.join(lines)}")
 
 
 def transcript(
@@ -181,7 +197,7 @@ def transcript(
         if save.exists():
             raise usage(f"{save} exists already", "Choose another file, or remove that one first.")
         save.write_bytes(recording(found))
-        say(f"wrote {len(found['calls'])} calls to {save}")
+        say(f"wrote {counted(len(found['calls']), 'call')} to {save}")
         say(f"A hub repeats them with: STARLOOM_LLM_URL=recorded:{save.absolute()} starloom up")
         return
     if run.as_json:
@@ -220,8 +236,6 @@ def _to_type(action: str, constellation: str, item: WhyRow) -> str:
     if action == "open":
         return open_words(item)
     lines = {
-        "answer": f"starloom approve {constellation}:QUESTION --value CHOICE (starloom approvals lists them)",
-        "approve": "starloom approvals, then starloom approve ID",
         "resume": f"starloom resume {constellation}",
         "reassign": f"starloom reassign {about} --device NAME",
         "cancel": f"starloom cancel {constellation}",

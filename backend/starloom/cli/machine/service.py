@@ -13,6 +13,7 @@ from starloom.client.exits import Exit
 from starloom.client.problems import usage
 from starloom.client.terminal.style import size
 from starloom.client.terminal.typed import say
+from starloom_protocol.text.wording import counted
 
 if TYPE_CHECKING:
     from starloom.host.backup import Manifest
@@ -105,15 +106,20 @@ def doctor(
 
 
 def _doctor_of(run: Invocation, subject: str, home: Path | None, *, other_checks: bool) -> None:
-    """Try the models that are set."""
+    """Try the models that are set here, and say where the hub has another."""
+    from starloom.host.examination.doctor import model_of_the_hub
     from starloom.host.examination.model_trial import examine_model
+    from starloom.host.supervisor import home_of_the_hub
 
     if subject != "model":
         raise usage(f"the doctor has no subject {subject}", "Type `starloom doctor`, or `starloom doctor model`.")
     if other_checks:
         raise usage("--from-outside and --whole do not belong to a model", "Leave them out.")
     report = examine_model(
-        home, lambda line: say(line, file=sys.stderr), lambda line: None if run.as_json else say(line)
+        home or home_of_the_hub(run.hub),
+        lambda line: say(line, file=sys.stderr),
+        lambda line: None if run.as_json else say(line),
+        model_of_the_hub(run.hub),
     )
     if run.as_json:
         run.emit(report.document())
@@ -165,7 +171,8 @@ def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
         figures = {"commits": manifest.dump.watermark, "rows": rows, "files": len(manifest.files)}
         run.emit({**figures, "bytes": manifest.bytes, "made_ms": manifest.made_ms, "schema": manifest.dump.schema})
         return
-    print(f"{done}: {manifest.dump.watermark} commits, {len(manifest.files)} files of {size(manifest.bytes)}")
+    files = f"{counted(len(manifest.files), 'file')} of {size(manifest.bytes)}"
+    print(f"{done}: {counted(manifest.dump.watermark, 'commit')}, {files}")
 
 
 def config_show(run: Invocation, home: HomeOption = None) -> None:

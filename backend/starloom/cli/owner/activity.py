@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -13,11 +14,14 @@ from starloom.client.routes import get_audit
 from starloom.client.terminal.escaping import escaped
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
-from starloom_protocol.stream.events import Category
+from starloom_protocol.stream.events import KINDS, Category, EventKind
 
 if TYPE_CHECKING:
     from starloom_protocol.api.history import ActivityRow
 
+_ID: Final = re.compile(r"([a-z]+-)?[0-9a-z]{20}")
+"""The form of an id that the hub gave."""
+_WITHOUT_NAME: Final = re.compile(r" (?:(?:of|for|at|during|about|with) )?%")
 LAST = 40
 LAST_MOST = 2000
 
@@ -48,14 +52,25 @@ def activity(
     shown = 0
     for row in rows:
         shown += 1
-        told = escaped(row["note"] or row["kind"].replace("_", " "))
-        about = f" {escaped(row['about_name'] or row['about'])}" if row["about"] else ""
-        where = f"  ({row['stream']})" if row["stream"].startswith("c-") else ""
-        print(f"{clock(row['at'])}  {escaped(row['by'] or 'the hub')}:{about}  {told}{where}")
+        print(f"{clock(row['at'])}  {escaped(_told(row))}")
     if not shown:
         print("Nothing is on record for that.")
     elif shown == last:
         say(f"The newest {last} are shown; more: starloom activity --last {min(LAST_MOST, last * 5)}")
+
+
+def _told(row: ActivityRow) -> str:
+    """Return who did what to what, by names; the id of a session, a token or a question says nothing to a person."""
+    about = row["about_name"] or ("" if _ID.fullmatch(row["about"]) else row["about"])
+    kind = row["kind"]
+    words = KINDS[EventKind(kind)].words if kind in set(EventKind) else kind.replace("_", " ")
+    done = words.replace("%", about) if about else _WITHOUT_NAME.sub("", words)
+    if about and "%" not in words and about != row["by_name"]:
+        done += f" {about}"
+    note = f": {row['note']}" if row["note"] else ""
+    stream = row["stream"]
+    where = f"  ({', '.join(filter(None, (row['stream_name'], stream)))})" if stream.startswith("c-") else ""
+    return f"{row['by_name'] or 'the hub'} {done}{note}{where}"
 
 
 def _younger(rows: Iterable[ActivityRow], after: datetime | None) -> Iterator[ActivityRow]:

@@ -11,6 +11,7 @@ import typer
 
 from starloom.cli.constellations.asking import ParamOption, PreviewOption, WaitOption, read_plan, submit
 from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.owner.recipe_trial import names_devices, stand_ins, without_test
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -117,6 +118,8 @@ def prove_recipe(
         raise usage(f"{recipe} was written for another version of the hub", "Install the command line of the hub.")
     values = dict.fromkeys(head.params) | {name: item.default for name, item in head.params.items()}
     values |= (head.test.params if head.test else {}) | given
+    placed = stand_ins(head, given, run.client.get(get_devices())["items"]) if names_devices(head, given) else {}
+    values |= placed
     found = run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})
     if run.as_json:
         run.emit(found)
@@ -125,6 +128,9 @@ def prove_recipe(
         from starloom.client.terminal.style import console
 
         print(f"{head.name} reads well; this is what it would do here:")
+        if placed:
+            chosen = ", ".join(f"{name} is {device}" for name, device in placed.items())
+            say(f"(Its test names devices that are not here, so {chosen}; others: -p {next(iter(placed))}=DEVICE)")
         console().print(preview_text(found))
     lost = [task for task in found["tasks"] if task["tool"] and not task["device"]]
     if lost or found["missing_grants"]:
@@ -180,17 +186,19 @@ def export_recipe(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Without it, to the screen.")] = None,
     version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
 ) -> None:
-    """Write a recipe as it was written, comments included."""
+    """Write a recipe as it was written, comments included; a built-in one without the test of Starloom's own."""
     found = run.client.get(get_recipe(name, version=version))
+    ours = bool(found.get("built_in", True))
+    text = without_test(found["text"]) if ours else found["text"]
     if run.as_json:
-        run.emit(found["document"])
+        run.emit({key: value for key, value in found["document"].items() if not (ours and key == "test")})
     elif file is None:
-        sys.stdout.write(found["text"])
+        sys.stdout.write(text)
     else:
         target = file / f"{name}.yaml" if file.is_dir() else file
         if target.exists():
             raise usage(f"{target} exists already", "Choose another file, or remove that one first.")
-        target.write_text(found["text"], encoding="utf-8")
+        target.write_text(text, encoding="utf-8")
         print(f"wrote {target}")
 
 

@@ -11,6 +11,7 @@ from starloom.client.routes import get_people, patch_person, post_sign_in_links
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
+from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import Role
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME")]
@@ -33,7 +34,7 @@ def person_list(run: Invocation) -> None:
         return
     for item in found["items"]:
         used = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used since the hub began"
-        held = f"{item['sessions']} sessions, {item['tokens']} tokens"
+        held = f"{counted(item['sessions'], 'session')}, {counted(item['tokens'], 'token')}"
         print(f"{item['name']:<20} {item['kind']:<9} {item['role']:<9} {held:<22} {used}")
 
 
@@ -77,4 +78,5 @@ def person_role(
     if run.as_json:
         run.emit(found)
         return
-    print(f"{name} is {found['role']} now: {found['sessions']} sessions and {found['tokens']} tokens are left")
+    left = f"{counted(found['sessions'], 'session')} and {counted(found['tokens'], 'token')}"
+    print(f"{name} is {found['role']} now and keeps {left}")

@@ -18,6 +18,7 @@ from starloom.client.terminal.tables import is_table, value_table
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, Finding, Job, TaskRecord, decode_entity
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.findings import found_by
@@ -52,7 +53,7 @@ def progress(view: View) -> str:
     head = view.head
     if head is not None and not head.version and view.final:
         return f"no plan, {len(looks)} look{'s' if len(looks) != 1 else ''}"
-    goals = sum(1 for name, spec in specs.items() if spec.goal is not None and f"{name}.answer" not in view.tasks)
+    goals = sum(1 for name, spec in specs.items() if spec.goal is not None and goal_answer(name) not in view.tasks)
     parts = [
         f"{count['succeeded']} of {count.total() + goals} tasks done",
         f"{count['leased'] + count['running']} running",

@@ -12,6 +12,7 @@ from starloom.client.view import View
 from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
+from starloom_protocol.text.wording import counted
 
 ARGS_CHARS_MOST: Final = 80
 _SAID: Final = {
@@ -34,7 +35,7 @@ def goal_lines(view: View) -> Iterator[Text]:
         steps = sum(turn.uses for turn in job.goal.turns if turn.kind == "step")
         most = f" of {goal.steps * (1 + job.goal.more)}" if goal is not None else ""
         tier = f", tier {job.goal.tier}" if job.goal.tier else ""
-        yield Text(f"goal {group}: {steps}{most} steps, {job.tokens:,} tokens{tier}", style="bold")
+        yield Text(f"goal {group}: {steps}{most} steps, {counted(job.tokens, 'token')}{tier}", style="bold")
         number = 0
         for turn in job.goal.turns:
             number += turn.kind == "step"

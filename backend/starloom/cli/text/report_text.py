@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from starloom.cli.text.constellation_text import task_name
 from starloom.client.terminal.style import seconds, size
 from starloom_protocol.records.run_report import WAITS, PathStep, Phase, RunReport, Wait
+from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import ConstellationState
 
 PATH_MOST = 20
@@ -35,7 +36,7 @@ def lines(report: RunReport) -> Iterator[str]:
     yield from _sentences(report)
     if report.path:
         yield ""
-        yield f"Critical path ({_counted(len(report.path), 'task')}, {seconds(report.path_ms)} on devices):"
+        yield f"Critical path ({counted(len(report.path), 'task')}, {seconds(report.path_ms)} on devices):"
         steps = report.path[:PATH_MOST]
         widest = max(len(task_name(step.task, report.device_names)) for step in steps)
         for step in steps:
@@ -55,8 +56,8 @@ def _sentences(report: RunReport) -> Iterator[str]:
     so_far = "" if report.ended else " so far"
     how = _ENDED.get(report.state, f"is {report.state.value.replace('_', ' ')}")
     name = report.name or report.constellation
-    where = f" on {_counted(report.devices, 'device')}" if report.devices else ""
-    yield f"{name} {how}: {_counted(report.tasks, 'task')}{where} took {seconds(report.makespan_ms)}{so_far}."
+    where = f" on {counted(report.devices, 'device')}" if report.devices else ""
+    yield f"{name} {how}: {counted(report.tasks, 'task')}{where} took {seconds(report.makespan_ms)}{so_far}."
     if report.gain > 0:
         saved = f"{round(report.gain * 100)} % less"
         yield f"One at a time they would have taken {seconds(report.one_at_a_time_ms)}: this is {saved}."
@@ -80,7 +81,7 @@ def _wait(wait: Wait) -> str:
     if not wait.tasks:
         return f"{WAITS[wait.cause]}: {seconds(wait.wall_ms)}, all of it"
     added = f", {seconds(wait.total_ms)} added up" if wait.total_ms > wait.wall_ms else ""
-    return f"{WAITS[wait.cause]}: {seconds(wait.wall_ms)}, {_counted(wait.tasks, 'task')}{added}"
+    return f"{WAITS[wait.cause]}: {seconds(wait.wall_ms)}, {counted(wait.tasks, 'task')}{added}"
 
 
 def _figures(report: RunReport) -> Iterator[str]:
@@ -99,8 +100,8 @@ def _figures(report: RunReport) -> Iterator[str]:
     model = report.model
     if model.calls:
         yield (
-            f"Model: {_counted(model.calls, 'call')}, {model.tokens:,} tokens, ${model.micros / 1_000_000:.2f}, "
-            f"{seconds(model.time_ms)}."
+            f"Model: {counted(model.calls, 'call')}, {counted(model.tokens, 'token')}, "
+            f"${model.micros / 1_000_000:.2f}, {seconds(model.time_ms)}."
         )
     elif model.time_ms:
         yield f"Planned without a model in {seconds(model.time_ms)}."
@@ -108,10 +109,6 @@ def _figures(report: RunReport) -> Iterator[str]:
         made = ", ".join(f"{count:,} by {tier}" for tier, count in report.model.turns.items())
         yield f"Turns of goals: {made}; {_counted(report.model.escalations, 'escalation')}."
     yield (
-        f"{_counted(report.attempts, 'attempt')}, {_counted(report.versions, 'version')} of the plan, "
-        f"{_counted(report.checks_passed, 'result')} checked, {size(report.result_bytes)} of results."
+        f"{counted(report.attempts, 'attempt')}, {counted(report.versions, 'version')} of the plan, "
+        f"{counted(report.checks_passed, 'result')} checked, {size(report.result_bytes)} of results."
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

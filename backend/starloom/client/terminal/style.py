@@ -59,10 +59,17 @@ _STATE_TONES: dict[ConstellationState, Tone] = {
 PIPE_WIDTH = 200
 
 
+class _Terminal(Console):
+    """A console that leaves a closed pipe to the end of the command, which knows the exit code."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Return the console on standard output: as wide as the terminal or as `COLUMNS` says, wide in a pipe or a file."""
     told = os.environ.get("COLUMNS", "").isdigit()
-    return Console(highlight=False, width=None if told or sys.stdout.isatty() else PIPE_WIDTH)
+    return _Terminal(highlight=False, width=None if told or sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def shown_text(shown: Presentation) -> Text:

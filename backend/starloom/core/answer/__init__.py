@@ -1,9 +1,10 @@
 """The outcome of a constellation and its answer.
 
-goal_story  the sentences about a goal
-report      the figures of a run
-spans       the phases of its time
-outcome     the end of a constellation, and its answer
-story       the answer's sentence
-why         one sentence for a task that waits, with the way out
+goal_story      the sentences about a goal
+open_questions  who asks a person, and the values that answer
+report          the figures of a run
+spans           the phases of its time
+outcome         the end of a constellation, and its answer
+story           the answer's sentence
+why             one sentence for a task that waits, with the way out
 """

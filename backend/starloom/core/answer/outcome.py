@@ -17,10 +17,11 @@ from starloom.core.run import judgement
 from starloom.core.state.effects import SendOver
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
-from starloom.core.state.tasks.names import called, goal_answer
+from starloom.core.state.tasks.names import called
 from starloom.core.state.tasks.supersession import successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (

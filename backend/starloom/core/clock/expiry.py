@@ -18,9 +18,13 @@ from starloom_protocol.stream.feed import FLEET
 
 TIDY = "tidy"
 EVERY_MS = 3_600_000
+"""Nothing depends on the moment of an expiry; an hour keeps the log short."""
 KEPT_MS = 7 * 86_400_000
+"""A client that repeats a request after a week has lost it."""
 IDEMPOTENCY_MOST = 10_000
+"""They are state in memory and in Redis."""
 AT_ONCE_MOST = 1_000
+"""One commit; the rest follows at once."""
 RESULTS_KEPT_MS = 30 * 86_400_000
 """The longest age at which a plan may take over a result (`plan.reuse`)."""
 

@@ -48,10 +48,15 @@ DUE, TURN, TELL = "schedule_due", "schedule_turn", "schedule_tell"
 TIMERS = (DUE, TURN, TELL)
 
 ON_TIME_MS = 60_000
+"""A moment that passed within it is not missed: the hub was busy."""
 QUEUED_MOST = 24
+"""A day of an hourly schedule."""
 COUNTED_MOST = 1_000
+"""The moments of a long absence are counted so far; more are told as *or more*."""
 TELLING_DEADLINE_S = 6 * 3600
+"""A notice that nobody could be given for so long is old news."""
 PLAN_BYTES_MOST = 64 * 1024
+"""The plan of a schedule stands in the state of the fleet."""
 _LOOKED_AT = 48
 """The number of coming moments that are compared to find the shortest time between two."""
 _MAY_RUN = (Role.OWNER, Role.OPERATOR)

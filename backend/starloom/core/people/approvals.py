@@ -50,9 +50,13 @@ KIND = "approval"
 TIMER = "approval"
 ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
+"""The answer *always* is offered for what a person can read."""
 ARGS_BYTES_MOST = 4096
+"""The arguments of a standing approval are compared whole."""
 TOOLS_NAMED_MOST = 5
+"""The question is one sentence; the calls stand below it."""
 GOALS_NAMED_MOST = 3
+"""The question is one sentence; the plan has the others."""
 _FIRST = "approve-plan"
 _STATE = ConstellationState
 

@@ -36,9 +36,13 @@ from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 
 KIND: Final = "review"
 WAIT_MS: Final = 3_600_000
+"""An hour: what the reviewer saw is old by then."""
 WIDER_MOST: Final = 50
+"""A person reads each of them."""
 OPERATIONS_BYTES_MOST: Final = 64 * 1024
+"""The edit is kept in the question until it is answered."""
 BECAUSE_CHARS_MOST: Final = 500
+"""The reason of a model is shown in one paragraph."""
 _NAME: Final = "wish-"
 _RULE: Final = "rule:"
 _OWN: Final = frozenset({MODEL, "engine"})

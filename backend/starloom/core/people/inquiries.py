@@ -54,9 +54,13 @@ from starloom_protocol.vocabulary import (
 KIND = "planner"
 PLAN_JOB = "plan"
 QUESTIONS_MOST = 3
+"""A planner that must ask more often does not understand the request."""
 ANSWER_CHARS_MOST = 2_000
+"""It stands in every later prompt of the request."""
 CHOICES_MOST: Final = 4
+"""More choices are a list, and a person answers in words."""
 CHOICE_CHARS_MOST: Final = 80
+"""A choice is a button."""
 _BARE = frozenset({"allow", "always", "answer"})
 """Values that a button sends; the answer is the text beside them."""
 TIMER: Final = "looks_over"

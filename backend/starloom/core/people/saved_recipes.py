@@ -13,9 +13,12 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 RECIPES_MOST = 200
+"""The words of a request are compared with the phrases of each."""
 VERSIONS_KEPT = 20
 TEXT_CHARS_MOST = 64 * 1024
+"""A recipe is one event, and part of the state of the fleet."""
 ALL_CHARS_MOST = 4 * 1024 * 1024
+"""All versions of all recipes are state in memory and in Redis."""
 
 
 def versions_of(work: Work, name: str) -> list[RecipeVersion]:

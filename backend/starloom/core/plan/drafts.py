@@ -16,7 +16,9 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 DRAFT_MOST_S = 120
+"""A page that was closed reserves its tasks no longer than this."""
 DRAFTS_MOST = 100
+"""One a person; each edit looks at all of them."""
 
 
 def on_opened(work: Work, item: DraftOpened) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from starloom.client.discovery import HubAddress, find
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
-from starloom.client.routes import get_devices
+from starloom.client.routes import get_devices, get_model
 from starloom.client.terminal.style import size
 from starloom.host import ports
 from starloom.host.examination import model_servers
@@ -31,6 +31,7 @@ from starloom.store.port import Corrupt, HistorySize, Unavailable
 from starloom.store.redis.embedded import find_server
 from starloom.store.sql.database import Database, newest_revision, open_database, schema_of
 from starloom.store.sql.pruning import read_history_size
+from starloom_protocol.api.models import ModelState
 from starloom_protocol.vocabulary import CODES
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
@@ -74,6 +75,20 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
         findings.append(_history(settings, None if whole else PAGES_WITHIN_S))
         findings.extend(look(settings) for look in (_redis, _page, _model))
     return findings + _hub(hub, settings)
+
+
+def model_of_the_hub(hub: str | None) -> ModelState | None:
+    """Return what the hub says of its model; None where no hub answers, or this caller may not see it."""
+    try:
+        client = Client(find(hub))
+    except Problem:
+        return None
+    try:
+        return client.get(get_model())
+    except Problem:
+        return None
+    finally:
+        client.close()
 
 
 def _python() -> Finding:

@@ -21,7 +21,8 @@ from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import Model, ModelAway, ModelFault, Reply, Turn
 from starloom.planner.model.transport.connecting import connect, price_of
 from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, all_trials, expected_bytes, uses
-from starloom.process.settings import Settings, SettingsInvalid, load
+from starloom.process.settings import FILE_NAME, Settings, SettingsInvalid, load
+from starloom_protocol.api.models import ModelState
 from starloom_protocol.vocabulary import CODES, Code
 
 STAGES: Final = {
@@ -33,6 +34,9 @@ STAGES: Final = {
     ModelRole.SMALL: Stage.TIERED,
 }
 BYTES_A_TOKEN: Final = 3
+_SAME_PLACE: Final = (
+    f"To try the hub's model, type this where the hub was started, or keep its lines in {FILE_NAME} of its data folder"
+)
 _FIX: Final = "Use a larger model for this, or a recipe, rows or a plan of your own, which need none."
 
 
@@ -126,8 +130,14 @@ class _Counted:
         return reply
 
 
-def examine_model(home: Path | None, tell: Callable[[str], None], show: Callable[[str], None]) -> Report:
-    """Try the models that are set; `tell` gets the costs before the first call, `show` each finding as it comes."""
+def examine_model(
+    home: Path | None, tell: Callable[[str], None], show: Callable[[str], None], hub: ModelState | None = None
+) -> Report:
+    """Try the models that are set here; `tell` gets the costs before the first call, `show` each finding as it comes.
+
+    `hub` is what the hub says of its own model: another one is named, since a variable of this terminal, or of the one
+    in which the hub was started, is not known to the other.
+    """
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
@@ -135,9 +145,8 @@ def examine_model(home: Path | None, tell: Callable[[str], None], show: Callable
     try:
         endpoints = endpoints_of(settings)
         if not endpoints:
-            fix = "Set STARLOOM_LLM_URL and STARLOOM_LLM_MODEL, or Settings > Model (docs/models.md)."
-            return _without(Finding("model", False, "none is set", fix), show)
-        for line in announced(endpoints):
+            return _without(_none_set(hub), show)
+        for line in [*of_another_hub(hub, endpoints[Stage.PLANNING]), *announced(endpoints)]:
             tell(line)
         models = {endpoint: connect(endpoint) for endpoint in set(endpoints.values())}
     except ModelFault as error:
@@ -155,6 +164,23 @@ def endpoints_of(settings: Settings) -> dict[Stage, Endpoint]:
     roles = [role for role in STAGES if role is not ModelRole.SMALL or role in tiers_from(told)]
     found = {STAGES[role]: endpoint_from(told, role) for role in roles}
     return {stage: endpoint for stage, endpoint in found.items() if endpoint is not None}
+
+
+def _none_set(hub: ModelState | None) -> Finding:
+    if hub is not None and hub["set"]:
+        told = f"none is set in this terminal; the hub uses {hub['model']} at {hub['host']}"
+        return Finding("model", False, told, f"{_SAME_PLACE}.")
+    fix = "Set STARLOOM_LLM_URL and STARLOOM_LLM_MODEL, or Settings > Model (docs/models.md)."
+    return Finding("model", False, "none is set", fix)
+
+
+def of_another_hub(hub: ModelState | None, planner: Endpoint) -> list[str]:
+    """Return a warning where the hub that answers here uses another model than the one that is tried."""
+    if hub is None or (hub["set"] and (hub["model"], hub["host"]) == (planner.model, planner.host)):
+        return []
+    its = f"uses {hub['model']} at {hub['host']}" if hub["set"] else "has no model"
+    told = f"The hub {its}; this terminal's settings name {planner.model} at {planner.host}, which is tried now"
+    return [f"{told}. {_SAME_PLACE}."]
 
 
 def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:

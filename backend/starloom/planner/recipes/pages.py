@@ -29,7 +29,8 @@ preview that meets a missing one shows the line to type. This page is made from 
 ## A recipe of your own
 
 A recipe is a [plan](plans.md) with a head. `starloom recipe import FILE` keeps it, `starloom recipe test FILE` shows
-what it would do here, `starloom recipe export NAME` writes one that is kept, also a built-in one to begin with.
+what it would do here, on devices of this fleet, `starloom recipe export NAME` writes one that is kept, also a built-in
+one to begin with, without the test that it has here.
 
 ```yaml
 starloom_recipe: 1

@@ -2,7 +2,7 @@
  * What the owner of this tab allows: one switch a capability, kept here, never written by the hub. Pure.
  * `decide` is asked for every call and answers with a reason; where it refuses, with what to tap.
  */
-import type { Capability, Tool } from "../tools/interface.ts";
+import type { Capability, Surroundings, Tool } from "../tools/interface.ts";
 
 export type Policy = Readonly<Record<Capability, boolean>>;
 
@@ -56,4 +56,12 @@ export function switchedOff(capability: Capability): string {
 /** What was kept, with the first policy for switches that it does not know yet. */
 export function policyOf(kept: Partial<Policy> | undefined): Policy {
   return { ...FIRST_POLICY, ...kept };
+}
+
+/** The capabilities that this browser has none of the tools for, each with the reason. */
+export function missingIn(tools: readonly Tool[], around: Surroundings): Map<Capability, string> {
+  const missing = new Map<Capability, string>();
+  for (const tool of tools) missing.set(tool.capability, missing.get(tool.capability) ?? tool.probe(around) ?? "");
+  for (const tool of tools) if (tool.probe(around) === null) missing.delete(tool.capability);
+  return missing;
 }

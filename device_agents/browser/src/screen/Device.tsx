@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { Agent } from "../agent/agent.ts";
 import { surroundings } from "../agent/offer.ts";
-import { CAPABILITIES, type Policy } from "../agent/policy.ts";
+import { CAPABILITIES, missingIn, type Policy } from "../agent/policy.ts";
 import type { View } from "../agent/view.ts";
 import type { Opened } from "../boot.ts";
 import type { AttemptRow } from "../ledger/ledger.ts";
@@ -119,10 +119,7 @@ function Quiet({ view }: { view: View }) {
 }
 
 function Capabilities({ policy, onChange }: { policy: Policy; onChange: (policy: Policy) => void }) {
-  const cannot = useMemo(() => {
-    const around = surroundings();
-    return new Map(TOOLS.map((tool) => [tool.capability, tool.probe(around) ?? ""]));
-  }, []);
+  const cannot = useMemo(() => missingIn(TOOLS, surroundings()), []);
   return (
     <ul className="capabilities">
       {(Object.keys(CAPABILITIES) as Capability[]).map((capability) => (

@@ -10,7 +10,7 @@ export function Notice({ title, children }: { title: string; children: ReactNode
   );
 }
 
-/** One capability: a switch of 44 px, what it allows, and why it cannot be used where it cannot. */
+/** One capability: a switch of 44 px, what it allows, and where it cannot be used why, with the switch off and fixed. */
 export function Switch(props: {
   label: string;
   about: string;
@@ -30,8 +30,9 @@ export function Switch(props: {
         <input
           type="checkbox"
           role="switch"
-          checked={on}
-          aria-checked={on}
+          checked={on && !cannot}
+          aria-checked={on && !cannot}
+          disabled={Boolean(cannot)}
           onChange={(event) => onChange(event.target.checked)}
         />
       </label>

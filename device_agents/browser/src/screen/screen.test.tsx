@@ -7,6 +7,7 @@ import { JoinRefused, join, nameOf } from "../agent/joining.ts";
 import type { OpenQuestion } from "../agent/questions.ts";
 import { codeHash, fromBase64, shortWords } from "../protocol/proof.ts";
 import { type Question, ToolFailed } from "../tools/interface.ts";
+import { Switch } from "./parts.tsx";
 import { QuestionCard } from "./QuestionCard.tsx";
 
 configure({ asyncUtilTimeout: 5000 * Number(process.env.TESTS_SLOWER ?? 1) }); // a busy machine draws slowly
@@ -72,6 +73,33 @@ describe("a question", () => {
     expect(screen.getByText("secret words")).toBeTruthy();
     await user.click(screen.getByRole("button", { name: "Copy" }));
     expect(declined).toEqual([failed]);
+  });
+});
+
+describe("a switch", () => {
+  const drawn = (on: boolean, cannot: string) => {
+    const changed = vi.fn();
+    render(
+      <ul>
+        <Switch label="Share" about="hand things to another app" cannot={cannot} on={on} onChange={changed} />
+      </ul>,
+    );
+    return { changed, button: screen.getByRole("switch") as HTMLInputElement };
+  };
+
+  it("is as its owner put it, and changes by a tap", async () => {
+    const { changed, button } = drawn(true, "");
+    expect(button.checked).toBe(true);
+    await userEvent.setup().click(button);
+    expect(changed).toHaveBeenCalledWith(false);
+  });
+
+  it("of something that this browser does not have stands off, whatever was kept, and does not change", async () => {
+    const { changed, button } = drawn(true, "this browser cannot share with other apps");
+    expect(button.checked).toBe(false);
+    expect(screen.getByText("Not here: this browser cannot share with other apps")).toBeTruthy();
+    await userEvent.setup().click(button);
+    expect(changed).not.toHaveBeenCalled();
   });
 });
 

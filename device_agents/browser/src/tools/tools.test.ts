@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { Bench } from "../../dev/bench.ts";
 import { dispatch } from "../../dev/fakeHub.ts";
 import { makeOffer } from "../agent/offer.ts";
-import { CAPABILITIES, decide, FIRST_POLICY, policyOf } from "../agent/policy.ts";
+import { CAPABILITIES, decide, FIRST_POLICY, missingIn, policyOf } from "../agent/policy.ts";
 import { AGENT_SHAPES } from "../generated/shapes.ts";
 import { decode, encode } from "../protocol/codec.ts";
 import type { Call, Surroundings } from "./interface.ts";
@@ -48,6 +48,9 @@ describe("the policy", () => {
       expect(CAPABILITIES[tool.capability].label).not.toBe("");
       expect(decide(FIRST_POLICY, tool).allowed).toBe(tool.name !== "python.run");
     }
+    const missing = missingIn(TOOLS, PLAIN_HTTP);
+    expect([...missing.keys()].sort()).toEqual(["clipboard", "location", "python", "share"]);
+    expect(missing.get("share")).toContain("HTTPS");
     expect(policyOf({ ask: false })).toMatchObject({ ask: false, notify: true, python: false });
   });
 });

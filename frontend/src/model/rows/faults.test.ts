@@ -151,12 +151,20 @@ describe("what only the tool's schema knows", () => {
       { code: "plan_invalid", reason: "`by` is an argument and an input", place: "tasks[0].inputs.by" },
       { code: "unknown_field", reason: "no field", place: "tasks[0].bye" },
     ];
-    const joined = joinedFaults({ head: null, plan: slips }, told, own);
+    const joined = joinedFaults({ head: null, plan: slips }, told, own, true);
     expect(joined.map((fault) => fault.reason)).toEqual([
       ...told.slice(2).map((fault) => fault.reason),
       ...own.map((fault) => fault.reason),
     ]);
     expect(own.map((fault) => fault.field)).toEqual(["rows", "by", "bye"]);
+  });
+
+  it("of an earlier text is outdated: its place may be another row by now", () => {
+    const slips = { tasks: [{ id: "sort", tool: "data.sort", args: { by: 5 } }] };
+    const own = rowsOf(slips).flatMap((one) => schemaFaults(one, formOf(SORT), []));
+    const told = [{ code: "unknown_device", reason: "no such device", place: "tasks[0].device" }];
+    const joined = joinedFaults({ head: null, plan: slips }, told, own, false);
+    expect(joined.map((fault) => fault.outdated ?? false)).toEqual([true, ...own.map(() => false)]);
   });
 
   it("says nothing of values that are decided later", () => {

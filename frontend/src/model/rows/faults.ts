@@ -34,6 +34,8 @@ export interface RowFault {
   fixes: Fix[];
   /** It only says what is still to be filled in; nothing was done wrong. */
   open: boolean;
+  /** The plan has changed since the hub found it: its place, and so its fixes, may mean another row by now. */
+  outdated?: boolean;
 }
 
 export interface HubFault {
@@ -89,15 +91,24 @@ export function hubFaults(draft: Draft, faults: readonly HubFault[]): RowFault[]
   });
 }
 
-/** The hub's faults and the page's own, each told once: of an argument's name the page's, which knows more ways out. */
-export function joinedFaults(draft: Draft, told: readonly HubFault[], own: readonly RowFault[]): RowFault[] {
+/**
+ * The hub's faults and the page's own, each told once: of an argument's name the page's, which knows more ways out.
+ * `current` tells whether the hub's are those of this very plan.
+ */
+export function joinedFaults(
+  draft: Draft,
+  told: readonly HubFault[],
+  own: readonly RowFault[],
+  current: boolean,
+): RowFault[] {
   const held = new Set(own.map((fault) => `${fault.row} ${fault.field} ${fault.open ? MISSING : NOT_TAKEN}`));
   const hubs = told.filter((fault) => {
     const [part, row, within, name, ...deeper] = stepsOf((fault.place ?? "").replace(/^plan\./, ""));
     const named = part === "tasks" && (within === "args" || within === "inputs") && deeper.length === 0;
     return !named || !held.has(`${row} ${name} ${fault.code}`);
   });
-  return [...hubFaults(draft, hubs), ...own];
+  const found = hubFaults(draft, hubs);
+  return [...(current ? found : found.map((fault) => ({ ...fault, outdated: true }))), ...own];
 }
 
 /** The hub's codes for an argument that a tool does not take, and for one that it cannot do without. */

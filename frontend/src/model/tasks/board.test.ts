@@ -4,6 +4,7 @@ import { CONSTELLATION, photoBackup } from "../../../dev/scenario.ts";
 import { StreamModel } from "../stream/stream.ts";
 import type { StreamEvent } from "../types.ts";
 import { boardOf } from "./board.ts";
+import { counted, counts } from "./selectors.ts";
 
 function modelOf(log: readonly StreamEvent[] = [], stream = "s"): StreamModel {
   const model = new StreamModel(stream);
@@ -38,6 +39,22 @@ describe("a board", () => {
     const after = board.all();
     put(model, { answer: { sentence: "x" } });
     expect(board.all()).toBe(after);
+  });
+
+  it("shows done work as taken back while its undo is the newer of both, and counts it once", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    put(model, { ...spec("copy"), ...task("copy", "succeeded", { since_ms: 5 }) });
+    const board = boardOf(model, fleet);
+    const words = () => board.all().map((view) => view.shown.word);
+    const tally = () => counts(counted(model, fleet, board.all())).map((one) => [one.shown.word, one.count]);
+    expect(words()).toEqual(["Done"]);
+    put(model, { ...spec("undo-copy", { undoes: "copy" }), ...task("undo-copy", "running", { since_ms: 6 }) });
+    expect(words()).toEqual(["Done", "Running"]);
+    put(model, task("undo-copy", "succeeded", { since_ms: 7 }));
+    expect(board.view("copy")?.shown).toMatchObject({ word: "Taken back", tone: "grey" });
+    expect(tally()).toEqual([["Taken back", 1]]);
+    put(model, task("copy", "succeeded", { since_ms: 9 }));
+    expect(words()).toEqual(["Done", "Done"]);
   });
 
   it("is the same after every event of a log as one that is made of the log at once", () => {

@@ -53,6 +53,8 @@ export class Board {
   private readonly places = new Map<string, Place>();
   /** Children by the item that they are for, as `family/key`. */
   private readonly ofItem = new Map<string, string[]>();
+  /** The task that takes another's work back, by that other. */
+  private readonly undoing = new Map<string, string>();
   private readonly listeners = new Set<() => void>();
   private list: TaskView[] | null = null;
   private failures: TaskView[] | null = null;
@@ -140,8 +142,11 @@ export class Board {
   }
 
   private mark(kind: string, id: string): void {
-    if (kind === "task" || kind === "group") this.dirty.add(id);
-    else if (kind === "attempt") this.dirty.add(id.slice(0, id.lastIndexOf("/")));
+    if (kind === "task" || kind === "group") {
+      this.dirty.add(id);
+      const undone = this.model.of<TaskSpec>("spec", id)?.undoes;
+      if (undone) this.dirty.add(undone);
+    } else if (kind === "attempt") this.dirty.add(id.slice(0, id.lastIndexOf("/")));
     else if (kind === "item") for (const child of this.ofItem.get(id) ?? []) this.dirty.add(child);
     else if (kind === "spec") {
       this.dirty.add(id);
@@ -189,8 +194,13 @@ export class Board {
     this.relist = false;
     this.ids = [];
     this.ofItem.clear();
+    this.undoing.clear();
     for (const [id, spec] of this.model.kind<TaskSpec>("spec")) {
       if (!spec.for_each && !spec.nested && !spec.goal) this.ids.push(id);
+      if (spec.undoes) {
+        this.undoing.set(spec.undoes, id);
+        this.dirty.add(spec.undoes);
+      }
       if (!spec.family || !spec.key) continue;
       const item = `${spec.family}/${spec.key}`;
       const held = this.ofItem.get(item);
@@ -251,7 +261,11 @@ export class Board {
       group,
       reason,
       // A plan within the plan and a goal have no record of a task: they stand where their group stands.
-      shown: spec.nested || spec.goal ? groupShown(group) : taskShown(record, reason, known?.device),
+      shown: this.isTakenBack(id, record)
+        ? TAKEN_BACK
+        : spec.nested || spec.goal
+          ? groupShown(group)
+          : taskShown(record, reason, known?.device),
       device: place,
       deviceTag: known?.tag ?? "",
       deviceName: known?.device.name ?? spec.device?.name ?? "",
@@ -264,7 +278,17 @@ export class Board {
     if (spec.group) this.groups.set(spec.group, (this.groups.get(spec.group) ?? 0) + 1);
     return true;
   }
+
+  /** Whether the work of a task was undone; done again since, it stands. */
+  private isTakenBack(id: string, record: TaskRecord | undefined): boolean {
+    const by = this.undoing.get(id);
+    const undo = by && record?.state === "succeeded" ? this.model.of<TaskRecord>("task", by) : undefined;
+    return undo?.state === "succeeded" && undo.since_ms >= (record?.since_ms ?? 0);
+  }
 }
+
+/** Done, and undone by another task since. */
+const TAKEN_BACK: Shown = { ...presentation("cancelled", null), word: "Taken back" };
 
 /** The vocabulary's state of a task; one whose device sleeps is asleep as its device is, not out of reach. */
 function taskShown(record: TaskRecord | undefined, reason: Reason | undefined, device: Device | undefined): Shown {

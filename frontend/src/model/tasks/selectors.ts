@@ -3,6 +3,7 @@
  * themselves are worked out by its `Board`, so that unchanged tasks draw nothing.
  */
 
+import { GOAL_ANSWER_SUFFIX } from "../../generated/protocol.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { Answer, Attempt, Dependency, Head, Question, TaskRecord, TaskSpec, Version } from "../types.ts";
 import { parseExact } from "../words/exact.ts";
@@ -76,15 +77,20 @@ export function allViews(model: StreamModel, fleet: StreamModel): TaskView[] {
   return boardOf(model, fleet).all();
 }
 
-/** The tasks that progress is counted by: a goal without an answer is one more, however many of its steps are done. */
+/**
+ * The tasks that progress is counted by: a goal without an answer is one more, however many of its steps are done, and
+ * what took back the work of another is none beside that other.
+ */
 export function counted(model: StreamModel, fleet: StreamModel, views: TaskView[]): TaskView[] {
   const open: TaskView[] = [];
   for (const [id, spec] of specs(model)) {
-    if (!spec.goal || model.one<TaskSpec>(`spec/${id}.answer`)) continue;
+    if (!spec.goal || model.one<TaskSpec>(`spec/${id}${GOAL_ANSWER_SUFFIX}`)) continue;
     const view = taskView(model, fleet, id);
     if (view) open.push(view);
   }
-  return open.length > 0 ? [...views, ...open] : views;
+  const undoing = (view: TaskView) => Boolean(view.spec.undoes) && view.record?.state === "succeeded";
+  const kept = views.some(undoing) ? views.filter((view) => !undoing(view)) : views;
+  return open.length > 0 ? [...kept, ...open] : kept;
 }
 
 /** How long a task has run, in milliseconds; null when it has not begun. */

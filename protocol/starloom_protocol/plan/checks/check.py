@@ -32,6 +32,7 @@ from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
 JUDGED_MOST: Final = 20
+"""Each judge is a call of a model."""
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 

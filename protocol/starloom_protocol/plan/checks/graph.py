@@ -21,7 +21,9 @@ from starloom_protocol.records.specs import Moment, counts_as_one
 from starloom_protocol.vocabulary import Code, Gate
 
 DEPENDENCIES_MAX: Final = 100_000
+"""Ten for each task of the largest plan: the whole graph is held in memory and checked for circles at once."""
 _CYCLE_SHOWN_MAX: Final = 12
+"""A longer circle is shown by its beginning: a person mends it at one place."""
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):

@@ -36,6 +36,7 @@ from starloom_protocol.values import canonical, pointer_fault
 from starloom_protocol.vocabulary import Code, Gate
 
 OPERATIONS_MAX: Final = 10_000
+"""As many as a plan has tasks: an edit may touch each of them, and is one event."""
 
 
 class _IdDoc(Doc):

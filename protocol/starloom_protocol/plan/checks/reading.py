@@ -24,7 +24,9 @@ from starloom_protocol.records.entities import Dependency, TaskSpec, dependency_
 from starloom_protocol.vocabulary import Code
 
 TASKS_MAX: Final = 10_000
+"""A plan is one event, and page and engine hold the state of every task of it."""
 NESTED_DEPTH_MAX: Final = 4
+"""The id of a task names each plan around it, and stays readable."""
 _NESTED_FIELDS: Final = frozenset({"starloom", "name", "tasks", "dependencies"})
 _OF_THE_PLAN: Final = frozenset({"rules", "policy", "result"})
 

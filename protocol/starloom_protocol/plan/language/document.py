@@ -18,7 +18,9 @@ from starloom_protocol.values import VALUE_DEPTH_MAX, depth_of
 from starloom_protocol.vocabulary import CODES, Code
 
 DOCUMENT_BYTES_MAX: Final = 1024 * 1024
+"""A document is read whole before anything in it is known to be a plan."""
 REASON_CHARS_MOST: Final = 600
+"""A parser quotes the text, which may be one line of a megabyte."""
 
 
 class DocumentRefused(Exception):

@@ -19,9 +19,13 @@ from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
 _SUGGESTIONS_MAX: Final = 50
+"""Each compares a word with every candidate: a plan of 10,000 slips must not take minutes."""
 _CANDIDATES_MAX: Final = 2000
+"""The most names that one word is compared with."""
 SENTENCE_CHARS_MOST: Final = 600
+"""A longer sentence repeats what a document has written into it."""
 _NAME_CHARS_MOST: Final = 64
+"""A longer name in a fault is cut, as it is no name that the language takes."""
 _EVERY: Final = frozenset({"all", "any", "each", "every", "everywhere", "*"})
 """Words for every device, which no device is called by here."""
 _KINDS: Final = {

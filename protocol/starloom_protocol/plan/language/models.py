@@ -21,8 +21,11 @@ TASK_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 NODE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,80}){0,8}")
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 SECONDS_MAX: Final = 30 * 24 * 3600
+"""Timers and leases are kept as state; beyond a month a schedule is the way."""
 TIMES_MAX: Final = 1000
+"""Each turn of a group is a task of its own."""
 VOTES_MAX: Final = 25
+"""Each vote is a call, and a result table of more says nothing to a person."""
 OTHER_CALLS_MAX: Final = 4
 TOPIC_CHARS_MAX: Final = 80
 NO_VALUE_OPS: Final = frozenset({Op.EMPTY, Op.NOT_EMPTY})

@@ -21,6 +21,7 @@ from starloom_protocol.records.entities import Goal, TaskSpec
 from starloom_protocol.vocabulary import Code
 
 AIM_CHARS_MAX: Final = 2000
+"""It stands in every prompt of the goal, and in its approval."""
 STEPS_MAX: Final = 50
 """Each turn of a goal is kept with its job, so a longer one would make every event of it large."""
 _TAKEN: Final = frozenset(

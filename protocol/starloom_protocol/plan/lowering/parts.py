@@ -21,6 +21,7 @@ from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 
 ARGUMENT_BYTES_MAX: Final = 64 * 1024
+"""Arguments stand in the plan, its events and each dispatch; more is a file, given as an artifact."""
 EXIT_CODE: Final = "/exit_code"
 _UNKNOWN: Final = Signature()
 _ADD: Final = {"inputs": "Add it, or an input.", "outputs": "Add it, or an output.", None: "Add it."}

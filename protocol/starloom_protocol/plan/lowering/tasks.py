@@ -53,6 +53,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.vocabulary import REPEATABLE, Code, Gate, Need, Repeatability
 
 OFF_AFTER_S: Final = 10
+"""An agent that restarts is back within it, and is not reported as off."""
 _CALL: Final = TaskSpec(changed_in=FIRST_VERSION, id="", tool="")
 _SUCCESS: Final = Gate.SUCCESS
 _AS_THEY_ARE: Final = ("optional", "person", "repeatability", "tool")

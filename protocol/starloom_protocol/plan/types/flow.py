@@ -36,10 +36,12 @@ from starloom_protocol.records.edits import (
 )
 from starloom_protocol.records.entities import Check, Condition, Dependency, Input, ResultSpec, TaskSpec
 from starloom_protocol.records.specs import Moment, Repeat, by_result, counts_as_one
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
 _FAMILY_STEPS_MAX: Final = 64
+"""Groups over groups of the same list are followed so far, also where a plan leads in a circle."""
 _UNKNOWN: Final = Signature()
 _ANSWER: Final = map_of({"by": TEXT, "text": TEXT, "value": TEXT})
 _DEVICE: Final = map_of({"id": TEXT, "name": TEXT, "os": TEXT})
@@ -368,9 +370,17 @@ class Flow:
         if not due.forms or not given.forms or given.may_be(due):
             return  # a name that the tool does not take is a fault of its own
         steps, one, other = misfit(given, due)
-        given_as = one.value() if one.words() == other.words() else ""
-        reason = f"`{tool}` takes {other.words()} here, not {given_as or one.words()}"
-        self._found.add(Code.WRONG_TYPE, joined(place, *steps), reason, one.lacking(other))
+        where = joined(place, *steps)
+        choices = other.choices()
+        if choices:
+            takes = _either([quoted(choice) for choice in choices])
+            hint = self._found.near(
+                one.value().strip("'"), choices, f"For example `{where.rpartition('.')[2]}: {choices[0]}`."
+            )
+        else:
+            takes, hint = other.words(), one.lacking(other)
+        given_as = one.value() if choices or one.words() == other.words() else ""
+        self._found.add(Code.WRONG_TYPE, where, f"`{tool}` takes {takes} here, not {given_as or one.words()}", hint)
 
 
 def _output_nodes(operation: EditOperation, place: str) -> Iterator[tuple[str, str]]:
@@ -396,6 +406,10 @@ def _nodes(value: Any, place: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for at, item in enumerate(value):
             yield from _nodes(item, joined(place, at))
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _lists_in(found: Shape) -> str:

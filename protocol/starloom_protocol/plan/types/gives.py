@@ -16,7 +16,9 @@ from starloom_protocol.vocabulary import Code
 
 _TYPES: Final = {"any": True, "boolean": "boolean", "integer": "integer", "number": "number", "text": "string"}
 FIELDS_MAX: Final = 20
+"""They stand in every prompt of the goal."""
 DEPTH_MAX: Final = 4
+"""A model keeps to a shape that it can write in one go."""
 
 
 def type_text(raw: Any, found: Found, place: str) -> str:

@@ -14,12 +14,19 @@ from typing import Any, Final
 from starloom_protocol.values import MISSING, equal, parse, point
 
 _SCHEMAS_KEPT: Final = 1024
+"""The tools of a large fleet, with their results."""
 _DEPTH_MAX: Final = 32
+"""Schemas come from devices, and may refer to themselves."""
 _FORMS_MAX: Final = 64
+"""One with more alternatives allows any value."""
 _STEPS_MAX: Final = 2_000
+"""One question about a schema of a device takes no longer; the answer is yes then."""
 _WORDS_MAX: Final = 4
+"""A fault that lists more kinds is no help."""
 _NAMES_MAX: Final = 12
+"""A fault that lists more names is no help."""
 _VALUE_CHARS_MAX: Final = 60
+"""A value is shown by its beginning."""
 _WORDS: Final = {
     "array": "a list",
     "boolean": "true or false",
@@ -158,11 +165,13 @@ class Shape:
         shown = dict.fromkeys(map(_word, self.forms))
         return " or ".join(list(shown)[:_WORDS_MAX]) or "no value"
 
+    def choices(self) -> list[str]:
+        """Return the texts of a closed list, in its order; empty where another value is possible, or they are many."""
+        texts = [form.node["const"] for form in self.forms if isinstance(form.node.get("const"), str)]
+        return texts if len(texts) == len(self.forms) <= _NAMES_MAX else []
+
     def lacking(self, due: Shape) -> str:
         """Return in one sentence what this shape lacks to be the one that is due; empty if no sentence says it."""
-        words = [repr(form.node["const"]) for form in due.forms if isinstance(form.node.get("const"), str)]
-        if words and len(words) == len(due.forms) and len(words) <= _NAMES_MAX:
-            return f"It takes one of {', '.join(words)}."
         form = self._form_due(due)
         if form:
             return form

@@ -65,9 +65,15 @@ def test_a_value_of_another_form_is_told_how_it_becomes_the_right_one() -> None:
 
 
 def test_a_word_outside_of_a_closed_list_is_shown() -> None:
-    document = {"starloom": 1, "tasks": [{"id": "a", "tool": "t", "args": {"what": "http"}}]}
+    document: dict[str, Any] = {"starloom": 1, "tasks": [{"id": "a", "tool": "t", "args": {"what": "http"}}]}
     (found,) = check_plan(document, known_signatures=signatures_of([OFFER])).faults
-    assert (found.reason, found.hint) == ("`t` takes a text here, not 'http'", "It takes one of 'page', 'port'.")
+    assert (found.reason, found.hint) == ("`t` takes 'page' or 'port' here, not 'http'", "For example `what: page`.")
+    document["tasks"] = [{"id": "a", "tool": "t", "args": {"what": "pag"}}]
+    (found,) = check_plan(document, known_signatures=signatures_of([OFFER])).faults
+    assert found.hint == "Did you mean `page`?"
+    document["tasks"] = [{"id": "a", "tool": "t", "args": {"what": 3}}]
+    (found,) = check_plan(document, known_signatures=signatures_of([OFFER])).faults
+    assert found.reason == "`t` takes 'page' or 'port' here, not 3"
 
 
 def test_lists_within_a_list_are_told_to_be_joined() -> None:

@@ -262,7 +262,9 @@ def test_shapes_are_told_in_words() -> None:
 
 
 def test_what_would_make_it_fit_is_said() -> None:
-    assert sch({"const": "x"}).lacking(sch({"enum": ["a", "b"]})) == "It takes one of 'a', 'b'."
+    assert sch({"enum": ["a", "b"]}).choices() == ["a", "b"]
+    assert sch({"anyOf": [{"enum": ["a"]}, {"type": "string"}]}).choices() == []
+    assert NOWHERE.choices() == []
     due = sch({"type": "object", "required": ["a"]})
     assert of_value({}).lacking(due) == "It lacks a."
     assert of_value(7).lacking(due) == ""

@@ -44,10 +44,13 @@ from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 KIND: Final = "goal"
 ALLOW, DENY, GO_ON, STOP = "allow", "deny", "go_on", "stop"
 WAIT_MS: Final = 3_600_000
+"""An hour: a goal whose person is away ends with what it has found."""
 HINT_CHARS_MOST: Final = 1000
+"""A hint stands in every later prompt of the goal."""
 TURNS_MOST: Final = 200
 """Turns of all kinds, in case a person lets a goal go on again and again: its job is written with each of them."""
 _PAUSED_MS: Final = 60_000
+"""A paused goal is looked at so often; its time stands still meanwhile."""
 _CALLS: Final = (Choice(label="Make the call", value=ALLOW), Choice(fails=True, label="Do not", value=DENY))
 _ON: Final = (Choice(label="Go on", value=GO_ON), Choice(fails=True, label="Stop", value=STOP))
 _encode = msgspec.json.Encoder(order="deterministic").encode

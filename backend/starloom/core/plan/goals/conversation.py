@@ -17,9 +17,9 @@ from starloom.core.rights.strangers import in_findings, stranger_in
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Work, close_question, fault
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import FINAL_GROUP_STATES, FINAL_TASK_STATES, Code, GroupState, Reason, TaskState
 

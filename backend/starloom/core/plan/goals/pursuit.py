@@ -39,9 +39,9 @@ from starloom.core.run import judgement
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import sources_of
 from starloom.core.state.tasks.gates import shut_cause
-from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job, TaskRecord
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,

@@ -32,11 +32,11 @@ from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import stands
-from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved
 from starloom_protocol.plan.types.gives import misfit_of
 from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import Fault, Goal, GoalTurn, Job, TaskSpec
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import MODEL
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical, holds, parse, point, pointer_fault

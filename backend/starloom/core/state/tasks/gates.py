@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import gate_by_topic
-from starloom.core.state.tasks.names import goal_answer, is_step
+from starloom.core.state.tasks.names import is_step
 from starloom_protocol.records.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.records.specs import counts_as_one
 from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState

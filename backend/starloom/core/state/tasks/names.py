@@ -1,8 +1,9 @@
-"""Names of tasks: the display name, and that of the answer of a goal. Pure over the model."""
+"""Names of tasks: the display name, and whether a task is a step or the answer of a goal. Pure over the model."""
 
 from __future__ import annotations
 
 from starloom.core.state.model import Constellation, Fleet
+from starloom_protocol.records.goals import goal_answer
 
 
 def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
@@ -10,11 +11,6 @@ def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
     spec = constellation.specs.get(task)
     device = fleet.devices.get(spec.key) if spec is not None and spec.key is not None else None
     return f"{spec.group} on {device.name}" if spec is not None and device is not None else task
-
-
-def goal_answer(goal: str) -> str:
-    """Return the name of the child whose value is the answer of a goal."""
-    return f"{goal}.answer"
 
 
 def is_of_goal(constellation: Constellation, task: str) -> bool:

@@ -26,6 +26,7 @@ from starloom.store.chain import Kept, Pruning, Walk
 from starloom.store.port import Wanted
 from starloom_protocol.api.history import ActivityRow, ChainCheck, PrunedParts, Replayed
 from starloom_protocol.api.service import Items
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import Code
@@ -75,23 +76,31 @@ class Activity:
             without=list(EventKind if kind is Category.OTHER else HOUSEKEEPING),
         )
         found = await hub.reads.activity(wanted, _cursor(cursor), limit)
-        items = [self._item(pos, raw) for pos, _place, raw in found.events]
+        items = [await self._item(pos, raw) for pos, _place, raw in found.events]
         return json_reply({"items": items, "next": None if found.next is None else _cursor_text(found.next)})
 
-    def _item(self, pos: int, raw: bytes) -> ActivityRow:
+    async def _item(self, pos: int, raw: bytes) -> ActivityRow:
         event = decode_event(raw)
+        headline = None if event.stream in (ACCESS, FLEET) else await self._hub.headlines.of(event.stream)
         return {
             "pos": pos,
             "stream": event.stream,
+            "stream_name": headline[0].name if headline is not None else "",
             "seq": event.seq,
             "at": entity_json.iso(event.at_ms),
             "by": event.by,
+            "by_name": self._author_name(event.by),
             "kind": event.kind,
             "category": category_of(event.kind),
             "about": event.about,
             "about_name": self._name_of(event.stream, event.about),
             "note": event.note,
         }
+
+    def _author_name(self, author: str) -> str:
+        name = name_of(author)
+        device = self._hub.fleet.devices.get(name)
+        return device.name if device is not None else name
 
     def _name_of(self, stream: str, about: str) -> str:
         """Return the present name of the device, or of the holder of the rights, behind an id; empty without one."""

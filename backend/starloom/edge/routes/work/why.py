@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from starloom.core.answer import story
+from starloom.core.answer.open_questions import OpenQuestion, open_questions
 from starloom.core.answer.why import Why, explain, shard_of
 from starloom.core.placement.queue_position import Position
 from starloom.core.state import stalls
@@ -22,9 +23,11 @@ from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.process.program import on_device
-from starloom_protocol.api.constellations import WhyAll, WhyRow
+from starloom_protocol.api.constellations import AskedRow, WhyAll, WhyRow
+from starloom_protocol.records.entities import GroupRecord
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import (
+    FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
     Attention,
     Code,
@@ -113,7 +116,7 @@ def _ready(constellation: Constellation) -> list[str]:
 
 
 def _one(shard: Shard, constellation: str, task: str, queued: Position | None = None) -> WhyRow:
-    return _item(shard, explain(shard, constellation, task, queued))
+    return _item(shard, constellation, explain(shard, constellation, task, queued))
 
 
 def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position | None]) -> WhyAll:
@@ -121,7 +124,7 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     found = shard.constellations[constellation]
     head = found.head
     names = [name for name, record in found.tasks.items() if record.state not in FINAL_TASK_STATES]
-    names += [name for name, record in found.groups.items() if record.state is GroupState.WAITING]
+    names += [name for name, record in found.groups.items() if _waits_alone(found, name, record)]
     # Ready and running tasks explain the rest; tasks that only wait for others come last.
     names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
     doubted = _doubted_groups(found)
@@ -139,8 +142,33 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     return {
         "state": head.state,
         "attention": [{"reason": reason, "sentence": _attention(found, reason)} for reason in head.attention],
+        "questions": [_asked(constellation, question) for question in open_questions(found)],
         "items": items,
         "more": max(0, len(names) - ITEMS_MAX),
+    }
+
+
+def _waits_alone(constellation: Constellation, name: str, record: GroupRecord) -> bool:
+    """Tell whether a group waits for something that none of its children tells.
+
+    That is its list, or where it is a goal, the model or the person whose answer makes its next step.
+    """
+    if record.state is GroupState.WAITING:
+        return True
+    if record.state in FINAL_GROUP_STATES or constellation.specs[name].goal is None:
+        return False
+    children = constellation.children.get(name, ())
+    return all(constellation.record(child).state in FINAL_TASK_STATES for child in children)
+
+
+def _asked(constellation: str, question: OpenQuestion) -> AskedRow:
+    return {
+        "id": f"{constellation}:{question.id}",
+        "task": question.task,
+        "by": question.by,
+        "text": question.text,
+        "values": list(question.values),
+        "words": question.words,
     }
 
 
@@ -161,7 +189,7 @@ def _attention(constellation: Constellation, reason: Attention) -> str:
     return _ATTENTION[reason]
 
 
-def _item(shard: Shard, why: Why) -> WhyRow:
+def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
     devices, offers = shard.fleet.devices, shard.fleet.offers
 
     def typed_on(device: str, text: str) -> str:
@@ -172,6 +200,7 @@ def _item(shard: Shard, why: Why) -> WhyRow:
     sentence, actions = why.sentence, why.actions
     if len(lacking) == 1:
         sentence, actions = typed_on(lacking[0], sentence), [typed_on(lacking[0], action) for action in actions]
+    questions = [one for one in open_questions(shard.constellations[constellation]) if _is_of(one, why)]
     return {
         "task": why.task,
         "state": why.state,
@@ -197,4 +226,10 @@ def _item(shard: Shard, why: Why) -> WhyRow:
         "doubted": why.doubted,
         "asleep": [devices[name].name for name in why.asleep],
         "open": None,
+        "questions": [_asked(constellation, question) for question in questions],
     }
+
+
+def _is_of(question: OpenQuestion, why: Why) -> bool:
+    """Tell whether a task waits for the answer to a question: its own, or that about the whole plan."""
+    return question.task == why.task or (question.task is None and why.reason is Reason.APPROVAL)

@@ -75,7 +75,8 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   );
   const changes = useMemo(() => changesOf(base.plan, drafting.draft.plan), [base.plan, drafting.draft.plan]);
   // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
-  const stamp = useSettled(changes.operations.length ? JSON.stringify(drafting.draft.plan) : null, TYPING_MS);
+  const text = changes.operations.length ? JSON.stringify(drafting.draft.plan) : null;
+  const stamp = useSettled(text, TYPING_MS);
   const preview = useResource<RequestPreview>(stamp, (signal) =>
     hub.preview({ plan: JSON.parse(stamp ?? "{}") }, signal),
   );
@@ -83,7 +84,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     const tool = tools.get(row.what);
     return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];
   });
-  const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own);
+  const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own, stamp === text);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
   const running = useMemo(() => new Set(rowsOf(base.plan).map((row) => row.id)), [base.plan]);

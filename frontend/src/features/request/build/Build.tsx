@@ -72,8 +72,8 @@ export function Build({ document }: BuildProps) {
   }, [stamp]);
 
   const faults = useMemo(
-    () => allFaults(draft, tools, trials.samples, preview.problem),
-    [draft, tools, trials.samples, preview.problem],
+    () => allFaults(draft, tools, trials.samples, preview.problem, settled),
+    [draft, tools, trials.samples, preview.problem, settled],
   );
   const problem = preview.problem && preview.problem.faults.length === 0 ? preview.problem : null;
   const shown = preview.problem ? null : preview.value;
@@ -211,6 +211,7 @@ function allFaults(
   tools: ReadonlyMap<string, ToolView>,
   samples: ReadonlyMap<string, Sample>,
   problem: Problem | null,
+  settled: boolean,
 ): RowFault[] {
   const rows = rowsOf(draft.plan);
   // A parameter without a value is asked for once, beside the others, and not in every row that names it.
@@ -224,7 +225,7 @@ function allFaults(
     });
     return schemaFaults(row, formOf(tool.schema), earlier);
   });
-  return joinedFaults(draft, told, own);
+  return joinedFaults(draft, told, own, settled);
 }
 
 /** What is wrong; what is only still to be filled in is said once nothing is. */

@@ -3,6 +3,8 @@ import type { RowFault } from "../../../model/rows/faults.ts";
 import { Button } from "../../../ui/parts.tsx";
 import { Said } from "../../../ui/Said.tsx";
 
+const OUTDATED = "The plan has changed; it is being checked again.";
+
 export function RowFaults({
   faults,
   onFix,
@@ -25,7 +27,7 @@ export function RowFaults({
             </span>
           )}
           {fault.fixes.map((fix, at) => (
-            <Button key={fix.label} onClick={() => onFix(fault, at)}>
+            <Button key={fix.label} why={fault.outdated ? OUTDATED : null} onClick={() => onFix(fault, at)}>
               {fix.label}
             </Button>
           ))}

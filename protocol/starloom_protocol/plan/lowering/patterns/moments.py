@@ -21,6 +21,7 @@ from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
 
 WITHIN_S: Final = 7 * 24 * 3600
+"""A moment further away is more often a wrong year than a plan."""
 PASTS: Final = ("go", "fail")
 
 

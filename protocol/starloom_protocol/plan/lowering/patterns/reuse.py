@@ -17,9 +17,11 @@ from starloom_protocol.records.specs import Reuse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 FRESH_S: Final = 7 * 24 * 3600
+"""A week, unless the plan says otherwise."""
 FRESH_S_MOST: Final = 30 * 24 * 3600
 """The hub forgets older results."""
 KEY_BYTES_MAX: Final = 4096
+"""A key is compared and kept with each result."""
 PROGRAMS: Final = frozenset({"python.run"})
 """Tools whose work the plan itself writes: they may be reused where the plan says that the program is `pure`."""
 _NOT_BESIDE: Final = ("files_out", "judge", "not_before", "repeat", "undo", "verify", "vote")
