@@ -36,6 +36,9 @@ SHORT_BELOW = 0.2
 SLOWER_LEAST, SLOWER_MOST = 5, 15
 """How much longer tests wait on a slow machine: at times it stands still for longer than its speed tells."""
 
+WAITING_BESIDE = 2
+"""Workers more than processors. One more left a quarter of two processors idle, measured over a whole run."""
+
 _COUNT = """
 import sys, time
 until, done = time.monotonic() + float(sys.argv[1]), 0
@@ -84,8 +87,8 @@ def run(asked: str, found: float) -> int:
     # Hundreds of processes start in the tests: with this variable each would compile every module again.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     variables["TESTS_SLOWER"] = str(slower(found))
-    # One worker more than processors, as tests of real processes wait for a large part of their time.
-    workers = os.environ.get("WORKERS") or str((os.cpu_count() or 1) + (tier != "quick"))
+    # More workers than processors, as tests of real processes wait for a large part of their time.
+    workers = os.environ.get("WORKERS") or str((os.cpu_count() or 1) + (0 if tier == "quick" else WAITING_BESIDE))
     # The paths of sockets are short. What a failed test left is looked at afterwards.
     folder = Path(tempfile.mkdtemp(prefix="sl-"))
     argv = [str(environment.venv_python()), "-m", "pytest", "-q", f"--tier={tier}", f"--basetemp={folder / 't'}"]

@@ -5,6 +5,7 @@ docs/testing.md has the rule. A tier is chosen by `--tier`; without it pytest ru
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections import Counter
@@ -42,13 +43,24 @@ RERUN_MARKS: Final = ("chaos", "e2e")
 RERUN_FOLDERS: Final = frozenset({"recipes"})
 """Tests of real processes and of a browser may be run again in a tier, and are counted."""
 
-FIRST: Final = ("e2e", "recipes", "checks", "chaos", "cli", "arch", "scripts", "lab", "device_agents")
+FIRST: Final = ("e2e", "recipes", "checks", "chaos", "sim", "lab", "guard", "host", "arch", "scripts", "device_agents")
 """Folders whose files take longest: started first, so that no worker has a long one left at the end."""
+
+WAITING: Final = frozenset(
+    {"chaos", "client", "compose", "device_agents", "e2e", "guard", "host", "lab", "recipes", "scripts"}
+)
+"""Folders whose tests wait for processes, browsers and networks for a large part of their time (tests/sharing.py)."""
 
 OUT_OF_TIME: Final = 3
 """The exit code of pytest where the end of the run came first; pytest's own 3 is an internal error, as bad."""
 
 NOT_RUN: Final = pytest.StashKey[list[str]]()
+
+WHOLE_TREE: Final = pytest.StashKey[list[pytest.Item]]()
+"""Every test of the tree, also those of longer tiers; absent where a run was given a part of the tree."""
+
+NARROWING: Final = ("deselect", "ignore", "ignore_glob", "keyword", "lf", "markexpr")
+"""Options of pytest by which a run has a part of the tree."""
 
 
 def folder_of(item: pytest.Item) -> str:
@@ -92,6 +104,9 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
 
     Without a tier the order of folders holds as well: one that shares an installation must not be run in pieces.
     """
+    narrowed = any(config.getoption(name, None) for name in NARROWING)
+    if config.args_source is config.ArgsSource.TESTPATHS and not narrowed:
+        config.stash[WHOLE_TREE] = list(items)
     tier = config.getoption("--tier")
     if tier:
         left_out = [item for item in items if not is_in(item, tier)]
@@ -187,6 +202,18 @@ class Account:
             print(self._last, flush=True)
 
 
+class Heap:
+    """Keeps modules and collected tests out of every search for garbage: they stay for good, and are hundreds of MB."""
+
+    def __init__(self) -> None:
+        gc.disable()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self) -> None:
+        gc.freeze()
+        gc.enable()
+
+
 class Sharing:
     """Shares the tests of a tier out among its workers."""
 
@@ -199,6 +226,9 @@ class Sharing:
 
 def register(config: pytest.Config) -> None:
     """Register the hooks of this module, with the end that `TESTS_UNTIL` sets in seconds since the epoch."""
+    # With pytest-xdist, the process that shares the tests out collects none and would never look for garbage again.
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(Heap())
     until_s = float(os.environ.get("TESTS_UNTIL") or "inf")
     config.pluginmanager.register(Limits(until_s))
     config.pluginmanager.register(End(config, until_s))

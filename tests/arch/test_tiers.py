@@ -46,8 +46,8 @@ IN_SHORT = ("an agent killed", "the hub killed", "Redis killed", "hub and Redis 
 
 
 @pytest.fixture(scope="module")
-def tests() -> list[Listed]:
-    return all_tests()
+def tests(pytestconfig: pytest.Config) -> list[Listed]:
+    return all_tests(pytestconfig)
 
 
 @pytest.fixture(scope="module")

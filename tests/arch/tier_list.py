@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 import pytest
 
 from tests.arch.checkout import ROOT
-from tests.tiers import SHORT, TIERS, folder_of, is_in, tier_of
+from tests.tiers import SHORT, TIERS, WHOLE_TREE, folder_of, is_in, tier_of
 from tests.waiting import SLOWER
 
 
@@ -47,8 +47,16 @@ def listed(item: pytest.Item) -> Listed:
     return Listed(item.nodeid, folder_of(item), tier_of(item), is_in(item, SHORT), shown_by)
 
 
-def all_tests() -> list[Listed]:
-    """Collect every test in a process of its own, whatever the tests around the caller are."""
+def all_tests(config: pytest.Config) -> list[Listed]:
+    """Return every test: those that this run collected, before any was left out, if it is a run of the whole tree.
+
+    Otherwise they are collected in a process of their own, whatever the tests around the caller are.
+    """
+    collected = config.stash.get(WHOLE_TREE, None)
+    return _in_a_process() if collected is None else [listed(item) for item in collected]
+
+
+def _in_a_process() -> list[Listed]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.arch.tier_list", "--json"],
         cwd=ROOT,

@@ -30,9 +30,19 @@ class Uses:
 
 
 @cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax tree of one module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def trees() -> dict[Path, ast.Module]:
     """Return the syntax tree of every module of the product."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for room in PYTHON for path in files(".py", under=room)}
+    return {path: tree_of(path) for path in _modules()}
+
+
+def _modules() -> list[Path]:
+    return [path for room in PYTHON for path in files(".py", under=room)]
 
 
 @cache
@@ -49,12 +59,15 @@ def script(*rooms: str) -> str:
 
 @cache
 def vocabularies(*rooms: str) -> dict[str, dict[str, object]]:
-    """Return every enum of these rooms (of the product, if none is named) with its members' values, by name."""
+    """Return every enum of these rooms (of the product, if none is named) with its members' values, by name.
+
+    Each worker asks this while it collects, so a module that does not name an enum is not parsed.
+    """
     found: dict[str, dict[str, object]] = {}
-    for path, tree in trees().items():
-        if not named(path).startswith(rooms or PYTHON):
+    for path in _modules():
+        if not named(path).startswith(rooms or PYTHON) or "Enum" not in path.read_text(encoding="utf-8"):
             continue
-        for node in ast.walk(tree):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef) and _ENUMS & {_name(base) for base in node.bases}:
                 assert node.name not in found, f"{node.name} stands twice, in {named(path)} too"
                 found[node.name] = {

@@ -53,8 +53,8 @@ class GoalTurn(Record, frozen=True, kw_only=True):
     """`step` (calls), `refused` (not taken), `told` (a monitor's reason), `hint` (a person's words), `escalated` (the
     next tier goes on) or `handed` (the model handed over to a person)."""
     note: str = ""
-    """The model's reason for a step, the reason of a refusal, a monitor, an escalation or a hand-over, or the words of a
-    hint."""
+    """The model's reason for a step, the reason of a refusal, a monitor, an escalation or a hand-over, or the words
+    of a hint."""
     said: str = ""
     """The calls or the answer of the model that were not taken."""
     tasks: list[str] = []

@@ -107,7 +107,7 @@ def _figures(report: RunReport) -> Iterator[str]:
         yield f"Planned without a model in {seconds(model.time_ms)}."
     if report.model.turns:
         made = ", ".join(f"{count:,} by {tier}" for tier, count in report.model.turns.items())
-        yield f"Turns of goals: {made}; {_counted(report.model.escalations, 'escalation')}."
+        yield f"Turns of goals: {made}; {counted(report.model.escalations, 'escalation')}."
     yield (
         f"{counted(report.attempts, 'attempt')}, {counted(report.versions, 'version')} of the plan, "
         f"{counted(report.checks_passed, 'result')} checked, {size(report.result_bytes)} of results."

@@ -26,7 +26,7 @@ from starloom_agent.work.execution import runner
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from starloom_protocol.wire.frames import DispatchInput, InputPart
 from tests.device_agents.played_call import Call, Loop
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S, SLOWER, until
 
 WITHIN_S = PATIENCE_S
 
@@ -110,7 +110,9 @@ def test_inputs_are_laid_over_the_arguments(call: Play) -> None:
 def test_a_call_larger_than_any_pipe_comes_back_whole(call: Play) -> None:
     text = "x" * 3_000_000
     part = InputPart(value=json.dumps({"long": text, "short": text[:60_000]}), output="")
-    ended = call("lab.echo", {}, inputs=[DispatchInput(name="value", parts=[part])], wants=["/value/short"]).end()
+    inputs = [DispatchInput(name="value", parts=[part])]
+    # Sending is tried until shortly before the end of the call.
+    ended = call("lab.echo", {}, inputs=inputs, wants=["/value/short"], start_to_close_s=5.0 * SLOWER).end()
     # Too long to stay here, and there is no hub to take it.
     assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.NETWORK), ended
     part = InputPart(value=json.dumps({"long": text}), output="")

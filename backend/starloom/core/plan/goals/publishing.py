@@ -14,9 +14,9 @@ from starloom.core.plan.reuse import findings
 from starloom.core.state.inputs import FoundPart
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import asked, fact
-from starloom.core.state.tasks.names import goal_answer
 from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Job
+from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.values import MISSING, pointer_fault
 from starloom_protocol.vocabulary import TaskState
 
