@@ -69,9 +69,11 @@ def checked(tool: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, An
             taken = _taken(properties[name], value)
             if taken is None:
                 faults.append(f"`{name}` is {_kind_words(properties[name])}, not {_shown(value)}")
+            elif bound := _beyond(properties[name], taken):
+                faults.append(f"`{name}` is {bound}, not {_shown(value)}")
             else:
                 made[name] = taken
-    faults += [f"`{name}` is missing" for name in schema.get("required", ()) if name not in made and name not in given]
+    faults += [f"`{name}` is missing" for name in schema.get("required", ()) if name not in given]
     faults += [f"`{name}` is empty" for name in schema.get("required", ()) if name in given and given[name] is None]
     if not faults:
         return made
@@ -100,6 +102,15 @@ def _taken(schema: Schema, value: Any) -> Any:
         if _KINDS[kind](value) and (kind != "array" or _all_fit(schema, value)):
             return int(value) if kind == "integer" else value
     return None
+
+
+def _beyond(schema: Schema, value: Any) -> str:
+    """Return in words the bound that a value passes; empty where it keeps them."""
+    if "minimum" in schema and value < schema["minimum"]:
+        return f"at least {schema['minimum']}"
+    if "maximum" in schema and value > schema["maximum"]:
+        return f"at most {schema['maximum']}"
+    return ""
 
 
 def _all_fit(schema: Schema, value: list[Any]) -> bool:

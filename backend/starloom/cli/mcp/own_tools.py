@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.cli.mcp.arguments import Schema, fields, form, number, text, texts, whole_number, yes_or_no
-from starloom.cli.mcp.tools import WAIT_MOST_S
 
 _CONSTELLATION: Final = text("The id of a constellation.")
 _REQUEST: Final[dict[str, Schema]] = {
@@ -82,7 +81,7 @@ TOOLS: Final[dict[str, OwnTool]] = {
             {
                 "constellation": _CONSTELLATION,
                 "after": whole_number("The number of the last event that you know; 0.", default=0),
-                "wait_s": number("How long to wait; 20.", default=20, maximum=WAIT_MOST_S),
+                "wait_s": number("How long to wait, at most 50; 20.", default=20),
             },
             needed=("constellation",),
         ),

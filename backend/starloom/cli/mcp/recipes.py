@@ -93,7 +93,8 @@ def _about(row: RecipeRow, effects: set[str]) -> str:
 
 
 def _own_words(said: str) -> str:
-    return quoted(said[:_WORDS_CHARS_MOST])
+    """Return words of a recipe in quotation marks, which nothing in them closes."""
+    return quoted(said[:_WORDS_CHARS_MOST].replace("'", "\N{RIGHT SINGLE QUOTATION MARK}"))
 
 
 def _schema(row: RecipeRow) -> Schema:
