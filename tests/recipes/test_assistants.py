@@ -128,7 +128,7 @@ async def test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_fi
         assert isinstance(content, types.TextResourceContents)
         assert "invoice-2026-03.txt" in content.text
         assert (listed[file].mime_type, listed[file].size) == ("text/csv", len(content.text.encode()))
-        risky = await call(client, "recipe_restart-and-check", device="laptop", service="nginx")
+        risky = await call(client, "recipe_restart-and-check", where="laptop", service="nginx")
         assert (risky["needs_approval"], risky["state"]) == (True, "awaiting_approval")
         refused = await client.call_tool("recipe_find-file", {"wath": "x"})
         assert "there is no argument 'wath'; did you mean `what`?" in str(refused.content)
