@@ -731,8 +731,8 @@ THREATS = (
         "words of a recipe, or of the resources and prompts of a device's MCP server, steer an assistant or a planner; "
         "a program at `starloom mcp` follows work of another person, or so much that the hub is busy with it",
         "a recipe's words stand in quotation marks below a name and hints of the hub's own, and its effects are those "
-        "of its plan; texts of a server come as results of calls alone and count as a stranger's; a program follows its "
-        "own constellations; lists, texts, subscriptions and streams are bounded",
+        "of its plan; texts of a server come as results of calls alone and count as a stranger's; a program follows "
+        "its own constellations; lists, texts, subscriptions and streams are bounded",
         (
             _PROGRAMS + "test_t121_the_words_of_a_recipe_are_data_in_the_list_of_tools",
             _PROGRAMS + "test_t121_no_sign_of_a_recipe_ends_its_line",

@@ -1,0 +1,25 @@
+"""An agent of Pydantic AI with the tools of Starloom (docs/assistants.md): `python framework.py MODEL_URL CONFIG`.
+
+Run by the Python of the framework's own environment, which has nothing of Starloom. CONFIG is the file that
+`starloom mcp --config` prints.
+"""
+
+import asyncio
+import json
+import sys
+
+from pydantic_ai import Agent
+from pydantic_ai.mcp import load_mcp_toolsets
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+
+async def main(model_url: str, config: str) -> None:
+    model = OpenAIChatModel("fake-1", provider=OpenAIProvider(base_url=model_url, api_key="none"))
+    agent = Agent(model, toolsets=load_mcp_toolsets(config))
+    async with agent:
+        done = await agent.run("Where is my invoice of March?")
+    print(json.dumps({"said": done.output}))
+
+
+asyncio.run(main(*sys.argv[1:]))
