@@ -9,14 +9,16 @@ import json
 import sys
 
 from pydantic_ai import Agent
-from pydantic_ai.mcp import load_mcp_toolsets
+from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 
 async def main(model_url: str, config: str) -> None:
+    with open(config) as file:
+        starloom = MCPToolset(json.load(file), init_timeout=120)
     model = OpenAIChatModel("fake-1", provider=OpenAIProvider(base_url=model_url, api_key="none"))
-    agent = Agent(model, toolsets=load_mcp_toolsets(config))
+    agent = Agent(model, toolsets=[starloom])
     async with agent:
         done = await agent.run("Where is my invoice of March?")
     print(json.dumps({"said": done.output}))

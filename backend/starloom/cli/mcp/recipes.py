@@ -30,7 +30,7 @@ _QUIET: Final = frozenset({Effect.READ.value, Effect.WRITE.value})
 _LISTS: Final = {"argv": "The words of a command, one each.", "hosts": "Hosts, for example example.org."}
 _SIMPLE: Final = {"boolean": "boolean", "integer": "integer", "number": "number"}
 _WORDS: Final = {
-    "boolean": "True or false.",
+    "boolean": "Yes or no: true, false.",
     "date": "A date, for example 2026-01-31.",
     "device": "The name of a device.",
     "duration": "A duration, for example 90s, 10m, 2h or 7d.",
