@@ -160,7 +160,7 @@ def texts(answer_to: dict[str, Any]) -> Any:
         method = body.get("method", "")
         if "id" not in body:
             return 202, {}, b""
-        has = {"resources": {}, "prompts": {}}
+        has: dict[str, Any] = {"resources": {}, "prompts": {}}
         greeting = {"protocolVersion": "2025-06-18", "capabilities": has, "serverInfo": {"name": RISE, "version": "1"}}
         result = greeting if method == "initialize" else answer_to.get(method, {})
         answered = result(body["params"]) if callable(result) else result

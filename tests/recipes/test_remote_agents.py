@@ -53,7 +53,8 @@ def travel(fleet: Fleet, tmp_path: Path) -> Iterator[dict[str, Any]]:
 def test_work_goes_to_an_agent_of_the_network_as_to_any_device(fleet: Fleet, travel: dict[str, Any]) -> None:
     (tool,) = [one for one in travel["tools"] if one["name"].startswith("agent.")]
     assert set(tool["effects"]) == {"read", "reach"}, "the owner's word, and reach because words leave the device"
-    assert not [one["name"] for one in travel["tools"] if not one["unavailable"] and "write" in one["effects"]]
+    loud = {"change", "control", "destroy"}
+    assert not [one["name"] for one in travel["tools"] if not one["unavailable"] and loud & set(one["effects"])]
     task = {"id": "trip", "tool": f"agent.{NAME}", "device": {"labels": [LABEL]}, "args": {"text": "a train to Rome"}}
     shown = [{"title": "Said", "from": "trip", "output": "/text"}]
     plan = {"starloom": 1, "name": "Trip", "tasks": [task], "result": shown}

@@ -7,6 +7,8 @@ Run by the Python of the framework's own environment, which has nothing of Starl
 import asyncio
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 from pydantic_ai import Agent
 from pydantic_ai.mcp import MCPToolset
@@ -14,9 +16,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 
-async def main(model_url: str, config: str) -> None:
-    with open(config) as file:
-        starloom = MCPToolset(json.load(file), init_timeout=120)
+async def main(model_url: str, config: dict[str, Any]) -> None:
+    # A machine on which other tests run starts programs slowly.
+    starloom = MCPToolset(config, init_timeout=120)
     model = OpenAIChatModel("fake-1", provider=OpenAIProvider(base_url=model_url, api_key="none"))
     agent = Agent(model, toolsets=[starloom])
     async with agent:
@@ -24,4 +26,4 @@ async def main(model_url: str, config: str) -> None:
     print(json.dumps({"said": done.output}))
 
 
-asyncio.run(main(*sys.argv[1:]))
+asyncio.run(main(sys.argv[1], json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))))

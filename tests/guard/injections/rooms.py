@@ -55,7 +55,7 @@ SOURCES: Final[dict[str, Json]] = {
     "log_line": {"tool": "log.search", "args": {"path": "notes/log"}},
     "process": {"tool": "process.list", "args": {}},
     "tool_result": {"tool": "fs.read", "args": {"path": "notes/b"}},
-    "mcp_resource": {"tool": "mcp.notes.read_resource", "args": {"uri": "notes://1"}},
+    "mcp_resource": {"tool": "mcp.notes.read_resource", "args": {"uri": "note-1"}},
     "mcp_prompt": {"tool": "mcp.notes.get_prompt", "args": {"name": "sum_up"}},
     "agent_words": {"tool": "agent.helper", "args": {}},
     "hint": {"tool": "fs.read", "args": {"path": "notes/hint"}},
