@@ -5,7 +5,7 @@ recipes    recipes as tools and prompts: names, schemas, words
 tools      the work of the tools: calls of the REST API, as by any other client; knows nothing of MCP
 own_tools  the words and arguments of those tools
 resources  the caller's constellations, their answers and files
-following  the changes that programs are told of, and what they follow
+following  the changes that programs hear of, and what they follow
 server     all of it in MCP's form (needs the extra `starloom[mcp]`)
 http       the same over HTTP, on this machine only, with a token
 command    `starloom mcp`

@@ -1,8 +1,8 @@
 """The changes that the programs at `starloom mcp` hear of: recipes, the list of resources, constellations they follow.
 
 Owns the subscriptions and their bounds. It looks at the hub in one task at its own pace, and only while somebody
-listens; however many programs listen, the hub is asked once. A program follows its own constellations alone. What has
-changed is told without its content: the program reads it again.
+listens; however many programs listen, the hub is asked once. A program follows its own constellations alone. A
+notice names what has changed without its content, and the program reads it again.
 
 Programs of the protocol until 2025-11-25 hear of changes on their connection, later ones on a stream that they open.
 """
@@ -42,7 +42,7 @@ STREAMS_MOST: Final = 16
 EVENTS_KEPT: Final = 64
 CONNECTIONS_MOST: Final = 64
 TELL_S: Final = 5.0
-"""A program that does not read a notice for this long is told nothing more."""
+"""A program that does not read a notice for this long hears nothing more."""
 _PAGE: Final = 500
 _EVENTS: Final[dict[str, tuple[ServerEvent, ...]]] = {
     "offered": (ToolsListChanged(), PromptsListChanged()),
@@ -70,7 +70,7 @@ class Following:
     # -- listeners
 
     def heard(self, ctx: ServerRequestContext[Any, Any]) -> set[str]:
-        """Note a connection of the earlier protocol, which is told of changes unasked; return what it follows."""
+        """Note a connection of the earlier protocol, which hears of changes unasked; return what it follows."""
         greeting = ctx.session.client_params
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS or greeting is None:
             return set()
@@ -189,5 +189,5 @@ class Following:
 
 
 async def in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter | None = None) -> T:
-    """Do work that waits for the hub beside the loop; one that is not wanted any longer ends by itself."""
+    """Do work that waits for the hub beside the loop; work whose caller has gone ends on its own."""
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)

@@ -74,7 +74,7 @@ class Conversation:
         self._on_changed = on_changed
         self._carrier: Carrier | None = None
         self.capabilities: Mapping[str, Any] = {}
-        """What the server says at the greeting that it has; empty where it says nothing."""
+        """The capabilities that the server names at the greeting; empty where it names none."""
         self.broken = ""
         """Why the server can be asked nothing more; empty while it can."""
 
