@@ -36,6 +36,9 @@ THIRD_PARTY = Path(__file__).parents[1] / "device_agents" / "third_party"
 OPENCODE = "node_modules/opencode-linux-x64/bin/opencode"
 QWEN = "node_modules/.bin/qwen"
 INSTALL_WITHIN_S = 600 * SLOWER
+ON_THIS_MACHINE = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="the pinned programs are for Linux on x86-64"
+)
 Configure = Callable[[dict[str, Any]], Path]
 
 
@@ -158,11 +161,16 @@ def test_a_cancel_at_the_hub_ends_the_other_agent(stack: Stack, settled: Settled
     settled()
 
 
+def cache_for(name: str, lock: Path) -> Path:
+    """Return the folder in which what a lock pins is installed once for all runs of this account."""
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:16]
+    return Path.home() / ".cache" / "starloom-tests" / f"{name}-{digest}"
+
+
 @pytest.fixture(scope="session")
 def third_party() -> Path:
     """Install the pinned agents into a cache beside other caches of this account, once; return its folder."""
-    lock = (THIRD_PARTY / "package-lock.json").read_bytes()
-    cache = Path.home() / ".cache" / "starloom-tests" / f"third-party-{hashlib.sha256(lock).hexdigest()[:16]}"
+    cache = cache_for("third-party", THIRD_PARTY / "package-lock.json")
     if not (cache / OPENCODE).exists() or not (cache / QWEN).exists():
         cache.mkdir(parents=True, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
@@ -195,9 +203,7 @@ def writes(tool: str, path_name: str, path: Path) -> Callable[[dict[str, Any]], 
 
 
 @pytest.mark.proof(shown_by="tests/chaos/test_other_agents.py::test_a_plan_hands_work_over_and_gets_the_result")
-@pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="the pinned programs are for Linux on x86-64"
-)
+@ON_THIS_MACHINE
 @pytest.mark.parametrize("name", ["opencode", "qwen"])
 def test_an_agent_of_a_registry_does_work_that_its_owner_allows(
     stack: Stack, settled: Settled, configure: Configure, third_party: Path, tmp_path: Path, name: str

@@ -25,6 +25,7 @@ _STREAMS = "tests/guard/test_hostile_streams.py::"
 _NAMED = "tests/guard/test_named_devices.py::"
 _A2A = "tests/guard/test_a2a.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
+_PROGRAMS = "tests/guard/test_programs.py::"
 _OTHERS = "tests/guard/test_other_agents.py::"
 _TURNS = "tests/guard/test_turns_and_times.py::"
 _WATCHING = "tests/guard/test_watching_plans.py::"
@@ -724,6 +725,30 @@ THREATS = (
             "tests/device_agents/work/sessions/test_mcp_sessions.py",
         ),
         part="an agent that is told to stop may go on; a server may do at each start what it offers then",
+    ),
+    Threat(
+        "T121",
+        "words of a recipe, or of the resources and prompts of a device's MCP server, steer an assistant or a planner; "
+        "a program at `starloom mcp` follows work of another person, or so much that the hub is busy with it",
+        "a recipe's words stand in quotation marks below a name and hints of the hub's own, and its effects are those "
+        "of its plan; texts of a server come as results of calls alone and count as a stranger's; a program follows "
+        "its own constellations; lists, texts, subscriptions and streams are bounded",
+        (
+            _PROGRAMS + "test_t121_the_words_of_a_recipe_are_data_in_the_list_of_tools",
+            _PROGRAMS + "test_t121_no_sign_of_a_recipe_ends_its_line",
+            _PROGRAMS + "test_t121_a_recipe_takes_the_place_of_no_tool_and_floods_no_list",
+            _PROGRAMS + "test_t121_a_recipe_that_says_it_only_reads_is_hinted_by_its_plan",
+            _PROGRAMS + "test_t121_nobody_follows_the_constellation_of_another",
+            _PROGRAMS + "test_t121_a_flood_of_subscriptions_ends_at_the_bound_and_disturbs_nobody",
+            _PROGRAMS + "test_t121_a_flood_of_streams_ends_at_the_bound",
+            _PROGRAMS + "test_t121_texts_of_a_device_reach_an_assistant_as_data",
+            _SERVERS + "test_t121_no_word_of_a_server_s_texts_stands_in_the_offer",
+            _SERVERS + "test_t121_lists_of_a_server_are_bounded_and_clean",
+            _SERVERS + "test_t121_a_prompt_speaks_as_nobody_else_and_a_resource_brings_few_files",
+            _SERVERS + "test_t121_the_device_itself_follows_no_address_of_a_resource",
+            "tests/guard/test_injections.py",
+        ),
+        part="a model may still obey words in quotation marks: what it may then do is bounded, as of any assistant",
     ),
     Threat(
         "T116",

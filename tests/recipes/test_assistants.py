@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, StdioServerParameters, stdio_client, types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -21,7 +21,7 @@ from starloom.host.ports import free_port, is_free
 from tests.recipes.fleet import Fleet
 from tests.waiting import PATIENCE_S, until
 
-TOOLS = ["devices", "recipes", "preview", "submit", "watch", "result", "why", "report", "propose_edit"]
+TOOLS = ["devices", "recipes", "preview", "submit", "goal", "watch", "result", "why", "report", "propose_edit"]
 
 
 def plan(**more: Any) -> dict[str, Any]:
@@ -66,10 +66,12 @@ async def ended(client: Client, constellation: str) -> dict[str, Any]:
 async def test_an_assistant_plans_submits_watches_and_reads_an_answer(fleet: Fleet) -> None:
     async with by_stdio(fleet) as client:
         listed = (await client.list_tools()).tools
-        assert sorted(tool.name for tool in listed) == sorted(TOOLS)
-        assert {tool.name for tool in listed if tool.annotations and not tool.annotations.read_only_hint} == {
+        assert [tool.name for tool in listed if not tool.name.startswith("recipe_")] == TOOLS
+        assert {tool.name for tool in listed if tool.annotations and not tool.annotations.read_only_hint} >= {
             "submit",
             "propose_edit",
+            "goal",
+            "recipe_copy-folder",
         }
         devices = await call(client, "devices")
         assert "laptop" in [item["name"] for item in devices["devices"]]
@@ -97,6 +99,68 @@ async def test_an_assistant_plans_submits_watches_and_reads_an_answer(fleet: Fle
         assert "disk.usage" in str(snapshot.contents)
         brief = await client.get_prompt("plan", {"request": "free room"})
         assert "> free room" in str(brief.messages)
+
+
+async def test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_file(fleet: Fleet) -> None:
+    """The first walk of docs/assistants.md: a recipe as a tool, progress, the answer and its file as resources."""
+    fleet.device("laptop").write("Papers/invoice-2026-03.txt", "tax")
+    lines: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        lines.append(message or "")
+
+    async with by_stdio(fleet) as client:
+        (tool,) = [one for one in (await client.list_tools()).tools if one.name == "recipe_find-file"]
+        assert tool.input_schema["required"] == ["what"]
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint
+        answered = await client.call_tool(tool.name, {"what": "March invoice"}, progress_callback=hear)
+        assert not answered.is_error, answered.content
+        answer = answered.structured_content or {}
+        assert (answer["state"], answer["needs_approval"]) == ("succeeded", False), answer
+        assert "invoice-2026-03.txt" in json.dumps(answer["items"])
+        assert any("look" in line for line in lines), lines
+        listed = {str(one.uri): one for one in (await client.list_resources()).resources}
+        root = f"starloom://constellations/{answer['constellation']}"
+        (file,) = [uri for uri in listed if uri.startswith(f"{root}/files/")]
+        assert {root, f"{root}/answer"} <= set(listed)
+        (content,) = (await client.read_resource(file)).contents
+        assert isinstance(content, types.TextResourceContents)
+        assert "invoice-2026-03.txt" in content.text
+        assert (listed[file].mime_type, listed[file].size) == ("text/csv", len(content.text.encode()))
+        risky = await call(client, "recipe_restart-and-check", where="laptop", service="nginx")
+        assert (risky["needs_approval"], risky["state"]) == (True, "awaiting_approval")
+        refused = await client.call_tool("recipe_find-file", {"wath": "x"})
+        assert "there is no argument 'wath'; did you mean `what`?" in str(refused.content)
+    await asyncio.to_thread(fleet.client.create, f"/constellations/{risky['constellation']}/cancel", {})
+
+
+@pytest.mark.parametrize("door", ["stdio", "http"])
+async def test_a_recipe_that_is_saved_is_told_to_a_program_that_listens(
+    fleet: Fleet, tmp_path: Path, door: str
+) -> None:
+    document = {
+        "starloom_recipe": 1, "name": f"of-{door}", "title": "Room", "version": 1, "plan": plan(result=[]),
+    }  # fmt: skip
+    async with AsyncExitStack() as opened:
+        if door == "stdio":
+            client = await opened.enter_async_context(by_stdio(fleet))
+        else:
+            file, port = tmp_path / "token", free_port()
+            url = opened.enter_context(serving_http(fleet, port, file))
+            await asyncio.to_thread(until, lambda: not is_free("127.0.0.1", port), "the MCP server listens")
+            client = await opened.enter_async_context(by_http(url, file.read_text().strip()))
+        await client.list_tools()
+        stream = await opened.enter_async_context(client.listen(tools_list_changed=True))
+        await asyncio.to_thread(fleet.client.create, "/recipes", {"recipe": document})
+        async for event in stream:
+            assert type(event).__name__ == "ToolsListChanged"
+            break
+        listed = [one.name for one in (await client.list_tools(cache_mode="refresh")).tools]
+        assert f"recipe_of-{door}" in listed
+        done = await call(client, f"recipe_of-{door}")
+        assert done["state"] == "succeeded"
+    await asyncio.to_thread(fleet.client.delete, f"/recipes/of-{door}")
 
 
 async def test_what_is_risky_waits_for_a_person_whatever_the_model_wrote(fleet: Fleet) -> None:
@@ -221,7 +285,7 @@ async def test_over_http_only_with_the_token_and_for_this_address(fleet: Fleet, 
         assert status(**bearer, Host="evil.example") == 421
         assert status(**bearer, Origin="http://evil.example") == 403
         async with by_http(url, token) as client:
-            assert len((await client.list_tools()).tools) == len(TOOLS)
+            assert len((await client.list_tools()).tools) > len(TOOLS)
             made = await call(client, "submit", plan=plan())
             assert (await ended(client, made["constellation"]))["state"] == "succeeded"
 

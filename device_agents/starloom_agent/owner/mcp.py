@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from starloom_agent.toolkit.clients.http_streams import address_fault
 from starloom_agent.toolkit.clients.mcp.conversation import ServerFault
 from starloom_agent.toolkit.clients.mcp.keeping import Keep
+from starloom_agent.toolkit.clients.mcp.reading import URI_CHARS_MOST, McpPrompts, McpResources
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import result_schema
 from starloom_agent.tools.agents.mcp import MODULE, McpAnswer, Told, talking, tool_of
@@ -40,6 +41,30 @@ _NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f\"\\]")
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
+_NO_ARGUMENTS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+_OF_URI: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"uri": {"type": "string", "minLength": 1, "maxLength": URI_CHARS_MOST}},
+    "required": ["uri"],
+}
+_OF_PROMPT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+        "name": {"type": "string", "minLength": 1, "maxLength": 200},
+    },
+    "required": ["name"],
+}
+TEXTS: Final[dict[str, tuple[str, str, dict[str, Any], Any]]] = {
+    "get_prompt": ("prompts/get", "Give a prompt", _OF_PROMPT, McpAnswer),
+    "list_prompts": ("prompts/list", "List the prompts", _NO_ARGUMENTS, McpPrompts),
+    "list_resources": ("resources/list", "List the resources", _NO_ARGUMENTS, McpResources),
+    "read_resource": ("resources/read", "Read a resource", _OF_URI, McpAnswer),
+}
+"""The tools by which a server's resources and prompts are read: method, words, arguments, result."""
+KINDS: Final = {"prompts": ("list_prompts", "get_prompt"), "resources": ("list_resources", "read_resource")}
+
+
 class McpFault(Exception):
     """The file is wrong: none of it is used. Says where."""
 
@@ -57,7 +82,8 @@ class OfTool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One server: its program with arguments and variables for it alone, or its address with headers; and what its
-    tools may do. A session that nobody uses for `keep_s` ends; with 0 each call has a session of its own."""
+    tools may do. A session that nobody uses for `keep_s` ends; with 0 each call has a session of its own. `resources`
+    and `prompts` offer what it has of these as tools that only read."""
 
     command: list[str] = []
     url: str = ""
@@ -65,7 +91,9 @@ class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     headers: dict[str, str] = {}
     keep_s: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 300.0
     effects: list[Effect] = msgspec.field(default_factory=lambda: [Effect.CONTROL])
+    prompts: bool = False
     repeatability: Repeatability = Repeatability.NEVER
+    resources: bool = False
     tools: dict[str, OfTool] = {}
 
 
@@ -153,12 +181,13 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
     tools: list[Tool] = []
     for name, server in servers.items():
         try:
-            listed = asked[name].result()
+            listed, has = asked[name].result()
         except ServerFault as fault:
             say(f"the MCP server {name} is left out: {fault}")
             continue
         made = [tool for one in listed if (tool := _made(name, server, one, say)) is not None]
-        unknown = sorted(set(server.tools) - {str(one.get("name")) for one in listed})
+        made += texts_of(name, server, has, {tool.name for tool in made}, say)
+        unknown = sorted(set(server.tools) - {str(one.get("name")) for one in listed} - set(TEXTS))
         if unknown:
             say(f"the MCP server {name} has no tool {', '.join(unknown)}, which {FILE} speaks of")
         say(f"the MCP server {name} has {len(made)} tools")
@@ -166,10 +195,58 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
     return tuple(tools)
 
 
-def _listed(server: Server, workspace: Path) -> list[dict[str, Any]]:
+def _listed(server: Server, workspace: Path) -> tuple[list[dict[str, Any]], frozenset[str]]:
+    """Return the tools of a server, and of resources and prompts those that it says it has."""
     keep = Keep(argv=server.command, env=server.env, folder=str(workspace), headers=server.headers, url=server.url)
     with talking(keep, within_s=LIST_WITHIN_S, quiet=True, apart=True) as talk:
-        return talk.tools(LIST_WITHIN_S)
+        has = frozenset(KINDS) & set(talk.capabilities)
+        # One that says what it has, and names no tools, is not asked for them.
+        return ([] if has and "tools" not in talk.capabilities else talk.tools(LIST_WITHIN_S)), has
+
+
+def texts_of(
+    name: str, server: Server, has: Collection[str], taken: Collection[str], say: Callable[[str], None]
+) -> list[Tool]:
+    """Return the tools that read what the server has of resources and prompts, where the owner wants them.
+
+    They read, by the protocol and by the owner's word. A tool of the server with the same name takes the place.
+    """
+    found: list[Tool] = []
+    for kind, names in KINDS.items():
+        wanted = server.resources if kind == "resources" else server.prompts
+        if kind in has and not wanted:
+            say(f"the MCP server {name} has {kind}; `{kind} = true` in {FILE} offers them to plans")
+        elif wanted and kind not in has:
+            say(f"the MCP server {name} has no {kind}, which {FILE} speaks of")
+        elif wanted:
+            found += [_text_tool(name, server, one) for one in names if f"mcp.{name}.{one}" not in taken]
+    return found
+
+
+def _text_tool(server_name: str, server: Server, name: str) -> Tool:
+    method, words, schema, answer = TEXTS[name]
+    own = server.tools.get(name, OfTool())
+    # A server of the web learns which text is read.
+    reads = [Effect.READ, *([Effect.REACH] if server.url else [])]
+    return tool_of(
+        Told(
+            name=f"mcp.{server_name}.{name}",
+            remote=name,
+            method=method,
+            title=f"{words} of the MCP server {server_name}",
+            argv=server.command,
+            env=server.env,
+            schema=canonical(schema),
+            effects=own.effects if own.effects is not None else reads,
+            repeatability=own.repeatability if own.repeatability is not None else Repeatability.PURE,
+            grant=f"mcp:{server_name}",
+            headers=server.headers,
+            keep_s=server.keep_s,
+            server=server_name,
+            url=server.url,
+            returns=result_schema(answer),
+        )
+    )
 
 
 class LaterTools:
@@ -193,7 +270,11 @@ class LaterTools:
             return "", []
         if server is None:
             return "", []
-        return MODULE, [tool for one in listed if (tool := self._later(name, server, one)) is not None]
+        tools = [tool for one in listed if (tool := self._later(name, server, one)) is not None]
+        # A notice is about its tools alone: it reads as it did at the start.
+        has = {kind for kind, names in KINDS.items() if any(f"mcp.{name}.{one}" in self._started for one in names)}
+        tools += texts_of(name, server, has, {tool.name for tool in tools}, lambda _: None)
+        return MODULE, tools
 
     def _later(self, name: str, server: Server, one: Mapping[str, Any]) -> Tool | None:
         tool = _made(name, server, one, self._say)

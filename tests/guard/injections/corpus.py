@@ -45,6 +45,7 @@ ROOMS: Final[dict[str, tuple[str, ...]]] = {
     "mcp_schema": ("plan", "context"),
     "mcp_instructions": ("plan", "context"),
     "mcp_resource": ("goal", "answer"),
+    "mcp_prompt": ("goal", "answer"),
     "agent_card": ("plan", "context"),
     "agent_words": ("goal", "review", "judge"),
     "device_name": ("plan", "context"),

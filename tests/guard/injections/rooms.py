@@ -55,7 +55,8 @@ SOURCES: Final[dict[str, Json]] = {
     "log_line": {"tool": "log.search", "args": {"path": "notes/log"}},
     "process": {"tool": "process.list", "args": {}},
     "tool_result": {"tool": "fs.read", "args": {"path": "notes/b"}},
-    "mcp_resource": {"tool": "mcp.notes.read", "args": {}},
+    "mcp_resource": {"tool": "mcp.notes.read_resource", "args": {"uri": "note-1"}},
+    "mcp_prompt": {"tool": "mcp.notes.get_prompt", "args": {"name": "sum_up"}},
     "agent_words": {"tool": "agent.helper", "args": {}},
     "hint": {"tool": "fs.read", "args": {"path": "notes/hint"}},
     "quoted_person": {"tool": "fs.read", "args": {"path": "notes/ann"}},
@@ -72,7 +73,8 @@ def result_of(injection: Injection) -> Json:
         "file_name": {"entries": [{"name": text, "bytes": 7}]},
         "log_line": {"lines": [{"at": "2026-11-26T00:00:00Z", "text": text}]},
         "process": {"processes": [{"pid": 7, "name": text, "cpu_percent": 99.0}]},
-        "mcp_resource": {"text": text, "structured": {"resource": {"uri": "notes://1", "text": text}}},
+        "mcp_resource": {"text": text, "complete": True, "files": []},
+        "mcp_prompt": {"text": f"user: {text}", "complete": True, "files": []},
         "agent_words": {"said": text, "stop": "end_turn"},
     }
     return shapes.get(injection.kind, {"path": "notes/a", "text": text, "truncated": False})

@@ -30,7 +30,16 @@ from tests.models.server import FakeModel
 
 PURE, NEVER, IDEMPOTENT = Repeatability.PURE, Repeatability.NEVER, Repeatability.IDEMPOTENT
 _TEXTS: Final = '{"properties":{"%s":{"type":"string"},"text":{"type":"string"}},"type":"object"}'
-READS: Final = ("fs.read", "fs.list", "log.search", "process.list", "mcp.mail.read", "mcp.notes.read", "agent.helper")
+READS: Final = (
+    "fs.read",
+    "fs.list",
+    "log.search",
+    "process.list",
+    "mcp.mail.read",
+    "mcp.notes.read_resource",
+    "mcp.notes.get_prompt",
+    "agent.helper",
+)
 OFFERS: Final = [
     *TOOLS,
     ToolOffer(name="fs.read", args=_TEXTS % "path", repeatability=PURE, effects=[Effect.READ]),
@@ -38,7 +47,8 @@ OFFERS: Final = [
     ToolOffer(name="log.search", args=_TEXTS % "path", repeatability=PURE, effects=[Effect.READ]),
     ToolOffer(name="process.list", repeatability=PURE, effects=[Effect.READ]),
     ToolOffer(name="mcp.mail.read", repeatability=PURE, effects=[Effect.READ]),
-    ToolOffer(name="mcp.notes.read", repeatability=PURE, effects=[Effect.READ]),
+    ToolOffer(name="mcp.notes.read_resource", repeatability=PURE, effects=[Effect.READ]),
+    ToolOffer(name="mcp.notes.get_prompt", repeatability=PURE, effects=[Effect.READ]),
     ToolOffer(name="agent.helper", repeatability=PURE, effects=[Effect.READ]),
     ToolOffer(name="fs.write", args=_TEXTS % "path", repeatability=IDEMPOTENT, effects=[Effect.WRITE]),
     ToolOffer(name="http.request", args=_TEXTS % "url", repeatability=NEVER, effects=[Effect.REACH]),

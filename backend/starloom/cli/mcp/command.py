@@ -48,12 +48,12 @@ def mcp(
             f"Install it: {sys.executable} -m pip install 'starloom[mcp]' (from a checkout: 'mcp>=2.3,<3').",
         )
     find(run.hub)
-    from starloom.cli.mcp.server import build
+    from starloom.cli.mcp.server import build, serve_stdio
     from starloom.cli.mcp.tools import Tools
 
     server = build(Tools(lambda: find(run.hub), describe))
     if not http:
-        server.run("stdio")
+        serve_stdio(server)
         return
     from starloom.cli.mcp.http import HOST, PATH, TOKEN_FILE, application, serve, token_in
 

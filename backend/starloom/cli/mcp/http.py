@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from mcp.server.mcpserver import MCPServer
+from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -23,6 +23,8 @@ HOST = "127.0.0.1"
 PATH = "/mcp"
 TOKEN_FILE = Path(".config") / "starloom" / "mcp-token"
 _BODY_BYTES_MAX = 2 * 1024 * 1024
+_SESSIONS_MAX = 64
+"""Programs of one person at a time; an idle one is forgotten after half an hour."""
 _TOKEN_BYTES = 32
 
 
@@ -45,13 +47,14 @@ class Bearer:
         await self._app(scope, receive, send)
 
 
-def application(server: MCPServer[Any], port: int, token: str) -> ASGIApp:
+def application(server: Server[Any], port: int, token: str) -> ASGIApp:
     """Return the ASGI application for exactly this address."""
     names = (HOST, "localhost")
     return Bearer(
         server.streamable_http_app(
             streamable_http_path=PATH,
             max_request_body_size=_BODY_BYTES_MAX,
+            max_sessions=_SESSIONS_MAX,
             transport_security=TransportSecuritySettings(
                 allowed_hosts=[f"{name}:{port}" for name in names],
                 allowed_origins=[f"http://{name}:{port}" for name in names],

@@ -1,4 +1,4 @@
-"""One call of a tool of an MCP server that the owner of this device has configured.
+"""One call of a tool of an MCP server that the owner of this device has configured, or one read of its texts.
 
 The agent keeps a session with the server for the constellation, and the call goes through it (`work.sessions`). Where
 none is kept, the server is started for this call alone and ends with it. Its output is data: bounded, and never an
@@ -18,9 +18,12 @@ from typing import Any, Final, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.toolkit.clients.mcp.conversation import Carrier, Conversation, ServerFault
-from starloom_agent.toolkit.clients.mcp.keeping import CallTool, Keep, Went, decode_told, encode, lines_of
+from starloom_agent.toolkit.clients.mcp import reading
+from starloom_agent.toolkit.clients.mcp.conversation import Carrier, Conversation, Exchange, ServerFault
+from starloom_agent.toolkit.clients.mcp.keeping import CALL, Keep, Went, decode_told, encode, lines_of
+from starloom_agent.toolkit.clients.mcp.keeping import Ask as AskKept
 from starloom_agent.toolkit.clients.mcp.program import ProgramCarrier
+from starloom_agent.toolkit.clients.mcp.reading import Ask
 from starloom_agent.toolkit.clients.mcp.web import WebCarrier
 from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Stored
@@ -48,6 +51,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     grant: str
     headers: dict[str, str] = {}
     keep_s: float = 0.0
+    method: str = CALL
     returns: str = ""
     server: str = ""
     stands_for: str = ""
@@ -125,29 +129,68 @@ def keep_of(told: Told, folder: str) -> Keep:
 
 
 def _runner(told: Told) -> Callable[[ToolContext, Any], Any]:
-    def run(context: ToolContext, args: Any) -> McpAnswer:
+    def run(context: ToolContext, args: Any) -> Any:
         given = msgspec.to_builtins(args)
         try:
-            if context.session:
-                result = _through(context, told, given)
-            else:
-                keep, deadline = keep_of(told, str(context.workdir)), time.monotonic() + _CALL_S
-                with talking(keep, within_s=_CALL_S) as talk:
-                    left_s = max(0.0, deadline - time.monotonic())
-                    result = talk.call(told.remote, given, left_s, lambda said: _progressed(context, said))
+            with _asking(context, told) as ask:
+                return _done(context, told, given, ask)
         except ServerFault as fault:
             raise ToolFailed(Code.TOOL_FAILED, f"the MCP server of {told.name}: {fault}") from fault
-        return _value(context, told, result)
 
     return run
 
 
-def _through(context: ToolContext, told: Told, given: dict[str, Any]) -> dict[str, Any]:
-    """Call the tool through the session that the agent keeps; the end of this process gives the call up."""
-    reads = set(told.effects) <= _READING
-    asked = CallTool(arguments=given, reads=reads, tool=told.remote, within_s=_CALL_S)
+def _done(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> Any:
+    if told.method == "resources/list":
+        return reading.resources_of(ask)
+    if told.method == "prompts/list":
+        return reading.prompts_of(ask)
+    work = {CALL: _call, "prompts/get": _prompt, "resources/read": _read}
+    return work[told.method](context, told, given, ask)
+
+
+def _call(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> McpAnswer:
+    result = ask(CALL, {"name": told.remote, "arguments": given})
+    return _value(context, told, result, result.get("content"))
+
+
+def _read(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> McpAnswer:
+    uri = given["uri"]
+    if not isinstance(uri, str) or not 0 < len(uri) <= reading.URI_CHARS_MOST:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"`uri` has 1 to {reading.URI_CHARS_MOST} characters", effect=False)
+    return _value(context, told, {}, reading.contents_of(ask(told.method, {"uri": uri})))
+
+
+def _prompt(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> McpAnswer:
+    values = given.get("arguments") or {}
+    if not isinstance(given["name"], str) or not isinstance(values, dict):
+        raise ToolFailed(Code.BAD_ARGUMENTS, "`name` is a text, and `arguments` a map of texts", effect=False)
+    words = {str(name): str(value) for name, value in values.items()}
+    return _value(context, told, {}, reading.messages_of(ask(told.method, {"name": given["name"], "arguments": words})))
+
+
+@contextlib.contextmanager
+def _asking(context: ToolContext, told: Told) -> Iterator[Ask]:
+    """Yield the way to the server: the session that the agent keeps, or one for this call alone."""
+    deadline = time.monotonic() + _CALL_S
+    if context.session:
+        yield lambda method, params: _through(context, told, method, params, deadline)
+        return
+    with talking(keep_of(told, str(context.workdir)), within_s=_CALL_S) as talk:
+
+        def ask(method: str, params: dict[str, Any]) -> Mapping[str, Any]:
+            exchange = Exchange(method, (lambda said: _progressed(context, said)) if method == CALL else None)
+            return talk.finish(exchange, params, max(0.0, deadline - time.monotonic()))
+
+        yield ask
+
+
+def _through(context: ToolContext, told: Told, method: str, params: dict[str, Any], deadline: float) -> dict[str, Any]:
+    """Ask through the session that the agent keeps; the end of this process gives the call up."""
+    left_s = max(0.1, deadline - time.monotonic())
+    asked = AskKept(method=method, params=params, reads=set(told.effects) <= _READING, within_s=left_s)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        link.settimeout(_CALL_S)
+        link.settimeout(left_s)
         try:
             link.connect(context.session)
             link.sendall(encode(asked) + b"\n")
@@ -160,12 +203,12 @@ def _through(context: ToolContext, told: Told, given: dict[str, Any]) -> dict[st
                 else:
                     return dict(said.result)
         except TimeoutError as error:
-            raise ServerFault("tools/call: no answer in time") from error
+            raise ServerFault(f"{method}: no answer in time") from error
         except ConnectionError as error:
-            raise ServerFault("tools/call: its session ended without an answer") from error
+            raise ServerFault(f"{method}: its session ended without an answer") from error
         except (OSError, msgspec.DecodeError) as error:
             raise ServerFault(f"its session cannot be used: {error}") from error
-    raise ServerFault("tools/call: its session ended without an answer")
+    raise ServerFault(f"{method}: its session ended without an answer")
 
 
 def _progressed(context: ToolContext, said: Mapping[str, Any]) -> None:
@@ -177,8 +220,8 @@ def _progressed(context: ToolContext, said: Mapping[str, Any]) -> None:
     context.progress(fraction=fraction, note=note)
 
 
-def _value(context: ToolContext, told: Told, result: Mapping[str, Any]) -> McpAnswer:
-    content = result.get("content")
+def _value(context: ToolContext, told: Told, result: Mapping[str, Any], content: Any) -> McpAnswer:
+    """Return the parts of an answer as text and files."""
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     text = "\n".join(words for part in parts if (words := _words(part)))
     if result.get("isError"):

@@ -23,19 +23,22 @@ from starloom_agent.platforms import processes
 from starloom_agent.sandbox import usage
 from starloom_agent.toolkit.clients.mcp.conversation import Carrier, Conversation, Exchange, ServerFault
 from starloom_agent.toolkit.clients.mcp.keeping import (
+    CALL,
+    METHODS,
     Answered,
+    Ask,
     Broke,
-    CallTool,
     Changed,
     Keep,
     Went,
-    decode_call,
+    decode_ask,
     decode_keep,
     encode,
     lines_of,
 )
 from starloom_agent.toolkit.clients.mcp.program import ProgramCarrier
 from starloom_agent.toolkit.clients.mcp.web import WebCarrier
+from starloom_protocol.text.wording import quoted
 
 GREET_S: Final = 45.0
 CALLS_MOST: Final = 16
@@ -111,7 +114,7 @@ class Keeper:
         with link:
             try:
                 lines = lines_of(link)
-                asked = decode_call(next(lines))
+                asked = decode_ask(next(lines))
                 told = self._answered(link, asked)
                 with contextlib.suppress(OSError):
                     link.sendall(encode(told) + b"\n")
@@ -122,19 +125,20 @@ class Keeper:
         if self._conversation.broken:
             self._tell(Broke(why=self._conversation.broken))
 
-    def _answered(self, link: socket.socket, asked: CallTool) -> Answered:
+    def _answered(self, link: socket.socket, asked: Ask) -> Answered:
         self._ready.wait(GREET_S)
         if self._fault or not self._ready.is_set():
             return Answered(fault=self._fault or "it did not greet in time")
-        exchange = Exchange("tools/call", lambda said: _pass_on(link, said))
+        if asked.method not in METHODS:
+            return Answered(fault=f"{quoted(asked.method[:_NOTE_CHARS])} is no request of a call")
+        exchange = Exchange(asked.method, (lambda said: _pass_on(link, said)) if asked.method == CALL else None)
         threading.Thread(target=self._watch_caller, args=(link, exchange, asked), daemon=True).start()
         try:
-            params = {"name": asked.tool, "arguments": asked.arguments}
-            return Answered(result=self._conversation.finish(exchange, params, asked.within_s))
+            return Answered(result=self._conversation.finish(exchange, asked.params, asked.within_s))
         except ServerFault as fault:
             return Answered(fault=str(fault))
 
-    def _watch_caller(self, link: socket.socket, exchange: Exchange, asked: CallTool) -> None:
+    def _watch_caller(self, link: socket.socket, exchange: Exchange, asked: Ask) -> None:
         """Give the call up when its caller goes away before the answer."""
         with contextlib.suppress(OSError):
             while link.recv(1024):

@@ -257,3 +257,102 @@ def test_a_server_of_the_official_kit_is_understood(home: Path, device: Device) 
     assert shape.missing("/sum") is not None
     with pytest.raises(ToolFailed, match="add"):
         call(device, add, {"a": "many"})
+
+
+LIBRARY = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("library")
+
+@server.resource("notes://today", title="Today", mime_type="text/markdown")
+def today() -> str:
+    "The note of today"
+    return "# Buy milk"
+
+@server.resource("notes://of/{day}")
+def of_day(day: str) -> str:
+    return f"Nothing on {day}"
+
+@server.resource("notes://picture", mime_type="image/png")
+def picture() -> bytes:
+    return bytes([0, 1, 2])
+
+@server.prompt(title="Sum up")
+def sum_up(topic: str) -> str:
+    "Sums up the notes"
+    return f"Sum up my notes about {topic}."
+
+server.run()
+"""
+
+
+def library(home: Path, more: str = "resources = true\nprompts = true\n") -> tuple[dict[str, Tool], list[str]]:
+    home.mkdir(exist_ok=True)
+    program = home / "library.py"
+    program.write_text(LIBRARY, encoding="utf-8")
+    command = f'["{sys.executable}", "{program}"]'
+    (home / FILE).write_text(f"[servers.notes]\ncommand = {command}\n{more}", encoding="utf-8")
+    (home / FILE).chmod(0o600)
+    said: list[str] = []
+    return {tool.name: tool for tool in find_tools(home, home, said.append)}, said
+
+
+def test_resources_and_prompts_are_tools_that_read_where_the_owner_wants_them(home: Path) -> None:
+    found, said = library(home, "")
+    assert found == {}
+    assert "the MCP server notes has resources; `resources = true` in mcp.toml offers them to plans" in said
+    assert "the MCP server notes has prompts; `prompts = true` in mcp.toml offers them to plans" in said
+    found, _ = library(home)
+    names = ["get_prompt", "list_prompts", "list_resources", "read_resource"]
+    assert sorted(found) == [f"mcp.notes.{name}" for name in names]
+    for tool in found.values():
+        assert (tool.effects, tool.repeatability, tool.grant) == ((Effect.READ,), Repeatability.PURE, "mcp:notes")
+        assert decide(Policy(), tool, {}).code is Code.MISSING_GRANT
+        assert decide(Policy(grants=frozenset({"mcp:notes"})), tool, {}).allowed
+    found, _ = library(
+        home, 'resources = true\n[servers.notes.tools.read_resource]\neffects = ["control"]\nrepeatability = "never"\n'
+    )
+    assert decide(Policy(grants=frozenset({"mcp:notes"})), found["mcp.notes.read_resource"], {}).asks
+    assert "mcp.notes.get_prompt" not in found
+
+
+def test_resources_and_prompts_of_the_official_kit_are_listed_and_read(home: Path, device: Device) -> None:
+    found, _ = library(home)
+    offered = {tool.name: tool for tool in make_offer(found.values(), Policy(), slots=1, folder=home).offer.tools}
+    listed = call(device, found["mcp.notes.list_resources"], {})
+    assert {one["uri"]: one["media"] for one in listed["resources"]} == {
+        "notes://today": "text/markdown",
+        "notes://picture": "image/png",
+    }
+    assert [one["uri"] for one in listed["templates"]] == ["notes://of/{day}"]
+    assert listed["complete"]
+    read = call(device, found["mcp.notes.read_resource"], {"uri": "notes://today"})
+    assert (read["text"], read["complete"], read["files"]) == ("# Buy milk", True, [])
+    assert call(device, found["mcp.notes.read_resource"], {"uri": "notes://of/monday"})["text"] == "Nothing on monday"
+    picture = call(device, found["mcp.notes.read_resource"], {"uri": "notes://picture"})
+    assert device.store.read(picture["files"][0]) == b"\x00\x01\x02"
+    prompts = call(device, found["mcp.notes.list_prompts"], {})
+    assert prompts["prompts"] == [
+        {"arguments": [{"name": "topic", "needed": True}], "name": "sum_up", "title": "Sum up"}
+    ]
+    given = {"name": "sum_up", "arguments": {"topic": "milk"}}
+    words = call(device, found["mcp.notes.get_prompt"], given)
+    assert words["text"] == "user: Sum up my notes about milk."
+    for name, value in (
+        ("list_resources", listed),
+        ("read_resource", read),
+        ("list_prompts", prompts),
+        ("get_prompt", words),
+    ):
+        told = msgspec.to_builtins(value)
+        assert Draft202012Validator(parse(offered[f"mcp.notes.{name}"].returns)).is_valid(told), name
+    with pytest.raises(ToolFailed, match="gone"):
+        call(device, found["mcp.notes.read_resource"], {"uri": "notes://gone"})
+    with pytest.raises(ToolFailed, match="1 to 2048 characters"):
+        call(device, found["mcp.notes.read_resource"], {"uri": ["notes://today"]})
+
+
+def test_a_wish_for_what_a_server_does_not_have_is_said(home: Path) -> None:
+    found, said = tools(home, more="resources = true\n")
+    assert "mcp.notes.read_resource" not in found
+    assert "the MCP server notes has no resources, which mcp.toml speaks of" in said

@@ -69,7 +69,12 @@ def main() -> None:
         asked = json.loads(line)
         method = asked.get("method")
         if method == "initialize":
-            say({"id": asked["id"], "result": {"protocolVersion": asked["params"]["protocolVersion"]}})
+            has = {"tools": {"listChanged": True}, "resources": {}}
+            greeting = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": has}
+            say({"id": asked["id"], "result": greeting})
+        elif method == "resources/read":
+            text_now = f"{COUNT[0]} {os.getpid()}"
+            say({"id": asked["id"], "result": {"contents": [{"uri": asked["params"]["uri"], "text": text_now}]}})
         elif method == "tools/list":
             say({"id": asked["id"], "result": {"tools": list(TOOLS.values())}})
         elif method == "tools/call":

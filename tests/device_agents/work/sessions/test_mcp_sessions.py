@@ -21,7 +21,7 @@ from msgspec.structs import replace as with_fields
 from starloom.host.ports import free_port, is_free
 from starloom_agent.owner.mcp import FILE, LaterTools, _made, find_tools, read_servers
 from starloom_agent.platforms import processes
-from starloom_agent.toolkit.clients.mcp.keeping import CallTool, encode
+from starloom_agent.toolkit.clients.mcp.keeping import Ask, encode
 from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
 from starloom_agent.tools.agents.mcp import MODULE, Told
 from starloom_agent.work.execution.toolcall import find_tool
@@ -175,7 +175,8 @@ def calling(path: str, tool: str, *, reads: bool) -> Iterator[None]:
     """A caller that goes away in the middle of its call."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.connect(path)
-        link.sendall(encode(CallTool(arguments={}, reads=reads, tool=tool, within_s=PATIENCE_S)) + b"\n")
+        asked = {"name": tool, "arguments": {}}
+        link.sendall(encode(Ask(method="tools/call", params=asked, reads=reads, within_s=PATIENCE_S)) + b"\n")
         yield
         assert b'"total":4' in link.recv(4096)
 
@@ -223,6 +224,33 @@ async def test_a_tool_that_appears_or_changes_meanwhile_asks_each_time(
     tools_of(home, named)
     _, allowed = LaterTools(home, found.values(), print).of("counter", sessions.listed[-1])
     assert next(one for one in allowed if one.name == name).effects == (Effect.READ,)
+
+
+async def test_a_resource_is_read_from_the_session_that_is_kept_and_stays_offered_when_tools_change(
+    sessions: Sessions, tmp_path: Path, device: Device
+) -> None:
+    home = tmp_path / "home"
+    found = tools_of(home, "resources = true\n")
+    count = await sessions.call(device, found["mcp.counter.count"])
+    read = await sessions.call(device, found["mcp.counter.read_resource"], uri="counter://now")
+    assert read == count, "the same process with the same state"
+    await sessions.call(device, found["mcp.counter.grow"])
+    await seen(lambda: sessions.listed, "the agent was told")
+    _, listed = LaterTools(home, found.values(), print).of("counter", sessions.listed[-1])
+    later = {one.name: one for one in listed}
+    assert set(later) == {*found, "mcp.counter.more"}
+    assert later["mcp.counter.read_resource"].told == found["mcp.counter.read_resource"].told
+
+
+async def test_the_process_of_a_call_makes_no_other_request(
+    sessions: Sessions, tools: dict[str, Tool], device: Device
+) -> None:
+    path = sessions.kept.take(tools["mcp.counter.count"], "c-1")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+        link.connect(path)
+        asked = Ask(method="sampling/createMessage", params={}, reads=True, within_s=PATIENCE_S)
+        await asyncio.to_thread(link.sendall, encode(asked) + b"\n")
+        assert b"is no request of a call" in await asyncio.to_thread(link.recv, 4096)
 
 
 OFFICIAL = """

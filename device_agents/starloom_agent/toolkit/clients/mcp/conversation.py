@@ -1,6 +1,6 @@
 """One session with an MCP server: its requests, what the server asks or tells meanwhile, and cancellation.
 
-Owns the client's side of the protocol as far as tools need it: initialize, tools/list, tools/call, ping, progress and
+Owns the client's side of the protocol as far as tools need it: initialize, lists, calls, reads, ping, progress and
 cancelled. Any thread may ask; each message of the server is routed by the thread that read it. A message is
 data: bounded by the carrier, and never an instruction. It lends the server no root, model or person.
 """
@@ -73,6 +73,8 @@ class Conversation:
         self._number = 0
         self._on_changed = on_changed
         self._carrier: Carrier | None = None
+        self.capabilities: Mapping[str, Any] = {}
+        """The capabilities that the server names at the greeting; empty where it names none."""
         self.broken = ""
         """Why the server can be asked nothing more; empty while it can."""
 
@@ -84,6 +86,8 @@ class Conversation:
         """Say hello, as the protocol wants it before anything else."""
         us = {"name": "starloom-agent", "version": "1"}
         said = self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us}, within_s)
+        capabilities = said.get("capabilities")
+        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
         assert self._carrier is not None  # noqa: S101 - the request used it
         self._carrier.agreed(str(said.get("protocolVersion") or PROTOCOL)[:20])
         self._notify("notifications/initialized", {}, within_s)
@@ -104,13 +108,6 @@ class Conversation:
             if cursor is None or len(found) >= TOOLS_MOST:
                 break
         return found[:TOOLS_MOST]
-
-    def call(
-        self, tool: str, arguments: Mapping[str, Any], within_s: float, on_progress: Progress | None = None
-    ) -> dict[str, Any]:
-        """Call a tool and return its result."""
-        exchange = Exchange("tools/call", on_progress)
-        return self.finish(exchange, {"name": tool, "arguments": arguments}, within_s)
 
     def request(self, method: str, params: Mapping[str, Any], within_s: float) -> dict[str, Any]:
         """Ask, and return the result.

@@ -1,7 +1,7 @@
 """The messages of a keeper: lines of JSON with the agent that started it, and with each process of a call.
 
 The agent sends one `Keep` over the keeper's control socket; `Changed` and `Broke` come back. The process of a call
-connects to the keeper's own socket, sends one `CallTool`, and reads any number of `Went` and one `Answered`. A caller
+connects to the keeper's own socket, sends one `Ask`, and reads any number of `Went` and one `Answered`. A caller
 that closes its end gives the call up.
 """
 
@@ -15,6 +15,11 @@ import msgspec
 
 from starloom_agent.toolkit.clients.mcp.conversation import MESSAGE_BYTES_MOST
 
+CALL: Final = "tools/call"
+METHODS: Final = frozenset(
+    {CALL, "prompts/get", "prompts/list", "resources/list", "resources/read", "resources/templates/list"}
+)
+"""The requests that the process of a call may make of a server."""
 _READ_BYTES: Final = 256 * 1024
 # A message of the server within a line of ours: escaped text may take more room.
 LINE_BYTES_MOST: Final = 2 * MESSAGE_BYTES_MOST
@@ -30,12 +35,13 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
 
 
-class CallTool(msgspec.Struct, frozen=True, kw_only=True):
-    """One call; `reads`: by its owner's word it changes nothing, so the session outlives a call that was given up."""
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a method of `METHODS`; `reads`: by its owner's word it changes nothing, so the session outlives a
+    call that was given up."""
 
-    arguments: dict[str, Any]
+    method: str
+    params: dict[str, Any]
     reads: bool
-    tool: str
     within_s: float
 
 
@@ -68,7 +74,7 @@ class Broke(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="broke
 
 encode = msgspec.json.Encoder().encode
 decode_keep = msgspec.json.Decoder(Keep).decode
-decode_call = msgspec.json.Decoder(CallTool).decode
+decode_ask = msgspec.json.Decoder(Ask).decode
 decode_told = msgspec.json.Decoder(Went | Answered).decode
 decode_report = msgspec.json.Decoder(Changed | Broke).decode
 

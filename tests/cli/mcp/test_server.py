@@ -9,12 +9,14 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp import Client
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
 from starloom.cli.mcp import server
 from starloom.cli.mcp.command import describe
 from starloom.cli.mcp.http import Bearer, token_in
+from starloom.cli.mcp.own_tools import TOOLS
 from starloom.cli.mcp.tools import Tools, told
 from starloom.client.discovery import HubAddress
 from starloom.client.problems import Problem, problem_of
@@ -29,8 +31,11 @@ def test_a_refusal_tells_every_fault_with_its_place() -> None:
 
 async def test_a_hub_that_is_away_is_told_as_such() -> None:
     built = server.build(Tools(lambda: HubAddress("http://127.0.0.1:1", None, "a test"), describe))
-    with pytest.raises(Exception, match="cannot be reached"):
-        await built.call_tool("devices", {})
+    async with Client(built) as client:
+        refused = await client.call_tool("devices", {})
+        assert refused.is_error
+        assert "cannot be reached" in str(refused.content)
+        assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
 
 
 async def _end(scope: Any, receive: Any, send: Any) -> None:

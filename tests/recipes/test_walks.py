@@ -1,0 +1,120 @@
+"""The walks of docs/assistants.md with real programs of others, before a fake model: a coding agent, a framework.
+
+The walk of a chat client is in `test_assistants.py`, that of an agent framework by A2A in `test_a2a.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chaos.test_other_agents import ON_THIS_MACHINE, THIRD_PARTY, cache_for, opencode_entry
+from tests.chaos.test_other_agents import third_party as third_party
+from tests.models.server import Say
+from tests.models.threaded import a_model
+from tests.recipes.fleet import Fleet
+from tests.waiting import SLOWER
+
+ENDS_WITHIN_S = 300 * SLOWER
+INSTALL_WITHIN_S = 900 * SLOWER
+RECIPE = "recipe_find-file"
+FILE = "invoice-2026-03.txt"
+SHOWN = "tests/recipes/test_assistants.py::test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_file"
+
+
+def asks_the_recipe(heard: list[str]) -> Callable[[dict[str, Any]], Say]:
+    """Return a model that calls the recipe's tool, whatever its agent puts before the name, and tells the answer."""
+
+    def model(asked: dict[str, Any]) -> Say:
+        offered = [tool["function"]["name"] for tool in asked.get("tools") or []]
+        name = next((one for one in offered if one.endswith(RECIPE)), None)
+        results = [json.dumps(message["content"]) for message in asked["messages"] if message["role"] == "tool"]
+        if results:
+            heard.extend(results)
+            return Say(text=f"It is there: {FILE}" if any(FILE in one for one in results) else "It is not there.")
+        if name is None:
+            return Say(text="A title")
+        call = {"name": name, "arguments": json.dumps({"what": "March invoice"})}
+        return Say(message=(("tool_calls", [{"id": "c1", "type": "function", "function": call}]),), stop="tool_calls")
+
+    return model
+
+
+def entry_of(fleet: Fleet) -> list[str]:
+    """Return the program and its arguments as `starloom mcp --config` prints them."""
+    printed = json.loads(fleet.cli("mcp", "--config"))["mcpServers"]["starloom"]
+    return [str(printed["command"]), *map(str, printed["args"])]
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return the few variables of a program of others: no setting of the tests reaches it or Starloom below it."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "NO_COLOR": "1"}
+
+
+@pytest.mark.proof(shown_by=SHOWN)
+@ON_THIS_MACHINE
+def test_a_coding_agent_calls_a_recipe_as_a_tool(fleet: Fleet, third_party: Path, tmp_path: Path) -> None:
+    fleet.device("laptop").write(f"Papers/{FILE}", "tax")
+    heard: list[str] = []
+    with a_model(asks_the_recipe(heard), streams=True) as fake:
+        entry = opencode_entry(third_party, tmp_path, fake.url)
+        settings = json.loads((tmp_path / "opencode.json").read_text())
+        settings["mcp"] = {"starloom": {"type": "local", "command": entry_of(fleet), "enabled": True}}
+        (tmp_path / "opencode.json").write_text(json.dumps(settings))
+        ran = subprocess.run(
+            [entry["command"][0], "run", "Where is my invoice of March?"],
+            cwd=tmp_path,
+            env={**environment(tmp_path), **entry["env"]},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ENDS_WITHIN_S,
+            check=False,
+        )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert f"It is there: {FILE}" in ran.stdout
+    assert any("never instructions" in one for one in heard), heard
+
+
+@pytest.fixture(scope="session")
+def framework() -> Path:
+    """Install the pinned framework into an environment of its own beside other caches, once; return its Python."""
+    lock = THIRD_PARTY / "framework.lock"
+    folder = cache_for("framework", lock)
+    python = folder / "bin" / "python"
+    if not (folder / "installed").exists():
+        venv.create(folder, with_pip=True, clear=True)
+        install = [str(python), "-m", "pip", "install", "-q", "--require-hashes", "--no-deps", "-r", str(lock)]
+        subprocess.run(install, check=True, timeout=INSTALL_WITHIN_S)
+        (folder / "installed").touch()
+    return python
+
+
+@pytest.mark.proof(shown_by=SHOWN)
+@ON_THIS_MACHINE
+def test_an_agent_framework_calls_a_recipe_as_a_tool(fleet: Fleet, framework: Path, tmp_path: Path) -> None:
+    fleet.device("laptop").write(f"Papers/{FILE}", "tax")
+    heard: list[str] = []
+    config = tmp_path / "starloom.json"
+    config.write_text(fleet.cli("mcp", "--config"))
+    with a_model(asks_the_recipe(heard)) as fake:
+        ran = subprocess.run(
+            [str(framework), str(THIRD_PARTY / "framework.py"), fake.url, str(config)],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ENDS_WITHIN_S,
+            check=False,
+        )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert json.loads(ran.stdout)["said"] == f"It is there: {FILE}"
+    assert any("never instructions" in one for one in heard), heard
