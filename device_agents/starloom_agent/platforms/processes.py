@@ -21,6 +21,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _STAT_STATE, _STAT_PGRP, _STAT_START = 0, 2, 19
+_STAT_BYTES_MAX = 4096
 
 
 def awake_clock_s() -> float:
@@ -39,11 +40,18 @@ def os_name() -> str:
 
 
 def _stat_fields(pid: int) -> list[str] | None:
+    # Read without a text layer: this is a part of each call, and of each look at a group.
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     except OSError:
         return None
-    return text.rpartition(")")[2].split()
+    try:
+        told = os.read(descriptor, _STAT_BYTES_MAX)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return told.decode("utf-8", "replace").rpartition(")")[2].split() or None
 
 
 def start_mark(pid: int) -> str | None:

@@ -2,6 +2,7 @@
 
 limits        resource limits of a tool process (L1)
 usage         memory and writes of a group of processes
+kernel_files  small files of the kernel, read and written whole
 quota         the limits of a cage that are exceeded
 levels        the layer that holds here, found by a trial at the agent's start
 escapes       the program of that trial, which tries each way out

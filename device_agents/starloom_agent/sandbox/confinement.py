@@ -7,6 +7,7 @@ because it talks to the hub.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterable
@@ -72,12 +73,30 @@ def prepare() -> None:
         from starloom_agent.sandbox.layers import landlock, seccomp
 
         landlock.abi()
-        cages.interpreter()
+        _outermost(_programs())
         if seccomp.is_known():
             seccomp.code_of(os.uname().machine, **_FILTER)
 
 
 def _of_python() -> list[str]:
     own = (os.environ[name] for name in _CERTIFICATES if name in os.environ)
-    paths = (path for path in sys.path if path)
-    return [*cages.SYSTEM, *cages.ETC, *_SYSTEM, *_NETWORK, *_MEDIA_TYPES, *cages.interpreter(), *paths, *own]
+    return [*_outermost(_programs()), *cages.ETC, *_SYSTEM, *_NETWORK, *_MEDIA_TYPES, *own]
+
+
+def _programs() -> tuple[str, ...]:
+    return (*cages.SYSTEM, *cages.interpreter(), *(path for path in sys.path if path))
+
+
+@functools.cache
+def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths without those that lead into another one of them, which adds nothing.
+
+    They are looked at once for all calls that are forked from this process. A link that led into another path then, and
+    is exchanged later, gives nothing new.
+    """
+    real = {path: os.path.realpath(path) for path in dict.fromkeys(paths)}
+    kept: dict[str, str] = {}
+    for path in sorted(real, key=lambda path: real[path].count("/")):
+        if not any(real[path] == root or real[path].startswith(f"{root}/") for root in kept.values()):
+            kept[path] = real[path]
+    return tuple(kept)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from pathlib import Path
+
+from starloom_agent.sandbox import kernel_files
 
 if sys.platform != "win32":
     import resource
@@ -21,7 +22,7 @@ _OOM_SCORE = 700
 def _threads_now() -> int | None:
     """Return how many threads the whole machine has, where that is cheap to know."""
     try:
-        return int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[2])
+        return int(kernel_files.read("/proc/loadavg").split()[3].partition(b"/")[2])
     except (OSError, ValueError, IndexError):
         return None
 
@@ -42,7 +43,7 @@ def apply() -> None:
     """
     with contextlib.suppress(OSError):
         # When memory runs out, the kernel ends a tool before the agent and before what people work with.
-        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE), encoding="ascii")
+        kernel_files.write("/proc/self/oom_score_adj", b"%d" % _OOM_SCORE)
     lower(resource.RLIMIT_CORE, 0)
     lower(resource.RLIMIT_FSIZE, FILE_BYTES_MAX)
     threads = _threads_now()

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, TextIO
 
+from starloom_agent.sandbox import kernel_files
+
 _KIB: Final = 1024
 _BLOCK_BYTES: Final = 512
 _STAT_PARENT: Final = 1
@@ -37,14 +39,14 @@ def children(parent: int) -> list[int]:
     """Return the children of a process, as the kernel lists them; none where it keeps no list."""
     found: list[int] = []
     with contextlib.suppress(OSError):  # it ended meanwhile
-        for task in Path(f"/proc/{parent}/task").iterdir():
-            found += map(int, (task / "children").read_text(encoding="ascii").split())
+        for task in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - a path object costs as much as the reading
+            found += map(int, kernel_files.read(f"/proc/{parent}/task/{task}/children").split())
     return found
 
 
 def _listed(root: int) -> bool:
     """Whether the kernel lists the children of a process: some are built without (`CONFIG_PROC_CHILDREN`)."""
-    return Path(f"/proc/{root}/task/{root}/children").exists()
+    return os.path.exists(f"/proc/{root}/task/{root}/children")  # noqa: PTH110 - as above
 
 
 def _searched(root: int) -> list[int]:

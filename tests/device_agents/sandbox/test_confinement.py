@@ -85,3 +85,14 @@ def test_no_filter_is_put_on_a_32_bit_program(monkeypatch: pytest.MonkeyPatch) -
 def test_where_the_kernel_cannot_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(landlock, "abi", lambda: 1)
     assert confinement.confine(read=[], write=[]) is False
+
+
+def test_a_path_that_leads_into_another_one_is_left_out(tmp_path: Path) -> None:
+    outer, beside = tmp_path / "usr", tmp_path / "usr2"
+    (outer / "lib").mkdir(parents=True)
+    beside.mkdir()
+    link = tmp_path / "lib"
+    link.symlink_to(outer / "lib")
+    asked = (link, outer / "lib", outer, beside, tmp_path / "not-there", outer)
+    kept = confinement._outermost(tuple(map(str, asked)))
+    assert sorted(kept) == sorted(map(str, (outer, beside, tmp_path / "not-there")))

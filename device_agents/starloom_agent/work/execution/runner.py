@@ -364,8 +364,10 @@ def _carry_out() -> int:
     while not text.endswith(b"\n") and (part := os.read(_TOOL_SOCKET, _READ_BYTES)):
         text += part
     spec = decode_spec(bytes(text))
-    os.environ.clear()
-    os.environ.update(spec.environment)
+    if os.environ != spec.environment:
+        # Nearly always it is that of the zygote, and to write it anew would copy many pages of this process.
+        os.environ.clear()
+        os.environ.update(spec.environment)
     os.environ["STARLOOM_FENCE"] = spec.fence
     Path(spec.workdir).mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chdir(spec.workdir)

@@ -144,20 +144,28 @@ def load() -> None:
 
 
 def _rehearse() -> None:
-    """Carry out a call of a tool that only computes: what its steps load and build once is there for all others."""
-    spec = CallSpec(
-        args='{"rows":[{"n":2},{"n":1}],"by":["n"]}',
-        connection_file="",
-        effectless=True,
-        fence="0.0",
-        module=registry.module_of()["data.sort"],
-        start_to_close_s=1.0,
-        tool="data.sort",
-        workdir="",
-    )
-    with Path(os.devnull).open("wb") as nowhere:
-        out = toolcall.LineOut(nowhere.fileno())
-        out.end(toolcall.carry_out(decode_spec(encode(spec)), out))
+    """Carry out a call that only computes and one that looks at a file.
+
+    Their steps load and build things once, which are there for all others then. Nothing is confined here.
+    """
+    for tool, args in (
+        ("data.sort", '{"rows":[{"n":2},{"n":1}],"by":["n"]}'),
+        ("fs.stat", f'{{"paths":["{os.devnull}"]}}'),
+    ):
+        spec = CallSpec(
+            args=args,
+            connection_file="",
+            effectless=True,
+            fence="0.0",
+            module=registry.module_of()[tool],
+            read=[str(Path(os.devnull).parent)],
+            start_to_close_s=1.0,
+            tool=tool,
+            workdir="",
+        )
+        with Path(os.devnull).open("wb") as nowhere:
+            out = toolcall.LineOut(nowhere.fileno())
+            out.end(toolcall.carry_out(decode_spec(encode(spec)), out))
 
 
 def main() -> int:

@@ -16,3 +16,12 @@ def test_an_agent_that_is_gone_before_the_zygote_is_ready_is_no_fault() -> None:
         argv = [sys.executable, "-m", "starloom_agent.work.execution.zygote"]
         done = subprocess.run(argv, stdin=its.fileno(), capture_output=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_limits_of_a_call_load_nothing_that_the_zygote_has_not() -> None:
+    # What a call loads itself is loaded again by each: it is forked, and ends.
+    code = (
+        "import sys; from starloom_agent.sandbox import limits; from starloom_agent.work.execution import zygote\n"
+        "zygote.load(); before = set(sys.modules); limits.apply(); print(sorted(set(sys.modules) - before))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
