@@ -39,7 +39,7 @@ def document_of(plan: LoweredPlan) -> Doc:
         "starloom": 1,
         "name": plan.name,
         "tasks": [task_document(spec) for spec in plan.specs],
-        "dependencies": [_gate(edge) for edge in plan.dependencies],
+        "dependencies": [_gate(edge) for edge in plan.dependencies if edge.gate is not Gate.DATA],
         "rules": [_rule(rule) for rule in sorted(plan.rules, key=lambda rule: rule.order)],
         "policy": _short(
             {

@@ -150,8 +150,8 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_proposal_closed" | "recipe_proposed" | "recipe_ran" | "recipe_removed" | "recipe_saved" | "recipe_seen" | "recipe_went_back" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_proposal_closed", "recipe_proposed", "recipe_ran", "recipe_removed", "recipe_saved", "recipe_seen", "recipe_went_back", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** The use of a part of the time: on a device, waiting, or a job of a model. */
 export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "moment" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
@@ -837,6 +837,7 @@ export interface Head {
   policy?: Policy;
   priority?: Priority | null;
   recipe?: string | null;
+  recipe_version?: number;
   request?: string;
   results?: ResultSpec[];
   schedule?: string | null;
@@ -1143,10 +1144,47 @@ export interface Job {
 export interface RecipeVersion {
   at_ms: number;
   author: string;
+  back_from?: number;
+  because?: string;
   name: string;
   number: number;
   text: string;
   title: string;
+}
+
+/** The runs of one version of a saved recipe; `ends` has the newest last: c for a clean one, f for a failed one. */
+export interface VersionRuns {
+  clean?: number;
+  clean_id?: string;
+  clean_ms?: number;
+  ends?: string;
+  failed?: number;
+  failed_id?: string;
+  failed_ms?: number;
+  number: number;
+}
+
+/** The runs of a saved recipe by version, oldest version first. */
+export interface RecipeRuns {
+  in_a_row?: number;
+  name: string;
+  source?: string;
+  told?: number;
+  trial?: boolean;
+  versions?: VersionRuns[];
+}
+
+/** A plan of `owner` that ended clean and may be kept as a recipe, or the mark that it was proposed once. */
+export interface RecipeProposal {
+  at_ms: number;
+  constellation: string;
+  id: string;
+  owner: string;
+  plan?: string;
+  recipe?: string;
+  request?: string;
+  shape: string;
+  state?: string;
 }
 
 /** One numbered fact of a stream (a constellation's id, `fleet` or `access`). */
@@ -1747,7 +1785,7 @@ export interface RunReport {
   work_ms: number;
 }
 
-export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency | KeptResult;
+export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | RecipeRuns | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency | KeptResult | RecipeProposal;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
@@ -1781,6 +1819,7 @@ export interface EntityByKind {
   offer: Offer;
   enrollment: Enrollment;
   recipe: RecipeVersion;
+  recipe_runs: RecipeRuns;
   schedule: Schedule;
   scheduled_plan: ScheduledPlan;
   standing: Standing;
@@ -1796,6 +1835,7 @@ export interface EntityByKind {
   signin: SignIn;
   idem: Idempotency;
   kept: KeptResult;
+  proposal: RecipeProposal;
 }
 
 export const FINAL_TASK_STATES: ReadonlySet<TaskState> = new Set<TaskState>(["succeeded", "failed", "cancelled", "skipped"]);
@@ -2053,8 +2093,13 @@ export const KINDS: Record<EventKind, KindRow> = {
   schedule_seen: {"category": "schedules", "words": "read a notice of the schedule %", "housekeeping": false},
   schedule_stopped: {"category": "schedules", "words": "stopped the schedule %", "housekeeping": false},
   schedule_told: {"category": "schedules", "words": "sent a notice about the schedule %", "housekeeping": false},
+  recipe_proposal_closed: {"category": "recipes", "words": "closed the proposal of a recipe", "housekeeping": false},
+  recipe_proposed: {"category": "recipes", "words": "proposed a recipe", "housekeeping": false},
+  recipe_ran: {"category": "recipes", "words": "counted a run of the recipe %", "housekeeping": true},
   recipe_removed: {"category": "recipes", "words": "removed the recipe %", "housekeeping": false},
   recipe_saved: {"category": "recipes", "words": "saved the recipe %", "housekeeping": false},
+  recipe_seen: {"category": "recipes", "words": "read a notice of the recipe %", "housekeeping": false},
+  recipe_went_back: {"category": "recipes", "words": "took the recipe % back to an earlier version", "housekeeping": false},
   fault_asked: {"category": "lab", "words": "asked the lab to break something", "housekeeping": false},
   fault_ended: {"category": "lab", "words": "repaired the broken part", "housekeeping": false},
   fault_failed: {"category": "lab", "words": "could not break it", "housekeeping": false},
