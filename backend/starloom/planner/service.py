@@ -157,8 +157,8 @@ class Planning:
     def _whole(self, recipe: Recipe, text: str, saved: RecipeVersion | None) -> RecipeWhole:
         fleet = self._fleet()
         shown_as = recipe if saved is None else with_effects(recipe, fleet.known_effects())
-        whole = {**shown(shown_as, text, built_in=saved is None), **card(recipe, fleet)}
-        return {**whole, "trust": None if saved is None else self._trust(saved)}
+        trust = None if saved is None else self._trust(saved)
+        return {**shown(shown_as, text, built_in=saved is None), **card(recipe, fleet), "trust": trust}
 
     def _trust(self, newest: RecipeVersion) -> TrustRow:
         return trust_row(self._runs_of(newest.name), newest)

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from starloom.cli.constellations.asking import ParamOption, PreviewOption, WaitOption, read_plan, submit
-from starloom.cli.owner import proposals
 from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.owner import proposals
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (

@@ -1,4 +1,4 @@
-"""Commands for plans that may be kept as recipes, and for their versions: `recipe proposals|keep|dismiss|restore|seen`."""
+"""Commands for plans that may be kept as recipes, and for versions: `recipe proposals|keep|dismiss|restore|seen`."""
 
 from __future__ import annotations
 

@@ -136,9 +136,7 @@ def newest(versions: Iterable[RecipeVersion]) -> dict[str, RecipeVersion]:
     return found
 
 
-def with_saved(
-    built_in: Catalogue, versions: Iterable[RecipeVersion], runs: Iterable[RecipeRuns] = ()
-) -> Catalogue:
+def with_saved(built_in: Catalogue, versions: Iterable[RecipeVersion], runs: Iterable[RecipeRuns] = ()) -> Catalogue:
     """Return the catalogue of built-in and saved recipes; `runs` are those of saved ones."""
     saved = [recipe_of(version.text, version.number) for version in newest(versions).values()]
     own = {recipe.name: recipe for recipe in saved if recipe is not None}

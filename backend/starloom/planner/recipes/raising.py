@@ -225,9 +225,7 @@ def task_document(spec: TaskSpec) -> Doc:
             **_lists(spec),
             "tool": spec.tool,
             "person": spec.person,
-            "choices": [
-                _short({"value": one.value, "label": one.label, "fails": one.fails}) for one in spec.choices
-            ],
+            "choices": [_short({"value": one.value, "label": one.label, "fails": one.fails}) for one in spec.choices],
             "shows": _short({"from": spec.shows.source, "output": spec.shows.output}) if spec.shows else None,
             "device": _where(spec),
             "repeatability": str(spec.repeatability) if spec.repeatability is not None else None,
@@ -275,4 +273,3 @@ def _operation(operation: Doc) -> Doc:
     if name == "drop_items":
         return {name: {"of": body["of"], "keys": parse(body["keys"])}}
     return {name: body}
-

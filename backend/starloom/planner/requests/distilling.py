@@ -79,9 +79,7 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetView
     return None
 
 
-def _leads_to(
-    words: str, recipe: Recipe, recipes: Sequence[Recipe], fleet: FleetView, plan: LoweredPlan
-) -> bool:
+def _leads_to(words: str, recipe: Recipe, recipes: Sequence[Recipe], fleet: FleetView, plan: LoweredPlan) -> bool:
     """Return whether the words that were typed lead to this recipe and this plan, and to no other recipe."""
     if len(read_phrase(recipe.phrases[0]).telling) < _TELLS_LEAST or words_look_secret(words):
         return False
@@ -168,9 +166,7 @@ def _constants(document: dict[str, Any]) -> Iterator[tuple[str, str, Any, tuple[
                 yield name, kind, value, ("tasks", at, "args", name)
 
 
-def _devices(
-    selector: Any, place: tuple[str | int, ...]
-) -> Iterator[tuple[str, str, Any, tuple[str | int, ...]]]:
+def _devices(selector: Any, place: tuple[str | int, ...]) -> Iterator[tuple[str, str, Any, tuple[str | int, ...]]]:
     if not isinstance(selector, dict):
         return
     if set(selector) == {"name"}:

@@ -68,7 +68,7 @@ def propose(work: Work, constellation: Constellation) -> None:
         return
     marks = [mark for mark in known.values() if mark.owner == owner]
     passed = sorted((mark for mark in marks if mark.state == PASSED), key=_age)
-    if len(marks) >= MARKS_MOST and not passed or len(known) >= ALL_MOST:
+    if (len(marks) >= MARKS_MOST and not passed) or len(known) >= ALL_MOST:
         return
     puts: list[Put] = [("proposal", passed[0].id, None)] if len(marks) >= MARKS_MOST else []
     opened = sorted((mark for mark in marks if mark.state == OPEN), key=_age)
@@ -171,4 +171,6 @@ def _plan_of(constellation: Constellation, specs: list[TaskSpec]) -> LoweredPlan
 
 
 def _gates(constellation: Constellation) -> list[Dependency]:
-    return [constellation.deps[key] for key in sorted(constellation.deps) if constellation.deps[key].gate is not Gate.DATA]
+    return [
+        constellation.deps[key] for key in sorted(constellation.deps) if constellation.deps[key].gate is not Gate.DATA
+    ]

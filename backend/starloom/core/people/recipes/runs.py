@@ -155,4 +155,3 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
         ("recipe_runs", held.name, replace(held, in_a_row=0, told=made.number)),
     ]
     work.emit(work.shard.fleet, EventKind.RECIPE_WENT_BACK, held.name, puts, note=because, by="engine")
-

@@ -37,9 +37,7 @@ class Proposals:
     async def proposals(self, request: Request) -> JsonReply[Items[ProposalRow]]:
         """List the caller's own proposals, the newest first; one whose plan cannot be made again is left out."""
         owner = who(caller_of(request).by)
-        own = [
-            one for one in self._hub.access.proposals.values() if one.owner == owner and one.state == OPEN
-        ]
+        own = [one for one in self._hub.access.proposals.values() if one.owner == owner and one.state == OPEN]
         own.sort(key=lambda one: (-one.at_ms, one.id))
         planner = self._hub.planner
         # Each one is lowered and matched, which takes some milliseconds.
