@@ -140,7 +140,7 @@ class MissingParam(TypedDict):
 
 
 class TrialRow(TypedDict):
-    """A recipe that words alone do not start yet: its clean runs in a row of those `needed`, the newest at `last_at`."""
+    """A recipe that words alone do not start yet: its clean runs in a row, those `needed`, the time of the newest."""
 
     clean: int
     needed: int

@@ -1,4 +1,4 @@
-"""A lowered plan written as a document makes the same plan again: every recipe that stands in rows, and one of all kinds."""
+"""A lowered plan written as a document makes the same plan again: that of every recipe, and one of all kinds."""
 
 from __future__ import annotations
 
@@ -23,14 +23,31 @@ tasks:
   - {id: c, for_each: {devices: {labels: [home]}, when_off: report, after_s: 0}, tool: disk.usage}
   - {id: g, for_each: {times: 3, need: {at_least: 2}}, tool: system.info, repeatability: pure}
   - {id: m, tool: notify, not_before: {from: a, output: /at, zone: Europe/Berlin, within_s: 60}, args: {title: x}}
-  - {id: o, for_each: {from: b, output: /files}, tool: fs.read, reuse: {fresh_s: 60, key: {each: /sha256}}, args: {path: {each: /path}}}
+  - id: o
+    for_each: {from: b, output: /files}
+    tool: fs.read
+    reuse: {fresh_s: 60, key: {each: /sha256}}
+    args: {path: {each: /path}}
   - {id: n, person: "Well?", shows: {from: a, output: /files}}
   - {id: l, tool: log.search, repeat: {max: 9, every_s: 5, until: {output: /count, op: ge, value: 3}}}
   - {id: d, for_each: {same: b}, tool: fs.stat, inputs: {paths: {from: b, output: /files, flatten: true}}}
   - {id: e, person: Go on?, choices: [{value: y, label: Yes}, {value: n, label: No, fails: true}]}
-  - {id: f, tool: shell.run, device: {any: [{name: vm}, {os: linux}]}, args: {argv: [uptime]}, on_absence: wait, optional: true}
-  - {id: h, tool: shell.run, args: {argv: [false]}, checks: [{exit_code: 1}, {output: /stdout, op: exists}], retry: {max_attempts: 2}}
-  - {id: w, tool: fs.write, args: {path: x, text: y}, undo: {tool: fs.trash, args: {path: x}}, verify: {tool: fs.stat, args: {path: x}, expect: [{output: /size, op: gt, value: 0}]}}
+  - id: f
+    tool: shell.run
+    device: {any: [{name: vm}, {os: linux}]}
+    args: {argv: [uptime]}
+    on_absence: wait
+    optional: true
+  - id: h
+    tool: shell.run
+    args: {argv: ["false"]}
+    checks: [{exit_code: 1}, {output: /stdout, op: exists}]
+    retry: {max_attempts: 2}
+  - id: w
+    tool: fs.write
+    args: {path: x, text: y}
+    undo: {tool: fs.trash, args: {path: x}}
+    verify: {tool: fs.stat, args: {path: x}, expect: [{output: /size, op: gt, value: 0}]}
 dependencies:
   - {from: a, to: e, when: {output: /count, op: gt, value: 3}}
   - {from: e, to: f, when: unless_failed}

@@ -1,4 +1,4 @@
-"""Recipes distilled from plans: the words of the person with slots, the plan's own constants, and never another plan."""
+"""Recipes distilled from plans: the words of the person with slots, the plan's constants, and never another plan."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetView
     if any(looks_secret("args", task.get("args", {})) for task in document["tasks"]):
         return None
     words = " ".join(proposal.request.split())
-    slots = _slots(document, words)
+    slots = _slots(document)
     taken = {recipe.name for recipe in recipes}
     phrase = _phrase(words, slots)
     for one in dict.fromkeys((phrase, "")):
@@ -134,7 +134,7 @@ def _named(words: str, taken: Collection[str]) -> str:
 # -- slots
 
 
-def _slots(document: dict[str, Any], words: str) -> list[_Slot]:
+def _slots(document: dict[str, Any]) -> list[_Slot]:
     """Return the constants of a plan that may be parameters; equal ones of one type and title are one."""
     found: list[_Slot] = []
     for wish, kind, value, place in _constants(document):

@@ -1,4 +1,4 @@
-"""Proposals: a clean end of a person's request is proposed once, for its author alone, within bounds; no other end is."""
+"""Proposals: a clean end of a person's request is proposed once, to its author alone, within bounds."""
 
 from __future__ import annotations
 

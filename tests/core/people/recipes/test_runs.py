@@ -167,6 +167,7 @@ def test_a_person_who_takes_it_back_is_not_overruled() -> None:
     driver.save(2)
     driver.end(Code.BAD_ARGUMENTS)
     driver.end(Code.BAD_ARGUMENTS)
+    driver.end()
     driver.save(4, text=TEXT.format(4, "text 2"))
     assert driver.held.told == 0
     for _ in range(3):

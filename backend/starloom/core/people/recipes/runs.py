@@ -124,6 +124,13 @@ def _end_of(constellation: Constellation) -> str | None:
     return FAILED if any(record.code not in OF_A_DEVICE for record in broken) else None
 
 
+def _is_settled(versions: list[RecipeVersion]) -> bool:
+    """Return whether the newest text is that of the version before, or one that a person took back from the hub."""
+    texts = {version.number: numbered(version.text, 0) for version in versions}
+    left = [texts.get(version.back_from) for version in versions if version.back_from]
+    return texts[versions[-1].number] in (texts[versions[-2].number], *left)
+
+
 def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     """Make the version before the newest one the next version, if the newest fails and that one worked."""
     versions = saved_versions(work.shard, held.name)
@@ -131,7 +138,7 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     if earlier is None or not fails(runs_of(held, number)):
         return
     before = runs_of(held, earlier.number)
-    if not before.clean or fails(before) or earlier.text == versions[-1].text:
+    if not before.clean or fails(before) or _is_settled(versions):
         return
     newest = runs_of(held, number)
     last = newest.ends[-FAILING_OF:]
