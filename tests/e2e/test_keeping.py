@@ -119,3 +119,38 @@ def test_the_command_line_keeps_and_dismisses_too(page: Page, stack: Stack, widt
     assert "(1 clean, 0 failed)" in shown
     page.goto("/recipes/count-quiet-wagons")
     expect(page.get_by_role("region", name="Runs")).to_contain_text("1 clean run", timeout=LONG_MS)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    good = {"id": "a", "tool": "lab.echo", "device": {"name": SERVER}, "args": {"value": 1}}
+    bad = {**good, "checks": [{"output": "/nothing", "op": "exists"}]}
+    recipe = {"starloom_recipe": 1, "name": "weigh-barrels", "title": "Weigh barrels", "version": 1}
+
+    def saved(task: Any, base: int | None) -> None:
+        plan = {"starloom": 1, "name": "Weigh barrels", "tasks": [task]}
+        body = {"recipe": {**recipe, "plan": plan}, **({"base_version": base} if base else {})}
+        stack.client.create("/recipes", body)
+
+    def ran(state: str) -> None:
+        made = stack.client.create("/constellations", {"recipe": "weigh-barrels"})
+        stack.until_state(made["id"], state)
+
+    saved(good, None)
+    ran("succeeded")
+    saved(bad, 1)
+    for _ in range(2):
+        ran("failed")
+    page.goto("/inbox")
+    notice = page.get_by_role("region", name="From your recipes")
+    expect(notice).to_contain_text("version 2 failed in 2 of its last 2 runs", timeout=LONG_MS)
+    screens.shoot(page, "inbox", "went-back", width)
+    notice.get_by_role("button", name="Undo that").click()
+    expect(notice).to_have_count(0, timeout=LONG_MS)
+    page.goto("/recipes/weigh-barrels")
+    versions = page.get_by_role("region", name="Versions")
+    expect(versions).to_contain_text("Back from version 2", timeout=LONG_MS)
+    assert stack.client.get("/recipes/weigh-barrels")["version"] == 4
+    ran("failed")

@@ -5616,7 +5616,7 @@ export interface components {
         };
         /**
          * TrialRow
-         * @description A recipe that words alone do not start yet: its clean runs in a row of those `needed`, the newest at `last_at`.
+         * @description A recipe that words alone do not start yet: its clean runs in a row, those `needed`, the time of the newest.
          */
         TrialRow: {
             clean: number;

@@ -80,9 +80,9 @@ function ProposalLine(props: { proposal: ProposalRow; reload: () => void; named?
         <span className="sentence">
           {sentenceOf(proposal).map((part) =>
             part.slot ? (
-              <mark key={part.key} className="value" title={part.slot}>
+              <b key={part.key} className="strong" title={`{${part.slot}} in the phrase`}>
                 {part.text}
-              </mark>
+              </b>
             ) : (
               <span key={part.key}>{part.text}</span>
             ),

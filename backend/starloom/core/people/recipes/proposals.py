@@ -26,6 +26,7 @@ from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gat
 
 OPEN, KEPT, DISMISSED, PASSED = "open", "kept", "dismissed", "passed"
 TRY_LABEL: Final = "try"
+"""The label of constellations that only try one row of a plan."""
 MARKS_MOST: Final = 500
 """So many shapes of a person are remembered; then those that were only passed over are proposed again."""
 ALL_MOST: Final = 5_000
