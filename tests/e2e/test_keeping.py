@@ -126,7 +126,7 @@ def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
     page: Page, stack: Stack, screens: Screens, width: str
 ) -> None:
     good = {"id": "a", "tool": "lab.echo", "device": {"name": SERVER}, "args": {"value": 1}}
-    bad = {**good, "checks": [{"output": "/nothing", "op": "exists"}]}
+    bad = {**good, "checks": [{"output": "/value", "op": "eq", "value": 2}]}
     recipe = {"starloom_recipe": 1, "name": "weigh-barrels", "title": "Weigh barrels", "version": 1}
 
     def saved(task: Any, base: int | None) -> None:

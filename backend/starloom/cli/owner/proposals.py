@@ -58,7 +58,7 @@ def _print(item: ProposalRow) -> None:
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict) and set(value) == {"name"}:
-        return str(value["name"])
+        (value,) = value.values()
     return value if isinstance(value, str) else canonical(value)
 
 

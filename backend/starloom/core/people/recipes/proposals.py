@@ -82,7 +82,7 @@ def open_one(work: Work, proposal: str) -> RecipeProposal:
     """Return an open proposal of the author of the present input.
 
     Raises:
-        Refusal: there is none, or it is for somebody else; both are told alike.
+        Refusal: there is none, or it is for somebody else; the refusal does not say which.
     """
     found = work.shard.access.proposals.get(proposal)
     if found is None or found.owner != who(work.by) or found.state != OPEN:
@@ -158,7 +158,7 @@ def _is_plain(spec: TaskSpec) -> bool:
 
 
 def _plan_of(constellation: Constellation, specs: list[TaskSpec]) -> LoweredPlan:
-    """Return the plan as it was made: without what lists added, and with approval as a plan has it by itself."""
+    """Return the plan as it was made: without what lists added, and with the usual approval."""
     head, names = constellation.head, {spec.id for spec in specs}
     return LoweredPlan(
         dependencies=[edge for edge in _gates(constellation) if {edge.source, edge.target} <= names],
