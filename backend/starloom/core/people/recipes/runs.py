@@ -144,7 +144,7 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     last = newest.ends[-FAILING_OF:]
     because = (
         f"version {number} failed in {last.count(FAILED)} of its last {len(last)} runs, the last time in "
-        f"{newest.failed_id}; version {earlier.number} had ended clean {before.clean} times"
+        f"{newest.failed_id}; version {earlier.number} had {before.clean} clean run{'s' if before.clean != 1 else ''}"
     )
     made = RecipeVersion(
         at_ms=work.at_ms,
