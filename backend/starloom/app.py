@@ -353,6 +353,7 @@ def _make_hub(
             load_catalogue(),
             lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing, access.secrets, fleet.paces),
             lambda: fleet.recipes.values(),
+            lambda: fleet.recipe_runs.values(),
         ),
         peers=shard.peers,
         places=places,

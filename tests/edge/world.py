@@ -41,17 +41,26 @@ from starloom.planner.fleet import FleetView as PlannersFleet
 from starloom.planner.forecast import Change, what_if
 from starloom.planner.model.prompt import planning_parts
 from starloom.planner.preview.plan import core_fleet, preview
+from starloom.planner.recipes.trust import version_runs_row
 from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.refusals import refused
 from starloom.process.settings import Settings
 from starloom.store.blobs.artifacts import FileBlobs
 from starloom.store.blobs.logs import AttemptLogs
 from starloom_protocol.api.previews import PlanPreview, WhatIf
-from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
+from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Fault, Offer, RecipeVersion, RuleRecord, TaskSpec, ToolOffer
+from starloom_protocol.records.entities import (
+    Fault,
+    Offer,
+    RecipeProposal,
+    RecipeVersion,
+    RuleRecord,
+    TaskSpec,
+    ToolOffer,
+)
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.channel import (
@@ -151,6 +160,12 @@ class NoRecipes:
 
     def version(self, saved: RecipeVersion) -> RecipeWhole | None:
         return None
+
+    def proposal(self, found: RecipeProposal) -> ProposalRow | None:
+        return None
+
+    def runs(self, version: RecipeVersion) -> RunsRow:
+        return version_runs_row(None, version.number)
 
 
 class Jobs:

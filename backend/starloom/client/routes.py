@@ -73,7 +73,14 @@ if TYPE_CHECKING:
         TokenRow,
     )
     from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview, WhatIf
-    from starloom_protocol.api.recipes import RecipeLine, RecipeRow, RecipeVersionRow, RecipeWhole
+    from starloom_protocol.api.recipes import (
+        ProposalRow,
+        RecipeLine,
+        RecipeNamed,
+        RecipeRow,
+        RecipeVersionRow,
+        RecipeWhole,
+    )
     from starloom_protocol.api.schedules import RemovedSchedule, SchedulePreview
     from starloom_protocol.api.service import Items, LanRow
 
@@ -398,6 +405,14 @@ def patch_person(name: str) -> Patch[RoleRow]:
     return Patch(f"/people/{_part(name)}")
 
 
+def get_recipe_proposals() -> Get[Items[ProposalRow]]:
+    return Get("/recipe-proposals")
+
+
+def delete_recipe_proposal(proposal: str) -> Delete[Empty]:
+    return Delete(f"/recipe-proposals/{_part(proposal)}")
+
+
 def get_recipes() -> Get[Items[RecipeRow]]:
     return Get("/recipes")
 
@@ -416,6 +431,10 @@ def get_recipe(name: str, *, version: int | None = None) -> Get[RecipeWhole]:
 
 def delete_recipe(name: str) -> Delete[Empty]:
     return Delete(f"/recipes/{_part(name)}")
+
+
+def post_recipe_seen(name: str) -> Post[RecipeNamed]:
+    return Post(f"/recipes/{_part(name)}/seen")
 
 
 def get_recipe_versions(name: str) -> Get[Items[RecipeVersionRow]]:

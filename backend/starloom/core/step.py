@@ -22,9 +22,9 @@ from starloom.core.people import (
     inquiries,
     requests,
     restored_history,
-    saved_recipes,
     stop_all,
 )
+from starloom.core.people.recipes import proposals, runs, saving
 from starloom.core.placement import device_conditions, health, returning, waiting
 from starloom.core.placement.pace import finish
 from starloom.core.placement.selection import next_lease, requeue
@@ -384,8 +384,10 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.LeaseExpired: absence.on_lease_expired,
     i.SecretSet: secrets.on_set,
     i.SecretRemoved: secrets.on_removed,
-    i.RecipeSaved: saved_recipes.on_recipe_saved,
-    i.RecipeRemoved: saved_recipes.on_recipe_removed,
+    i.RecipeSaved: saving.on_recipe_saved,
+    i.RecipeRemoved: saving.on_recipe_removed,
+    i.RecipeSeen: runs.on_seen,
+    i.RecipeProposalDismissed: proposals.on_dismissed,
     i.ScheduleSaved: schedules.on_saved,
     i.ScheduleControlled: schedules.on_controlled,
     i.TimerFired: _on_timer,

@@ -41,6 +41,7 @@ from starloom.edge.routes.people.sessions import Sessions
 from starloom.edge.routes.requests.a2a import A2aRoutes
 from starloom.edge.routes.requests.brief import BriefRoutes
 from starloom.edge.routes.requests.model import ModelRoutes
+from starloom.edge.routes.requests.proposals import Proposals
 from starloom.edge.routes.requests.recipes import Recipes
 from starloom.edge.routes.requests.schedules import Schedules
 from starloom.edge.routes.requests.submission import Submit
@@ -194,6 +195,7 @@ def _routes(hub: Hub, files: Files, here: TypedHere, service: Service) -> tuple[
         BriefRoutes(hub, submit),
         WhatIfRoute(hub, submit),
         A2aRoutes(hub, submit),
+        Proposals(hub),
         Recipes(hub, repeats),
         Schedules(hub, repeats, submit, constellations),
         Secrets(hub, repeats),

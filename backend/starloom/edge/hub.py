@@ -42,11 +42,11 @@ from starloom.store.blobs.logs import AttemptLogs
 from starloom.store.port import ReadPort
 from starloom_protocol.api.lab import FaultMeeting, RunRow, ScenarioRow
 from starloom_protocol.api.previews import PlanPreview, WhatIf
-from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
+from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Fault, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.records.lab import LabFault
 
 
@@ -76,6 +76,10 @@ class Planner(Protocol):
     def recipe(self, name: str) -> RecipeWhole | None: ...
 
     def version(self, saved: RecipeVersion) -> RecipeWhole | None: ...
+
+    def proposal(self, found: RecipeProposal) -> ProposalRow | None: ...
+
+    def runs(self, version: RecipeVersion) -> RunsRow: ...
 
 
 class LabDesk(Protocol):

@@ -25,15 +25,17 @@ from starloom.planner.recipes.catalogue import (
     with_saved,
 )
 from starloom.planner.recipes.gallery import card
-from starloom.planner.requests.matching import Matched, match
+from starloom.planner.recipes.trust import trust_row, version_runs_row
+from starloom.planner.requests.distilling import distil
+from starloom.planner.requests.matching import Matched, match_all
 from starloom.planner.requests.refusals import examples, refused
 from starloom_protocol.api.previews import PlanPreview, WhatIf
-from starloom_protocol.api.recipes import RecipeRow, RecipeWhole
-from starloom_protocol.plan import PlanCheck, Recipe
+from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow, TrustRow
+from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Fault, RecipeVersion, RuleRecord, TaskSpec
-from starloom_protocol.text.wording import quoted
+from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeRuns, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.text.wording import moment, quoted
 from starloom_protocol.vocabulary import Code
 
 
@@ -45,18 +47,20 @@ class Planning:
         catalogue: Catalogue,
         fleet: Callable[[], FleetView],
         saved: Callable[[], Iterable[RecipeVersion]] = tuple,
+        runs: Callable[[], Iterable[RecipeRuns]] = tuple,
     ) -> None:
         self._built_in = catalogue
         self._fleet = fleet
         self._saved = saved
+        self._runs = runs
 
     @property
     def _catalogue(self) -> Catalogue:
-        return with_saved(self._built_in, self._saved())
+        return with_saved(self._built_in, self._saved(), self._runs())
 
     def understand(self, words: str, params: Mapping[str, Any]) -> Matched:
         """Match words against all recipes; `params` were given beside them."""
-        return match(words, self._catalogue.all(), self._fleet(), params=params)
+        return match_all(words, self._catalogue, self._fleet(), params=params)
 
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck:
         """Return the plan of a recipe with these values, or every fault."""
@@ -108,7 +112,8 @@ class Planning:
         for recipe in self._catalogue.all():
             built_in = recipe.name not in own
             shown_as = recipe if built_in else with_effects(recipe, known)
-            rows.append({**listed(shown_as, built_in=built_in), **card(recipe, fleet)})
+            trust = None if built_in else self._trust(own[recipe.name])
+            rows.append({**listed(shown_as, built_in=built_in), **card(recipe, fleet), "trust": trust})
         return rows
 
     def recipe(self, name: str) -> RecipeWhole | None:
@@ -117,14 +122,46 @@ class Planning:
         if found is None:
             return None
         own = newest(self._saved()).get(name)
-        return self._whole(found, own.text if own else self._built_in.text(name), built_in=own is None)
+        return self._whole(found, own.text if own else self._built_in.text(name), own)
 
     def version(self, saved: RecipeVersion) -> RecipeWhole | None:
         """Return one saved version of a recipe; None if this hub's language has moved on since it was saved."""
         found = recipe_of(saved.text, saved.number)
-        return None if found is None else self._whole(found, saved.text, built_in=False)
+        return None if found is None else self._whole(found, saved.text, saved)
 
-    def _whole(self, recipe: Recipe, text: str, *, built_in: bool) -> RecipeWhole:
+    def proposal(self, found: RecipeProposal) -> ProposalRow | None:
+        """Return the recipe that a proposal would become; None if its plan cannot be made again here."""
+        catalogue, fleet = self._catalogue, self._fleet()
+        made = distil(found, catalogue.all(), fleet)
+        if made is None:
+            return None
+        recipe = with_effects(made.recipe, fleet.known_effects())
+        return {
+            "id": found.id,
+            "constellation": found.constellation,
+            "proposed_at": moment(found.at_ms),
+            "request": found.request,
+            "name": recipe.name,
+            "title": recipe.title,
+            "phrase": made.phrase,
+            "values": made.values,
+            "effects": list(recipe.effects),
+            "document": read_document(made.text),
+            "text": made.text,
+        }
+
+    def runs(self, version: RecipeVersion) -> RunsRow:
+        """Return the runs of one version of a saved recipe."""
+        return version_runs_row(self._runs_of(version.name), version.number)
+
+    def _whole(self, recipe: Recipe, text: str, saved: RecipeVersion | None) -> RecipeWhole:
         fleet = self._fleet()
-        shown_as = recipe if built_in else with_effects(recipe, fleet.known_effects())
-        return {**shown(shown_as, text, built_in=built_in), **card(recipe, fleet)}
+        shown_as = recipe if saved is None else with_effects(recipe, fleet.known_effects())
+        trust = None if saved is None else self._trust(saved)
+        return {**shown(shown_as, text, built_in=saved is None), **card(recipe, fleet), "trust": trust}
+
+    def _trust(self, newest: RecipeVersion) -> TrustRow:
+        return trust_row(self._runs_of(newest.name), newest)
+
+    def _runs_of(self, name: str) -> RecipeRuns | None:
+        return next((one for one in self._runs() if one.name == name), None)

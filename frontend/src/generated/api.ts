@@ -1379,6 +1379,46 @@ export interface paths {
         patch: operations["give_role_api_v1_people__name__patch"];
         trace?: never;
     };
+    "/api/v1/recipe-proposals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Proposals
+         * @description List the caller's own proposals, the newest first; one whose plan cannot be made again is left out.
+         */
+        get: operations["proposals_api_v1_recipe_proposals_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recipe-proposals/{proposal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Dismiss
+         * @description Dismiss a proposal for good: the same shape is not proposed to the caller again.
+         */
+        delete: operations["dismiss_api_v1_recipe_proposals__proposal__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/recipes": {
         parameters: {
             query?: never;
@@ -1442,6 +1482,26 @@ export interface paths {
          * @description Remove a saved recipe with all its versions; constellations made from it go on.
          */
         delete: operations["remove_api_v1_recipes__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recipes/{name}/seen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Seen
+         * @description Note that a person has read that the hub went back to an earlier version of a recipe.
+         */
+        post: operations["seen_api_v1_recipes__name__seen_post"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3395,6 +3455,14 @@ export interface components {
             next: string | null;
         };
         /**
+         * Items[ProposalRow]
+         * @description A list, or a page of one; `next` is the cursor of the page after it.
+         */
+        Items_ProposalRow_: {
+            items: components["schemas"]["ProposalRow"][];
+            next: string | null;
+        };
+        /**
          * Items[RecipeRow]
          * @description A list, or a page of one; `next` is the cursor of the page after it.
          */
@@ -4342,6 +4410,26 @@ export interface components {
             title: string;
         };
         /**
+         * ProposalRow
+         * @description A plan that ended clean, as the recipe that it would become. `request` are the words that the person typed.
+         *
+         *         `phrase` is empty where the words make none; `values` are those of the plan, by slot. `document` is the recipe,
+         *         ready to be saved with `proposal`.
+         */
+        ProposalRow: {
+            constellation: string;
+            document: Record<string, unknown>;
+            effects: components["schemas"]["Effect"][];
+            id: string;
+            name: string;
+            phrase: string;
+            proposed_at: string | null;
+            request: string;
+            text: string;
+            title: string;
+            values: Record<string, unknown>;
+        };
+        /**
          * PrunedParts
          * @description The parts of the history that were pruned.
          */
@@ -4420,7 +4508,7 @@ export interface components {
         };
         /**
          * RecipeCandidate
-         * @description A recipe that words may mean; `score` is thousandths.
+         * @description A recipe that words may mean; `score` is thousandths. `trial` is null for one that is trusted.
          */
         RecipeCandidate: {
             missing: components["schemas"]["MissingParam"][];
@@ -4428,6 +4516,7 @@ export interface components {
             recipe: string;
             score: number;
             title: string;
+            trial: components["schemas"]["TrialRow"] | null;
         };
         /**
          * RecipeDemo
@@ -4458,6 +4547,13 @@ export interface components {
             version: number;
         };
         /**
+         * RecipeNamed
+         * @description The recipe that an action was about.
+         */
+        RecipeNamed: {
+            name: string;
+        };
+        /**
          * RecipeParam
          * @description A parameter of a recipe as a form shows it; one with a default counts as optional.
          */
@@ -4470,7 +4566,7 @@ export interface components {
         };
         /**
          * RecipeRow
-         * @description A recipe in the list, with its card.
+         * @description A recipe in the list, with its card; `trust` is null for one that is built in.
          */
         RecipeRow: {
             asks_for: {
@@ -4489,6 +4585,7 @@ export interface components {
             sentence: components["schemas"]["RecipeSentence"];
             shape: components["schemas"]["RecipeShape"];
             title: string;
+            trust: components["schemas"]["TrustRow"] | null;
             version: number;
         };
         /**
@@ -4516,17 +4613,22 @@ export interface components {
         };
         /**
          * RecipeVersionRow
-         * @description A version of a saved recipe that is kept.
+         * @description A version of a saved recipe that is kept, with its runs.
+         *
+         *         Where the hub went back, `back_from` is the version whose runs failed (else 0), and `because` says why.
          */
         RecipeVersionRow: {
             author: string;
+            back_from: number;
+            because: string;
+            runs: components["schemas"]["RunsRow"];
             saved_at: string | null;
             title: string;
             version: number;
         };
         /**
          * RecipeWhole
-         * @description A recipe whole, with its card.
+         * @description A recipe whole, with its card; `trust` is null for one that is built in.
          */
         RecipeWhole: {
             asks_for: {
@@ -4548,6 +4650,7 @@ export interface components {
             shape: components["schemas"]["RecipeShape"];
             text: string;
             title: string;
+            trust: components["schemas"]["TrustRow"] | null;
             version: number;
         };
         /**
@@ -4845,12 +4948,31 @@ export interface components {
             why: string;
         };
         /**
+         * RunsRow
+         * @description The runs of a saved recipe, or of one version of it. `failed` leaves out failures by a device alone.
+         */
+        RunsRow: {
+            clean: number;
+            failed: number;
+            last_clean: string;
+            last_clean_at: string | null;
+            last_failed: string;
+            last_failed_at: string | null;
+        };
+        /**
          * Saved
          * @description `base_version` is the version that the caller saw; without it the name must be new here.
+         *
+         *     `proposal` is one of the caller's own, which this recipe keeps; it is on trial then.
          */
         Saved: {
             /** Base Version */
             base_version?: number | null;
+            /**
+             * Proposal
+             * @default
+             */
+            proposal?: string;
             /**
              * Reason
              * @default
@@ -5527,6 +5649,15 @@ export interface components {
             reply_text?: string | null;
         };
         /**
+         * TrialRow
+         * @description A recipe that words alone do not start yet: its clean runs in a row, those `needed`, the time of the newest.
+         */
+        TrialRow: {
+            clean: number;
+            last_at: string | null;
+            needed: number;
+        };
+        /**
          * TriedModel
          * @description An empty body tries the model that is set.
          */
@@ -5555,6 +5686,23 @@ export interface components {
              * @enum {string}
              */
             wire?: "" | "openai" | "anthropic";
+        };
+        /**
+         * TrustRow
+         * @description How far a saved recipe is trusted. `source` is the constellation that it was kept from, empty for another.
+         *
+         *         While `trial` words that fit only offer it; after `needed` clean runs in a row they start it. `went_back` says why
+         *         the hub went back to an earlier version, empty where it did not; `unread` until a person has read that.
+         */
+        TrustRow: {
+            back_from: number;
+            in_a_row: number;
+            needed: number;
+            runs: components["schemas"]["RunsRow"];
+            source: string;
+            trial: boolean;
+            unread: boolean;
+            went_back: string;
         };
         /**
          * Understood
@@ -5874,6 +6022,7 @@ export type Items_ConstellationRow_ = components['schemas']['Items_Constellation
 export type Items_DeviceRow_ = components['schemas']['Items_DeviceRow_'];
 export type Items_DeviceWork_ = components['schemas']['Items_DeviceWork_'];
 export type Items_NamedQuestionRow_ = components['schemas']['Items_NamedQuestionRow_'];
+export type Items_ProposalRow_ = components['schemas']['Items_ProposalRow_'];
 export type Items_RecipeRow_ = components['schemas']['Items_RecipeRow_'];
 export type Items_RecipeVersionRow_ = components['schemas']['Items_RecipeVersionRow_'];
 export type Items_RoleRow_ = components['schemas']['Items_RoleRow_'];
@@ -5945,6 +6094,7 @@ export type PrincipalRow = components['schemas']['PrincipalRow'];
 export type Priority = components['schemas']['Priority'];
 export type Profile = components['schemas']['Profile'];
 export type PromptRow = components['schemas']['PromptRow'];
+export type ProposalRow = components['schemas']['ProposalRow'];
 export type PrunedParts = components['schemas']['PrunedParts'];
 export type Purpose = components['schemas']['Purpose'];
 export type QrCode = components['schemas']['QrCode'];
@@ -5955,6 +6105,7 @@ export type Reasoned = components['schemas']['Reasoned'];
 export type RecipeCandidate = components['schemas']['RecipeCandidate'];
 export type RecipeDemo = components['schemas']['RecipeDemo'];
 export type RecipeLine = components['schemas']['RecipeLine'];
+export type RecipeNamed = components['schemas']['RecipeNamed'];
 export type RecipeParam = components['schemas']['RecipeParam'];
 export type RecipeRow = components['schemas']['RecipeRow'];
 export type RecipeSentence = components['schemas']['RecipeSentence'];
@@ -5980,6 +6131,7 @@ export type RuleRow = components['schemas']['RuleRow'];
 export type RunInShort = components['schemas']['RunInShort'];
 export type RunReport = components['schemas']['RunReport'];
 export type RunRow = components['schemas']['RunRow'];
+export type RunsRow = components['schemas']['RunsRow'];
 export type Saved = components['schemas']['Saved'];
 export type ScenarioFault = components['schemas']['ScenarioFault'];
 export type ScenarioRow = components['schemas']['ScenarioRow'];
@@ -6026,7 +6178,9 @@ export type ToolDevice = components['schemas']['ToolDevice'];
 export type ToolRow = components['schemas']['ToolRow'];
 export type Transcript = components['schemas']['Transcript'];
 export type TranscriptCall = components['schemas']['TranscriptCall'];
+export type TrialRow = components['schemas']['TrialRow'];
 export type TriedModel = components['schemas']['TriedModel'];
+export type TrustRow = components['schemas']['TrustRow'];
 export type Understood = components['schemas']['Understood'];
 export type UndoCall = components['schemas']['UndoCall'];
 export type UndoWork = components['schemas']['UndoWork'];
@@ -8550,6 +8704,64 @@ export interface operations {
             };
         };
     };
+    proposals_api_v1_recipe_proposals_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_ProposalRow_"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    dismiss_api_v1_recipe_proposals__proposal__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                proposal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
     recipes_api_v1_recipes_get: {
         parameters: {
             query?: never;
@@ -8695,6 +8907,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    seen_api_v1_recipes__name__seen_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipeNamed"];
+                };
             };
             /** @description Refused, with code, reason, hint and errors[] */
             "4XX": {

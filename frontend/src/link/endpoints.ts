@@ -186,8 +186,14 @@ export class Hub {
   checkRecipe = (recipe: RecipeText, signal?: AbortSignal) =>
     this.rest.post("/recipes/check", { body: { recipe }, signal });
   /** Keeps a recipe (a document or its text); over one of that name only as the version after `baseVersion`. */
-  saveRecipe = (recipe: RecipeText, baseVersion?: number) =>
-    this.rest.create("/recipes", { body: { recipe, base_version: baseVersion } });
+  saveRecipe = (recipe: RecipeText, baseVersion?: number, proposal?: string) =>
+    this.rest.create("/recipes", {
+      body: { recipe, base_version: baseVersion, ...(proposal === undefined ? {} : { proposal }) },
+    });
+  /** This person's own plans that ended clean, as the recipes that they would become. */
+  proposals = (signal?: AbortSignal) => this.rest.get("/recipe-proposals", { signal });
+  dismissProposal = (proposal: string) => this.rest.delete("/recipe-proposals/{proposal}", { path: { proposal } });
+  recipeSeen = (name: string) => this.rest.post("/recipes/{name}/seen", { path: { name } });
   removeRecipe = (name: string) => this.rest.delete("/recipes/{name}", { path: { name } });
   model = (signal?: AbortSignal) => this.rest.get("/model", { signal });
   /** Calls the owner's model once; says nothing about the fleet. */

@@ -139,14 +139,23 @@ class MissingParam(TypedDict):
     choices: list[str]
 
 
+class TrialRow(TypedDict):
+    """A recipe that words alone do not start yet: its clean runs in a row, those `needed`, the time of the newest."""
+
+    clean: int
+    needed: int
+    last_at: str | None
+
+
 class RecipeCandidate(TypedDict):
-    """A recipe that words may mean; `score` is thousandths."""
+    """A recipe that words may mean; `score` is thousandths. `trial` is null for one that is trusted."""
 
     recipe: str
     title: str
     score: int
     params: dict[str, Any]
     missing: list[MissingParam]
+    trial: TrialRow | None
 
 
 class Understood(TypedDict):

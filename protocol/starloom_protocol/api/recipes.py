@@ -96,8 +96,38 @@ class RecipeCard(TypedDict):
     shape: RecipeShape
 
 
+class RunsRow(TypedDict):
+    """The runs of a saved recipe, or of one version of it. `failed` leaves out failures by a device alone."""
+
+    clean: int
+    failed: int
+    last_clean_at: str | None
+    last_clean: str
+    last_failed_at: str | None
+    last_failed: str
+
+
+class TrustRow(TypedDict):
+    """How far a saved recipe is trusted. `source` is the constellation that it was kept from, empty for another.
+
+    While `trial` words that fit only offer it; after `needed` clean runs in a row they start it. `went_back` says why
+    the hub went back to an earlier version, empty where it did not; `unread` until a person has read that.
+    """
+
+    trial: bool
+    in_a_row: int
+    needed: int
+    source: str
+    went_back: str
+    back_from: int
+    unread: bool
+    runs: RunsRow
+
+
 class RecipeRow(RecipeLine, RecipeCard):
-    """A recipe in the list, with its card."""
+    """A recipe in the list, with its card; `trust` is null for one that is built in."""
+
+    trust: TrustRow | None
 
 
 class RecipeText(RecipeLine):
@@ -109,13 +139,53 @@ class RecipeText(RecipeLine):
 
 
 class RecipeWhole(RecipeText, RecipeCard):
-    """A recipe whole, with its card."""
+    """A recipe whole, with its card; `trust` is null for one that is built in."""
+
+    trust: TrustRow | None
 
 
 class RecipeVersionRow(TypedDict):
-    """A version of a saved recipe that is kept."""
+    """A version of a saved recipe that is kept, with its runs.
+
+    Where the hub went back, `back_from` is the version whose runs failed (else 0), and `because` says why.
+    """
 
     version: int
     title: str
     author: str
     saved_at: str | None
+    back_from: int
+    because: str
+    runs: RunsRow
+
+
+class ProposalRow(TypedDict):
+    """A plan that ended clean, as the recipe that it would become. `request` are the words that the person typed.
+
+    `phrase` is empty where the words make none; `values` are those of the plan, by slot. `document` is the recipe,
+    ready to be saved with `proposal`.
+    """
+
+    id: str
+    constellation: str
+    proposed_at: str | None
+    request: str
+    name: str
+    title: str
+    phrase: str
+    values: dict[str, Any]
+    effects: list[Effect]
+    document: dict[str, Any]
+    text: str
+
+
+class ProposalClosed(TypedDict):
+    """A proposal that is not shown again."""
+
+    id: str
+
+
+class RecipeNamed(TypedDict):
+    """The recipe that an action was about."""
+
+    name: str

@@ -155,6 +155,8 @@ class Head(Record, frozen=True, kw_only=True):
     priority: Priority | None = None
     """The priority of the request, which takes precedence over the plan's own in `policy`."""
     recipe: str | None = None
+    recipe_version: int = 0
+    """The newest version of a saved `recipe` when the plan was made; 0: it is none."""
     request: str = ""
     results: list[ResultSpec] = []
     schedule: str | None = None
@@ -611,14 +613,67 @@ class Job(Record, frozen=True, kw_only=True):
 
 
 class RecipeVersion(Record, frozen=True, kw_only=True):
-    """One version of a recipe that people saved here; `text` is as it was written. Never changed once saved."""
+    """One version of a recipe that people saved here; `text` is as it was written. Never changed once saved.
+
+    Where the hub went back to an earlier text, `back_from` is the version whose runs failed, and `because` says why.
+    """
 
     at_ms: int
     author: str
+    back_from: int = 0
+    because: str = ""
     name: str
     number: int
     text: str
     title: str
+
+
+class VersionRuns(Record, frozen=True, kw_only=True):
+    """The runs of one version of a saved recipe; `ends` has the newest last: c for a clean one, f for a failed one."""
+
+    clean: int = 0
+    clean_id: str = ""
+    clean_ms: int = 0
+    ends: str = ""
+    failed: int = 0
+    failed_id: str = ""
+    failed_ms: int = 0
+    number: int
+
+
+class RecipeRuns(Record, frozen=True, kw_only=True):
+    """The runs of a saved recipe by version, oldest version first.
+
+    `trial`: it was kept from a proposal, and words alone do not start it yet; `in_a_row` are its clean runs since the
+    last failed one. `source` is the constellation of that proposal. `told` is the version by which the hub went back,
+    until a person has read of it.
+    """
+
+    in_a_row: int = 0
+    name: str
+    source: str = ""
+    told: int = 0
+    trial: bool = False
+    versions: list[VersionRuns] = []
+
+
+class RecipeProposal(Record, frozen=True, kw_only=True):
+    """A plan of `owner` that ended clean and may be kept as a recipe, or the mark that it was proposed once.
+
+    `plan` is the JSON text of the lowered plan, `request` the words that it was made for. `shape` is the hash of the
+    plan with its slots open. `state`: open, kept, dismissed, or passed (newer ones took its place); only an open one
+    has a plan and words.
+    """
+
+    at_ms: int
+    constellation: str
+    id: str
+    owner: str
+    plan: str = ""
+    recipe: str = ""
+    request: str = ""
+    shape: str
+    state: str = "open"
 
 
 Entity = (
@@ -641,6 +696,7 @@ Entity = (
     | Offer
     | Enrollment
     | RecipeVersion
+    | RecipeRuns
     | Schedule
     | ScheduledPlan
     | Standing
@@ -656,6 +712,7 @@ Entity = (
     | SignIn
     | Idempotency
     | KeptResult
+    | RecipeProposal
 )
 
 KINDS: dict[str, type[Record]] = {
@@ -678,6 +735,7 @@ KINDS: dict[str, type[Record]] = {
     "offer": Offer,
     "enrollment": Enrollment,
     "recipe": RecipeVersion,
+    "recipe_runs": RecipeRuns,
     "schedule": Schedule,
     "scheduled_plan": ScheduledPlan,
     "standing": Standing,
@@ -693,6 +751,7 @@ KINDS: dict[str, type[Record]] = {
     "signin": SignIn,
     "idem": Idempotency,
     "kept": KeptResult,
+    "proposal": RecipeProposal,
 }
 
 _encoder = msgspec.json.Encoder(order="deterministic")

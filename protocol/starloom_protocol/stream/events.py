@@ -127,8 +127,13 @@ class EventKind(StrEnum):
     QUESTION_ANSWERED = "question_answered"
     QUESTION_ASKED = "question_asked"
     QUESTION_CLOSED = "question_closed"
+    RECIPE_PROPOSAL_CLOSED = "recipe_proposal_closed"
+    RECIPE_PROPOSED = "recipe_proposed"
+    RECIPE_RAN = "recipe_ran"
     RECIPE_REMOVED = "recipe_removed"
     RECIPE_SAVED = "recipe_saved"
+    RECIPE_SEEN = "recipe_seen"
+    RECIPE_WENT_BACK = "recipe_went_back"
     RECOVERY_ANSWERED = "recovery_answered"
     RECOVERY_ASKED = "recovery_asked"
     REFUSED = "refused"
@@ -346,8 +351,13 @@ KINDS: Final[dict[EventKind, KindRow]] = {
     EventKind.SCHEDULE_SEEN: KindRow(Category.SCHEDULES, "read a notice of the schedule %"),
     EventKind.SCHEDULE_STOPPED: KindRow(Category.SCHEDULES, "stopped the schedule %"),
     EventKind.SCHEDULE_TOLD: KindRow(Category.SCHEDULES, "sent a notice about the schedule %"),
+    EventKind.RECIPE_PROPOSAL_CLOSED: KindRow(Category.RECIPES, "closed the proposal of a recipe"),
+    EventKind.RECIPE_PROPOSED: KindRow(Category.RECIPES, "proposed a recipe"),
+    EventKind.RECIPE_RAN: KindRow(Category.RECIPES, "counted a run of the recipe %", housekeeping=True),
     EventKind.RECIPE_REMOVED: KindRow(Category.RECIPES, "removed the recipe %"),
     EventKind.RECIPE_SAVED: KindRow(Category.RECIPES, "saved the recipe %"),
+    EventKind.RECIPE_SEEN: KindRow(Category.RECIPES, "read a notice of the recipe %"),
+    EventKind.RECIPE_WENT_BACK: KindRow(Category.RECIPES, "took the recipe % back to an earlier version"),
     EventKind.FAULT_ASKED: KindRow(Category.LAB, "asked the lab to break something"),
     EventKind.FAULT_ENDED: KindRow(Category.LAB, "repaired the broken part"),
     EventKind.FAULT_FAILED: KindRow(Category.LAB, "could not break it"),

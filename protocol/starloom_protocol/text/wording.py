@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from typing import Any, Final
 
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
@@ -23,6 +24,13 @@ _LISTS: Final = {
 _LEFT_OUT: Final = frozenset({"args", "body", "plan", "params"})
 """Steps that name a container, and not its content."""
 VALUE_CHARS_MOST: Final = 200
+
+
+def moment(at_ms: int) -> str | None:
+    """Return RFC 3339 text of hub time; 0 is no time."""
+    if not at_ms:
+        return None
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def quoted(value: object) -> str:

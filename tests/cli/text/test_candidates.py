@@ -26,6 +26,7 @@ def test_the_command_has_what_the_words_filled_and_names_what_is_missing() -> No
                 "choices": [],
             },
         ],
+        "trial": None,
     }
     assert candidate_lines(candidate) == [
         "Collect files",
@@ -46,7 +47,22 @@ def test_many_choices_are_cut_and_several_devices_are_json() -> None:
         "score": 900,
         "params": {"where": {"any": [{"name": "a"}]}},
         "missing": [{"name": "on", "type": "device", "title": "", "reason": "", "choices": names}],
+        "trial": None,
     }
     _, command, needed = candidate_lines(candidate)
     assert '-p \'where:={"any": [{"name": "a"}]}\'' in command
     assert needed.endswith("box-7, ...")
+
+
+def test_a_recipe_on_trial_says_how_far_it_is() -> None:
+    candidate: RecipeCandidate = {
+        "recipe": "x",
+        "title": "X",
+        "score": 1000,
+        "params": {},
+        "missing": [],
+        "trial": {"clean": 1, "needed": 3, "last_at": "2026-11-26T18:00:00.000Z"},
+    }
+    assert candidate_lines(candidate)[-1] == (
+        "  on trial: 1 of 3 clean runs in a row, the last on 2026-11-26T18:00:00.000Z"
+    )

@@ -1,4 +1,7 @@
-"""Commands for recipes and artifacts: `recipes`, `recipe show|run|test|import|export|rm`, `artifacts get`."""
+"""Commands for recipes and artifacts: `recipes`, `recipe show|run|test|import|export|rm`, `artifacts get`.
+
+`proposals` adds those for plans that may be kept.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import typer
 
 from starloom.cli.constellations.asking import ParamOption, PreviewOption, WaitOption, read_plan, submit
 from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.owner import proposals
 from starloom.cli.owner.recipe_trial import names_devices, stand_ins, without_test
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
@@ -26,6 +30,7 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import parameters
+from starloom_protocol.api.recipes import TrustRow
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.plan.language.param_types import placeholder
 from starloom_protocol.values import canonical
@@ -43,6 +48,7 @@ def register(app: typer.Typer) -> None:
     hub_command(recipe, "import")(import_recipe)
     hub_command(recipe, "export")(export_recipe)
     hub_command(recipe, "rm")(remove_recipe)
+    proposals.register(recipe)
     app.add_typer(recipe, name="recipe")
     artifacts = typer.Typer(help="Files kept by the hub, by their SHA-256.", no_args_is_help=True)
     hub_command(artifacts, "get")(get_artifact)
@@ -83,8 +89,26 @@ def show_recipe(
     if found.get("clock"):
         say(f'  can be scheduled: starloom schedule add -r {name} --cron "0 8 * * *"')
     if not found.get("built_in", True):
+        _tell_trust(name, found["trust"])
         for item in run.client.get(get_recipe_versions(name))["items"]:
-            print(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']}")
+            counts = f"{item['runs']['clean']} clean, {item['runs']['failed']} failed"
+            print(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']} ({counts})")
+            if item["because"]:
+                print(f"    back from version {item['back_from']}: {item['because']}")
+
+
+def _tell_trust(name: str, trust: TrustRow | None) -> None:
+    """Tell whether words start it, where it came from, and the way out of a version that the hub went back from."""
+    if trust is None:
+        return
+    if trust["source"]:
+        print(f"  kept from {trust['source']}")
+    if trust["trial"]:
+        counted = f"{trust['in_a_row']} of {trust['needed']} clean runs in a row"
+        print(f"  on trial: {counted}; until then words only offer it")
+    if trust["unread"]:
+        say(f"  to undo that: starloom recipe restore {quote(name)} {trust['back_from']}")
+        say(f"  to leave it so: starloom recipe seen {quote(name)}")
 
 
 def run_recipe(

@@ -17,6 +17,9 @@ def candidate_lines(candidate: RecipeCandidate) -> list[str]:
     words = [f"-p {_filled(name, value)}" for name, value in candidate["params"].items()]
     words += [f"-p {item['name']}=..." for item in candidate["missing"]]
     lines = [candidate["title"], " ".join(["starloom submit -r", candidate["recipe"], *words])]
+    if trial := candidate.get("trial"):
+        since = f", the last on {trial['last_at']}" if trial["last_at"] else ""
+        lines.append(f"  on trial: {trial['clean']} of {trial['needed']} clean runs in a row{since}")
     return [*lines, *(_needed(item) for item in candidate["missing"])]
 
 

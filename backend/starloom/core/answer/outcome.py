@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from starloom.core.answer.story import sentence, so_far
 from starloom.core.people import answer_words, escalations, inquiries
+from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
 from starloom.core.run import judgement
 from starloom.core.state.effects import SendOver
@@ -77,6 +78,8 @@ def settle(work: Work, name: str) -> None:
         note=answer.sentence,
         by="engine",
     )
+    runs.count(work, constellation)
+    proposals.propose(work, constellation)
     for device in _session_devices(constellation):
         work.order(SendOver(constellation=constellation.name, device=device))
 

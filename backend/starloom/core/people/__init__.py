@@ -10,6 +10,6 @@ stop_all           every live constellation ends
 forks              a new constellation from a moment of another
 compensation       finished work is undone by the calls that it declares
 restored_history   work in doubt after a backup was restored
-saved_recipes      recipes that people save here, by version
+recipes            recipes that people save here, proposals of them, and their runs
 access             principals, tokens, sign-in links
 """

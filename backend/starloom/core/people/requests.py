@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from starloom.core.people import answer_words, approvals, escalations, inquiries
 from starloom.core.people.controls import stop_all
+from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.install import install_plan
@@ -122,7 +123,8 @@ def _install(
         raise Refusal(
             fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {approved_hash}", "plan_hash")
         )
-    install_plan(work, constellation, plan, author=author, trigger="request")
+    made_from = version_now(work.shard, plan.recipe or constellation.head.recipe)
+    install_plan(work, constellation, plan, author=author, trigger="request", recipe_version=made_from)
     approved = approved_hash is not None and constellation.head.approves
     approvals.ask_or_start(work, constellation, plan, approved=approved, words=asked_in_words)
 

@@ -17,8 +17,12 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, TaskState
 
 
-def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *, author: str, trigger: str) -> None:
+def install_plan(
+    work: Work, constellation: Constellation, plan: LoweredPlan, *, author: str, trigger: str, recipe_version: int = 0
+) -> None:
     """Make a lowered plan version 1 of a constellation without tasks but looks, as one event.
+
+    `recipe_version` is the version of the saved recipe that the plan was made from.
 
     Raises:
         Refusal: with every fault of the graph.
@@ -57,6 +61,7 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         results=plan.results,
         plan_hash=plan.hash,
         recipe=plan.recipe or constellation.head.recipe,
+        recipe_version=recipe_version,
         params=plan.params,
         tool_ms=usual_ms(work.shard.fleet, (spec.tool for spec in plan.specs if spec.tool is not None)),
     )

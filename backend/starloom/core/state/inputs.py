@@ -446,12 +446,14 @@ class SecretRemoved(Input, frozen=True, kw_only=True, tag="secret_removed"):
 class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
     """A recipe whose text was checked at the door; `base_version` is the version that its writer saw, 0 for none.
 
-    `secrets` are those that it names, `unapproved` says that its policy sets approval aside.
+    `secrets` are those that it names, `unapproved` says that its policy sets approval aside. `proposal` is the one that
+    its writer keeps by it.
     """
 
     approves: bool = True
     base_version: int = 0
     name: str
+    proposal: str = ""
     reason: str = ""
     secrets: list[str] = []
     text: str
@@ -462,6 +464,18 @@ class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
 class RecipeRemoved(Input, frozen=True, kw_only=True, tag="recipe_removed"):
     name: str
     reason: str = ""
+
+
+class RecipeSeen(Input, frozen=True, kw_only=True, tag="recipe_seen"):
+    """A person has read that the hub went back a version of a recipe."""
+
+    name: str
+
+
+class RecipeProposalDismissed(Input, frozen=True, kw_only=True, tag="recipe_proposal_dismissed"):
+    """A person does not want this plan as a recipe, now or later."""
+
+    proposal: str
 
 
 # -- schedules
@@ -682,6 +696,8 @@ AnyInput = (
     | SecretRemoved
     | RecipeSaved
     | RecipeRemoved
+    | RecipeSeen
+    | RecipeProposalDismissed
     | ScheduleSaved
     | ScheduleControlled
     | TimerFired

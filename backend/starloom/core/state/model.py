@@ -7,7 +7,7 @@ Nothing iterates a set; maps keep insertion order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from starloom.core.state.tool_sets import ToolSets
 from starloom_protocol.records.approvals import DeviceAsks, Standing
@@ -27,6 +27,8 @@ from starloom_protocol.records.entities import (
     Offer,
     Principal,
     Question,
+    RecipeProposal,
+    RecipeRuns,
     RecipeVersion,
     Record,
     RuleRecord,
@@ -67,6 +69,7 @@ FLEET_KINDS = (
     "schedule",
     "scheduled_plan",
     "recipe",
+    "recipe_runs",
     "standing",
     "health",
     "pace",
@@ -75,7 +78,7 @@ FLEET_KINDS = (
     "model_day",
     "lab_fault",
 )
-ACCESS_KINDS = ("principal", "token", "signin", "idem", "secret", "kept")
+ACCESS_KINDS = ("principal", "token", "signin", "idem", "secret", "kept", "proposal")
 
 
 class Stream:
@@ -285,6 +288,7 @@ class Fleet(Stream):
         "pace_index",
         "pace_number",
         "paces",
+        "recipe_runs",
         "recipes",
         "revision",
         "scheduled_plans",
@@ -304,6 +308,7 @@ class Fleet(Stream):
         self.devices = cast(dict[str, Device], self.tables["device"])
         self.offers = cast(dict[str, Offer], self.tables["offer"])
         self.enrollments = cast(dict[str, Enrollment], self.tables["enrollment"])
+        self.recipe_runs = cast(dict[str, RecipeRuns], self.tables["recipe_runs"])
         self.recipes = cast(dict[str, RecipeVersion], self.tables["recipe"])
         self.schedules = cast(dict[str, Schedule], self.tables["schedule"])
         self.scheduled_plans = cast(dict[str, ScheduledPlan], self.tables["scheduled_plan"])
@@ -331,12 +336,14 @@ class Fleet(Stream):
 
 
 class Access(Stream):
-    """Principals, tokens, sign-in links, idempotency keys, records of secrets, kept results; never streamed live.
+    """Principals, tokens, sign-in links, idempotency keys, records of secrets, kept results, proposals of recipes.
+
+    Never streamed live: a proposal is for its owner alone.
 
     `secrets_revision` rises when a secret is set, removed or gets other receivers.
     """
 
-    __slots__ = ("idempotency", "kept", "principals", "secrets", "secrets_revision", "signins", "tokens")
+    __slots__ = ("idempotency", "kept", "principals", "proposals", "secrets", "secrets_revision", "signins", "tokens")
 
     def __init__(self, name: str) -> None:
         super().__init__(name, ACCESS_KINDS)
@@ -346,6 +353,7 @@ class Access(Stream):
         self.idempotency = cast(dict[str, Idempotency], self.tables["idem"])
         self.secrets = cast(dict[str, Secret], self.tables["secret"])
         self.kept = cast(dict[str, KeptResult], self.tables["kept"])
+        self.proposals = cast(dict[str, RecipeProposal], self.tables["proposal"])
         self.secrets_revision = 0
 
 
@@ -470,6 +478,10 @@ class Shard:
         return found
 
 
+TRIAL_RUNS: Final = 3
+"""After so many clean runs in a row words start a recipe that was kept from a proposal."""
+
+
 class ShardSettings:
     """The limits and durations that decisions need; durations in milliseconds."""
 
@@ -488,6 +500,7 @@ class ShardSettings:
         "pace_rows_most",
         "probe_first_ms",
         "probe_most_ms",
+        "proposals_most",
         "quarantine_at",
         "random_placement",
         "refusals_most",
@@ -498,6 +511,7 @@ class ShardSettings:
         "standing_most",
         "suspect_at",
         "tasks_most",
+        "trial_runs",
         "ttl_ms",
     )
 
@@ -531,6 +545,8 @@ class ShardSettings:
         self.hedge_times = 3
         self.kept_results_most = 1_000
         self.pace_rows_most = 2_000
+        self.proposals_most = 20
+        self.trial_runs = TRIAL_RUNS
         self.random_placement = 0
         self.attempts_default = 3
         self.refusals_most = 10

@@ -1,4 +1,4 @@
-"""The read model of access: principals, tokens, sign-in links and records of secrets, as the log has them.
+"""The read model of access: principals, tokens, sign-in links, records of secrets and proposals, as the log has them.
 
 Fed by events; posts nothing. It finds the caller to whom a token or session belongs now.
 """
@@ -6,10 +6,11 @@ Fed by events; posts nothing. It finds the caller to whom a token or session bel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from starloom.edge.access import credentials
 from starloom.edge.access.callers import Caller, Means
-from starloom_protocol.records.entities import Principal, Secret, SignIn, Token, decode_entity
+from starloom_protocol.records.entities import Principal, RecipeProposal, Secret, SignIn, Token, decode_entity
 from starloom_protocol.stream.feed import ACCESS, Event
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
@@ -28,6 +29,7 @@ class AccessView:
         self.tokens: dict[str, Token] = {}
         self.sign_ins: dict[str, SignIn] = {}
         self.secrets: dict[str, Secret] = {}
+        self.proposals: dict[str, RecipeProposal] = {}
         self.last_used_ms: dict[str, int] = {}
         self.on_revoked: list[Callable[[str], None]] = []
 
@@ -37,6 +39,7 @@ class AccessView:
         self.tokens.clear()
         self.sign_ins.clear()
         self.secrets.clear()
+        self.proposals.clear()
         for key, raw in entities.items():
             self._put(key, raw)
 
@@ -49,11 +52,12 @@ class AccessView:
 
     def _put(self, key: str, raw: bytes | None) -> None:
         kind, _, identity = key.partition("/")
-        table: dict[str, dict[str, Principal] | dict[str, Token] | dict[str, SignIn] | dict[str, Secret]] = {
+        table: dict[str, dict[str, Any]] = {
             "principal": self.principals,
             "token": self.tokens,
             "signin": self.sign_ins,
             "secret": self.secrets,
+            "proposal": self.proposals,
         }
         if kind not in table:
             return
@@ -75,6 +79,8 @@ class AccessView:
             self.sign_ins[identity] = record
         elif isinstance(record, Secret):
             self.secrets[identity] = record
+        elif isinstance(record, RecipeProposal):
+            self.proposals[identity] = record
 
     def _revoked(self, token: str) -> None:
         for hear in self.on_revoked:

@@ -6,7 +6,6 @@ Entities themselves keep hub time in milliseconds; only the log and the live str
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -51,6 +50,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.fleet import Health, Stopping
 from starloom_protocol.text.presentation import presentation
+from starloom_protocol.text.wording import moment
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
@@ -59,9 +59,7 @@ from starloom_protocol.wire.version import is_older
 
 def iso(at_ms: int) -> str | None:
     """Return RFC 3339 text of hub time; 0 is no time."""
-    if not at_ms:
-        return None
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment(at_ms)
 
 
 def plain(record: Record) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from starloom_protocol.records.entities import (
     Head,
     Offer,
     Question,
+    RecipeRuns,
     RecipeVersion,
     TaskSpec,
     ToolOffer,
@@ -96,6 +97,7 @@ class FleetView:
         self.offers: dict[str, Offer] = {}
         self.on_revoked: list[Callable[[Device], None]] = []
         self.enrollments: dict[str, Enrollment] = {}
+        self.recipe_runs: dict[str, RecipeRuns] = {}
         self.recipes: dict[str, RecipeVersion] = {}
         self.schedules: dict[str, Schedule] = {}
         self.scheduled_plans: dict[str, ScheduledPlan] = {}
@@ -110,6 +112,7 @@ class FleetView:
             "offer": self.offers,
             "enrollment": self.enrollments,
             "recipe": self.recipes,
+            "recipe_runs": self.recipe_runs,
             "schedule": self.schedules,
             "scheduled_plan": self.scheduled_plans,
             "standing": self.standing,

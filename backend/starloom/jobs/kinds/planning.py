@@ -25,8 +25,8 @@ from starloom.planner.model.conversations.looking import narrower, rounds_in
 from starloom.planner.model.conversations.planning import Conversation, Withdrawn
 from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reading import Asked, Looked
-from starloom.planner.recipes.catalogue import Catalogue, load_catalogue, plan_recipe, versions_in, with_saved
-from starloom.planner.requests.matching import Candidate, Match, match
+from starloom.planner.recipes.catalogue import Catalogue, load_catalogue, plan_recipe, runs_in, versions_in, with_saved
+from starloom.planner.requests.matching import Candidate, Match, match_all
 from starloom.planner.requests.refusals import refused
 from starloom.store.port import InboxPort
 from starloom_protocol.plan import Recipe
@@ -88,7 +88,7 @@ def plan_of(head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
     params = parse(head.params)
     name = head.recipe
     if name is None:
-        found = match(head.request, catalogue.all(), fleet, params=params)
+        found = match_all(head.request, catalogue, fleet, params=params)
         if found.outcome is not Match.EXACT:
             return refused(found, fleet)
         name, params = found.candidates[0].recipe, dict(found.candidates[0].params)
@@ -113,7 +113,7 @@ def _together(faults: list[Fault]) -> Fault:
 
 def _meant(head: Head, fleet: FleetView, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
     """Return the recipes that nearly match the request, as an offer to a model."""
-    found = match(head.request, catalogue.all(), fleet, params=parse(head.params))
+    found = match_all(head.request, catalogue, fleet, params=parse(head.params))
     return [(recipe, item) for item in found.candidates if (recipe := catalogue.get(item.recipe)) is not None]
 
 
@@ -141,7 +141,7 @@ class PlanJobs:
             raise NotOurs(f"{constellation} does not exist")
         fleet = await reads.entities(FLEET)
         entities = fleet[1] if fleet else {}
-        catalogue = with_saved(self._catalogue, versions_in(entities))
+        catalogue = with_saved(self._catalogue, versions_in(entities), runs_in(entities))
         view = fleet_of(entities)
         planned = await asyncio.to_thread(self._decide, head, view, catalogue)
         if not (isinstance(planned, Fault) and planned.code in _FOR_A_MODEL):

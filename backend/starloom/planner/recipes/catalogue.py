@@ -26,7 +26,7 @@ from starloom_protocol.plan import (
     recipe_plan,
     results_alone,
 )
-from starloom_protocol.records.entities import RecipeVersion, decode_entity
+from starloom_protocol.records.entities import RecipeRuns, RecipeVersion, decode_entity
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
 
@@ -35,9 +35,15 @@ class RecipeBroken(Exception):
 
 
 class Catalogue:
-    """Recipes by name, in that order."""
+    """Recipes by name, in that order. `grown` are the runs of those that were kept from a proposal, by name."""
 
-    def __init__(self, recipes: Iterable[Recipe], texts: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        recipes: Iterable[Recipe],
+        texts: Mapping[str, str] | None = None,
+        grown: Mapping[str, RecipeRuns] | None = None,
+    ) -> None:
+        self.grown = dict(grown or {})
         self._texts = dict(texts or {})
         self._recipes = {recipe.name: recipe for recipe in sorted(recipes, key=lambda recipe: recipe.name)}
 
@@ -130,19 +136,26 @@ def newest(versions: Iterable[RecipeVersion]) -> dict[str, RecipeVersion]:
     return found
 
 
-def with_saved(built_in: Catalogue, versions: Iterable[RecipeVersion]) -> Catalogue:
-    """Return the catalogue of built-in and saved recipes."""
+def with_saved(built_in: Catalogue, versions: Iterable[RecipeVersion], runs: Iterable[RecipeRuns] = ()) -> Catalogue:
+    """Return the catalogue of built-in and saved recipes; `runs` are those of saved ones."""
     saved = [recipe_of(version.text, version.number) for version in newest(versions).values()]
     own = {recipe.name: recipe for recipe in saved if recipe is not None}
     if not own:
         return built_in
-    return Catalogue([*(recipe for recipe in built_in.all() if recipe.name not in own), *own.values()])
+    grown = {one.name: one for one in runs if one.source and one.name in own}
+    return Catalogue([*(recipe for recipe in built_in.all() if recipe.name not in own), *own.values()], grown=grown)
 
 
 def versions_in(entities: Mapping[str, bytes]) -> list[RecipeVersion]:
     """Return the saved versions among the entities of the stream `fleet`."""
     found = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("recipe/")]
     return [record for record in found if isinstance(record, RecipeVersion)]
+
+
+def runs_in(entities: Mapping[str, bytes]) -> list[RecipeRuns]:
+    """Return the runs of saved recipes among the entities of the stream `fleet`."""
+    found = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("recipe_runs/")]
+    return [record for record in found if isinstance(record, RecipeRuns)]
 
 
 def with_effects(recipe: Recipe, known: Mapping[str, Collection[Effect]]) -> Recipe:

@@ -12,13 +12,14 @@ out: a turned direction is worse than an empty field.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import FleetView
-from starloom.planner.recipes.catalogue import param_title
+from starloom.planner.recipes.catalogue import Catalogue, param_title
 from starloom.planner.requests.clauses import MANNERS
 from starloom.planner.requests.phrases import (
     Phrase,
@@ -33,8 +34,10 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import Taken, Trust, take
-from starloom_protocol.api.previews import RecipeCandidate
+from starloom_protocol.api.previews import RecipeCandidate, TrialRow
 from starloom_protocol.plan import Recipe, recipe_values
+from starloom_protocol.records.entities import RecipeRuns
+from starloom_protocol.text.wording import moment
 
 _SPAN_MOST = 4
 _AND = "and"
@@ -111,6 +114,18 @@ class Missing:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """A recipe that words alone do not start yet: its clean runs in a row, and the time of the newest."""
+
+    clean: int
+    clean_ms: int
+
+    def plain(self) -> TrialRow:
+        """Return it as a JSON value."""
+        return {"clean": self.clean, "needed": TRIAL_RUNS, "last_at": moment(self.clean_ms)}
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A recipe that may be meant. `params` are the values found; `score` is thousandths."""
 
@@ -119,6 +134,7 @@ class Candidate:
     score: int
     params: Mapping[str, Any] = field(default_factory=dict)
     missing: tuple[Missing, ...] = ()
+    trial: Trial | None = None
 
     def plain(self) -> RecipeCandidate:
         """Return it as a JSON value."""
@@ -137,6 +153,7 @@ class Candidate:
                 }
                 for item in self.missing
             ],
+            "trial": None if self.trial is None else self.trial.plain(),
         }
 
 
@@ -169,6 +186,33 @@ class _Fit:
     @property
     def rank(self) -> tuple[int, int]:
         return self.literals, self.order
+
+
+def match_all(
+    words: str, catalogue: Catalogue, fleet: FleetView, *, params: Mapping[str, Any] | None = None
+) -> Matched:
+    """Return the recipe of a catalogue that the words mean.
+
+    A recipe that was kept from a proposal takes no words that another one takes, and while it is on trial it is only
+    offered.
+    """
+    grown = catalogue.grown
+    others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
+    found = match(words, others, fleet, params=params)
+    if not grown or found.outcome is Match.EXACT:
+        return found
+    found = match(words, catalogue.all(), fleet, params=params)
+    candidates = tuple(_with_trial(candidate, grown.get(candidate.recipe)) for candidate in found.candidates)
+    if found.outcome is Match.EXACT and candidates[0].trial is not None:
+        return Matched(Match.NEAR, candidates)
+    return replace(found, candidates=candidates)
+
+
+def _with_trial(candidate: Candidate, runs: RecipeRuns | None) -> Candidate:
+    if runs is None or not runs.trial:
+        return candidate
+    newest = max(runs.versions, key=lambda one: one.clean_ms, default=None)
+    return replace(candidate, trial=Trial(runs.in_a_row, newest.clean_ms if newest is not None else 0))
 
 
 def match(

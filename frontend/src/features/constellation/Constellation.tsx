@@ -45,6 +45,7 @@ import { AnswerChips, AnswerStage } from "../answer/Answer.tsx";
 import { AnswerBand } from "../answer/AnswerBand.tsx";
 import { QuestionCard } from "../inbox/questions/Questions.tsx";
 import { BreakButton, FaultLines } from "../lab/BreakSomething.tsx";
+import { KeepThis } from "../recipes/Proposals.tsx";
 import { BehindLine, PriorityOf } from "../request/PriorityChoice.tsx";
 import { Repeat } from "../schedules/Repeat.tsx";
 import type { OpenMenu } from "./graph/context.ts";
@@ -390,6 +391,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           />
         )}
       </section>
+      {final && !past && <KeepThis constellation={id} />}
       {idle && <BehindLine constellation={id} />}
       <FaultLines constellation={id} />
       {constellation.origin && <OriginLine origin={constellation.origin} />}

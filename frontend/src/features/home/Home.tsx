@@ -24,6 +24,8 @@ import { useWork } from "../fleet/vitals/work.ts";
 import { Notices } from "../inbox/Notices.tsx";
 import { QuestionCard } from "../inbox/questions/Questions.tsx";
 import { WaitingCard, waitingWords } from "../inbox/WaitingCard.tsx";
+import { ProposalsCard } from "../recipes/Proposals.tsx";
+import { RecipeNotices } from "../recipes/RecipeNotices.tsx";
 import { SinceCard } from "./SinceCard.tsx";
 import { NextOnTheClock, phrasesOf, StartCard } from "./Start.tsx";
 import { changesSince, worthShowing } from "./since.ts";
@@ -99,6 +101,8 @@ export function HomePage() {
             )}
             <WaitingCard />
             <Notices />
+            <RecipeNotices />
+            <ProposalsCard />
             {failed.length > 0 && (
               <section className="card">
                 <header>

@@ -11,6 +11,7 @@ import type { Need } from "../../link/endpoints.ts";
 import { age, author } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty } from "../../ui/parts.tsx";
+import { RecipeNotices } from "../recipes/RecipeNotices.tsx";
 import { Notices } from "./Notices.tsx";
 import { QuestionCard } from "./questions/Questions.tsx";
 import { WaitingCard } from "./WaitingCard.tsx";
@@ -31,6 +32,7 @@ export function InboxPage() {
     <Shell title="Inbox">
       <div className="page cards">
         <Notices />
+        <RecipeNotices />
         <WaitingCard />
         <section className="card">
           {approvals.length > 1 && (

@@ -18,6 +18,7 @@ import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/Pre
 import { usePreview } from "../request/preview/preview.ts";
 import { Slots } from "../request/preview/Slots.tsx";
 import { RecipeFacts } from "./RecipeCard.tsx";
+import { runsWords, TrustCard } from "./Trust.tsx";
 
 export function RecipePage({ name }: { name: string }) {
   const { hub } = useWorkspace();
@@ -36,13 +37,20 @@ export function RecipePage({ name }: { name: string }) {
             </Empty>
           </>
         )}
-        {read.value && <Shown key={`${name} ${version ?? ""}`} recipe={read.value} old={version !== undefined} />}
+        {read.value && (
+          <Shown
+            key={`${name} ${version ?? ""}`}
+            recipe={read.value}
+            old={version !== undefined}
+            onChanged={read.reload}
+          />
+        )}
       </div>
     </Shell>
   );
 }
 
-function Shown({ recipe, old }: { recipe: RecipeWhole; old: boolean }) {
+function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; onChanged: () => void }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const fleet = useFleet();
@@ -165,6 +173,7 @@ function Shown({ recipe, old }: { recipe: RecipeWhole; old: boolean }) {
           {grants.length ? "Run, waits for the grant" : "Run"}
         </Button>
       </div>
+      {recipe.trust && !old && <TrustCard name={recipe.name} trust={recipe.trust} onDone={onChanged} />}
       {recipe.built_in === false && <Versions recipe={recipe} />}
       <details>
         <summary>As written</summary>
@@ -229,7 +238,13 @@ function Versions({ recipe }: { recipe: RecipeWhole }) {
             </Link>{" "}
             <span className="small dim">
               {author(row.author)}, {new Date(msOf(row.saved_at)).toLocaleString("en-GB")}
+              {runsWords(row.runs) && `; ${runsWords(row.runs)}`}
             </span>
+            {row.because && (
+              <span className="small dim">
+                Back from version {row.back_from}: {row.because}.
+              </span>
+            )}
           </span>
           {row.version === newest ? (
             <span className="small dim">runs</span>

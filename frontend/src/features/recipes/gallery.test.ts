@@ -13,6 +13,7 @@ const row = (more: Partial<RecipeRow>): RecipeRow => ({
   built_in: true,
   clock: false,
   purpose: null,
+  trust: null,
   demo: null,
   sentence: { words: "", parts: [], lacks: [], ungranted: [] },
   shape: { columns: 0, rows: 0, tasks: [], links: [] },

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import type { RecipeCandidate } from "../../model/types.ts";
+import { msOf } from "../../model/words/times.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty } from "../../ui/parts.tsx";
 import { Slots } from "./preview/Slots.tsx";
@@ -56,6 +57,12 @@ export function Meanings(props: {
   );
 }
 
+/** A recipe that words alone do not start yet, and when it last ran as planned. */
+function trialWords({ clean, needed, last_at }: NonNullable<RecipeCandidate["trial"]>): string {
+  const last = last_at ? `runs as it did on ${new Date(msOf(last_at)).toLocaleString("en-GB")}; ` : "";
+  return `On trial: ${last}${clean} of ${needed} clean runs in a row.`;
+}
+
 function CandidateForm({
   candidate,
   onAdopt,
@@ -93,6 +100,7 @@ function CandidateForm({
           onChange={setParams}
         />
       </span>
+      {candidate.trial && <span className="sub small dim">{trialWords(candidate.trial)}</span>}
       {missing.map(
         (slot) =>
           slot.reason && (

@@ -6,7 +6,6 @@ Translates and passes on: the plan language gives a text its meaning, and the co
 from __future__ import annotations
 
 import difflib
-import re
 from typing import Annotated, Any
 
 import yaml
@@ -14,7 +13,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
-from starloom.core.people.saved_recipes import TEXT_CHARS_MOST
+from starloom.core.people.recipes.saving import TEXT_CHARS_MOST
+from starloom.core.people.recipes.versions import numbered
 from starloom.core.state import inputs
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
@@ -22,11 +22,11 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Body, Reason
 from starloom.edge.web.admission import LARGE_BYTES, caller_of
-from starloom.edge.web.problems import Problem, problem_of_faults
+from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.recipes.catalogue import listed
-from starloom_protocol.api.recipes import RecipeLine, RecipeRow, RecipeVersionRow, RecipeWhole
+from starloom_protocol.api.recipes import RecipeLine, RecipeNamed, RecipeRow, RecipeVersionRow, RecipeWhole
 from starloom_protocol.api.service import Items
 from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
 from starloom_protocol.plan.lowering.parts import nodes
@@ -34,7 +34,6 @@ from starloom_protocol.records.entities import RecipeVersion
 from starloom_protocol.vocabulary import Approval, Code
 
 _R = V1 + "/recipes"
-_VERSION_LINE = re.compile(r"^version:.*$", re.MULTILINE)
 
 
 class Checked(Body):
@@ -44,9 +43,13 @@ class Checked(Body):
 
 
 class Saved(Checked):
-    """`base_version` is the version that the caller saw; without it the name must be new here."""
+    """`base_version` is the version that the caller saw; without it the name must be new here.
+
+    `proposal` is one of the caller's own, which this recipe keeps; it is on trial then.
+    """
 
     base_version: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    proposal: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{24}$")] = ""
     reason: Reason = ""
 
 
@@ -63,6 +66,7 @@ class Recipes:
         router.add_api_route(_R + "/check", self.check, methods=["POST"])
         router.add_api_route(_R + "/{name}", self.recipe, methods=["GET"])
         router.add_api_route(_R + "/{name}", self.remove, methods=["DELETE"], status_code=204)
+        router.add_api_route(_R + "/{name}/seen", self.seen, methods=["POST"])
         router.add_api_route(_R + "/{name}/versions", self.versions, methods=["GET"])
 
     async def recipes(self) -> JsonReply[Items[RecipeRow]]:
@@ -95,6 +99,9 @@ class Recipes:
                 "title": version.title,
                 "author": version.author,
                 "saved_at": entity_json.iso(version.at_ms),
+                "back_from": version.back_from,
+                "because": version.because,
+                "runs": self._hub.planner.runs(version),
             }
             for version in reversed(self._versions(name))
         ]
@@ -123,10 +130,11 @@ class Recipes:
                 by=caller.by,
                 id=new_id(),
                 name=recipe.name,
+                proposal=body.proposal,
                 reason=body.reason,
                 scope=caller.role,
                 secrets=[str(value) for _, kind, value in nodes(recipe.plan, "") if kind == "secret"],
-                text=_numbered(text, base + 1),
+                text=numbered(text, base + 1),
                 title=recipe.title,
                 unapproved=_sets_approval_aside(recipe),
             )
@@ -149,6 +157,13 @@ class Recipes:
         if reply.faults:
             raise problem_of_faults(reply.faults)
         return Response(status_code=204)
+
+    async def seen(self, request: Request, name: str) -> JsonReply[RecipeNamed]:
+        """Note that a person has read that the hub went back to an earlier version of a recipe."""
+        caller = caller_of(request)
+        asked = inputs.RecipeSeen(by=caller.by, id=new_id(), name=name, scope=caller.role)
+        accepted(await self._hub.inbox.ask(asked))
+        return json_reply({"name": name})
 
     def _versions(self, name: str) -> list[RecipeVersion]:
         kept = [version for version in self._hub.fleet.recipes.values() if version.name == name]
@@ -179,13 +194,6 @@ class Recipes:
 def _text_of(document: dict[str, Any]) -> str:
     text: str = yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=110)
     return text
-
-
-def _numbered(text: str, number: int) -> str:
-    """Write the version that the hub gives into the text, so that what is exported says which one it is."""
-    if text.lstrip().startswith("{"):
-        return text
-    return _VERSION_LINE.sub(f"version: {number}", text, count=1)
 
 
 def _sets_approval_aside(recipe: Recipe) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from starloom.core.people.recipes.proposals import TRY_LABEL
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -24,8 +25,6 @@ from starloom_protocol.vocabulary import Code, ConstellationState
 PAGE_EVENTS = 5_000
 EVENTS_MAX = 2_000_000
 THREAD_ABOVE_ENTITIES = 500
-TRY_LABEL = "try"
-"""The label of constellations that only try one row of a plan; they are listed on request alone."""
 _C = V1 + "/constellations"
 
 

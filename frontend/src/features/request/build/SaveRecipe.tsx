@@ -13,6 +13,8 @@ import { Button, Labelled, ProblemNote } from "../../../ui/parts.tsx";
 interface SaveRecipeProps {
   draft: Draft;
   effects: readonly string[];
+  /** The proposal that is kept by it. */
+  proposal?: string;
   onClose: () => void;
 }
 
@@ -23,7 +25,7 @@ const named = (title: string): string =>
     .replace(/^-+|-+$/g, "")
     .slice(0, 64);
 
-export function SaveRecipe({ draft, effects, onClose }: SaveRecipeProps) {
+export function SaveRecipe({ draft, effects, proposal, onClose }: SaveRecipeProps) {
   const { hub } = useWorkspace();
   const [, go] = useLocation();
   const clean = useMemo(() => withoutSecrets(draft), [draft]);
@@ -43,7 +45,7 @@ export function SaveRecipe({ draft, effects, onClose }: SaveRecipeProps) {
   const [problem, setProblem] = useState<Problem | null>(null);
   // Saved here before: what is saved now follows the version that was opened.
   const [base, setBase] = useState<number | null>(() =>
-    textOf(head.name) && typeof head.version === "number" ? head.version : null,
+    !proposal && textOf(head.name) && typeof head.version === "number" ? head.version : null,
   );
   const [busy, setBusy] = useState(false);
 
@@ -64,6 +66,7 @@ export function SaveRecipe({ draft, effects, onClose }: SaveRecipeProps) {
       const saved = await hub.saveRecipe(
         documentOf({ head: recipe, plan: { ...made.plan, name: title } }),
         base ?? undefined,
+        proposal,
       );
       go(`/recipes/${saved.name}`);
     } catch (error) {

@@ -5,6 +5,8 @@ The edge checks a recipe's text; this module decides whether it may become the n
 
 from __future__ import annotations
 
+from starloom.core.people.recipes import proposals, runs
+from starloom.core.people.recipes.versions import giving_way, key_of, saved_versions
 from starloom.core.rights.authorship import check_recipe
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom.core.state.work import Put, Refusal, Work, fault
@@ -14,23 +16,16 @@ from starloom_protocol.vocabulary import Code
 
 RECIPES_MOST = 200
 """The words of a request are compared with the phrases of each."""
-VERSIONS_KEPT = 20
 TEXT_CHARS_MOST = 64 * 1024
 """A recipe is one event, and part of the state of the fleet."""
 ALL_CHARS_MOST = 4 * 1024 * 1024
 """All versions of all recipes are state in memory and in Redis."""
 
 
-def versions_of(work: Work, name: str) -> list[RecipeVersion]:
-    """Return the kept versions of a recipe, oldest first."""
-    kept = [record for record in work.shard.fleet.recipes.values() if record.name == name]
-    return sorted(kept, key=lambda record: record.number)
-
-
 def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
     """Save a recipe as the version after the one that its writer saw; of two writers at the same time one wins."""
     check_recipe(item.by, item.secrets, unapproved=item.unapproved, approves=item.approves)
-    kept = versions_of(work, item.name)
+    kept = saved_versions(work.shard, item.name)
     newest = kept[-1].number if kept else 0
     if item.base_version != newest:
         reason = (
@@ -41,28 +36,33 @@ def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
         hint = f"Look at it, then save with base_version {newest}; or choose another name."
         raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
     _check_room(work, item, is_new=not kept)
+    proposal = proposals.open_one(work, item.proposal) if item.proposal else None
     made = RecipeVersion(
         at_ms=work.at_ms, author=item.by, name=item.name, number=newest + 1, text=item.text, title=item.title
     )
-    dropped: list[Put] = [("recipe", key_of(old), None) for old in kept[: max(0, len(kept) + 1 - VERSIONS_KEPT)]]
+    dropped = giving_way(kept)
     puts: list[Put] = [("recipe", key_of(made), made), *dropped]
+    left = {version.number for version in kept[len(dropped) :]}
+    held = work.shard.fleet.recipe_runs.get(made.name)
+    counted = runs.after_saving(held, made.name, left, source=proposal.constellation if proposal else "")
+    if counted != held:
+        puts.append(("recipe_runs", made.name, counted))
     work.emit(work.shard.fleet, EventKind.RECIPE_SAVED, made.name, puts, note=item.reason)
+    if proposal is not None:
+        proposals.close(work, proposal, proposals.KEPT, recipe=made.name)
     work.answer({"name": made.name, "version": made.number})
 
 
 def on_recipe_removed(work: Work, item: RecipeRemoved) -> None:
     """Remove all versions of a recipe; constellations made from it continue, because a plan holds no recipe."""
-    kept = versions_of(work, item.name)
+    kept = saved_versions(work.shard, item.name)
     if not kept:
         raise Refusal(fault(Code.UNKNOWN_RECIPE, f"nobody has saved a recipe {item.name[:64]} here", "name"))
     puts: list[Put] = [("recipe", key_of(old), None) for old in kept]
+    if item.name in work.shard.fleet.recipe_runs:
+        puts.append(("recipe_runs", item.name, None))
     work.emit(work.shard.fleet, EventKind.RECIPE_REMOVED, item.name, puts, note=item.reason)
     work.answer({"name": item.name})
-
-
-def key_of(version: RecipeVersion) -> str:
-    """Return the id under which a version is kept."""
-    return f"{version.name}/{version.number}"
 
 
 def _check_room(work: Work, item: RecipeSaved, *, is_new: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core.people import saved_recipes
+from starloom.core.people.recipes import saving, versions
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom_protocol.vocabulary import Code
 from tests.core.watched import WatchedDriver
@@ -48,17 +48,17 @@ def test_of_two_writers_who_saw_the_same_version_one_wins(watched: WatchedDriver
 
 
 def test_old_versions_go_and_numbers_rise(watched: WatchedDriver) -> None:
-    for number in range(1, saved_recipes.VERSIONS_KEPT + 4):
+    for number in range(1, versions.VERSIONS_KEPT + 4):
         assert not watched.do(saved(number)).faults
     numbers = sorted(record.number for record in watched.shard.fleet.recipes.values())
-    assert numbers == list(range(4, saved_recipes.VERSIONS_KEPT + 4))
+    assert numbers == list(range(4, versions.VERSIONS_KEPT + 4))
 
 
 def test_what_is_kept_is_bounded(watched: WatchedDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = watched.do(saved(1, text="x" * (saved_recipes.TEXT_CHARS_MOST + 1)))
+    long = watched.do(saved(1, text="x" * (saving.TEXT_CHARS_MOST + 1)))
     assert [fault.code for fault in long.faults] == [Code.PLAN_TOO_BIG]
-    monkeypatch.setattr(saved_recipes, "ALL_CHARS_MOST", 3 * len(TEXT))
-    monkeypatch.setattr(saved_recipes, "RECIPES_MOST", 2)
+    monkeypatch.setattr(saving, "ALL_CHARS_MOST", 3 * len(TEXT))
+    monkeypatch.setattr(saving, "RECIPES_MOST", 2)
     assert not watched.do(saved(1)).faults
     assert not watched.do(saved(1, name="other")).faults
     third = watched.do(saved(1, name="third"))

@@ -1,0 +1,127 @@
+"""Commands for plans that may be kept as recipes, and for versions: `recipe proposals|keep|dismiss|restore|seen`."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.client.problems import usage
+from starloom.client.routes import (
+    delete_recipe_proposal,
+    get_recipe,
+    get_recipe_proposals,
+    post_recipe_seen,
+    post_recipes,
+)
+from starloom.client.terminal.typed import say
+from starloom_protocol.api.recipes import ProposalRow
+from starloom_protocol.values import canonical
+
+ProposalArgument = Annotated[
+    str, typer.Argument(metavar="PROPOSAL", help="As `starloom recipe proposals` lists it; its beginning is enough.")
+]
+
+
+def register(recipe: typer.Typer) -> None:
+    """Add this module's commands to `recipe`."""
+    hub_command(recipe, "proposals")(list_proposals)
+    hub_command(recipe, "keep")(keep_proposal)
+    hub_command(recipe, "dismiss")(dismiss_proposal)
+    hub_command(recipe, "restore")(restore_version)
+    hub_command(recipe, "seen")(mark_seen)
+
+
+def list_proposals(run: Invocation) -> None:
+    """List your plans that ended clean and may be kept as recipes."""
+    found = run.client.get(get_recipe_proposals())
+    if run.as_json:
+        run.emit(found)
+        return
+    for item in found["items"]:
+        _print(item)
+    if not found["items"]:
+        print("There is none: a plan is proposed after it ended clean, once for each shape.")
+
+
+def _print(item: ProposalRow) -> None:
+    print(f"{item['id'][:8]}  {item['title']}  ({', '.join(item['effects']) or 'read'})")
+    phrase = f"“{item['phrase']}”" if item["phrase"] else "by its name only; the words make no phrase"
+    print(f"{'':<8}  {phrase}")
+    for name, value in item["values"].items():
+        if name in item["document"].get("params", {}):
+            print(f"{'':<8}  {name}: {_shown(value)}")
+    say(f"          starloom recipe keep {item['id'][:8]}   from {item['constellation']}, {item['proposed_at']}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict) and set(value) == {"name"}:
+        (value,) = value.values()
+    return value if isinstance(value, str) else canonical(value)
+
+
+def keep_proposal(
+    run: Invocation,
+    proposal: ProposalArgument,
+    name: Annotated[str | None, typer.Option("--name", help="Another name for the recipe.")] = None,
+    phrase: Annotated[str | None, typer.Option("--phrase", help="Other words to type for it, with its slots.")] = None,
+) -> None:
+    """Keep a plan as a recipe. Runs nothing; the recipe is on trial for its first three clean runs."""
+    item = _chosen(run, proposal)
+    document = dict(item["document"])
+    if name is not None:
+        document["name"] = name
+    if phrase is not None:
+        document["phrases"] = [phrase]
+    made = run.client.create(post_recipes(), {"recipe": document, "proposal": item["id"]})
+    if run.as_json:
+        run.emit(made)
+        return
+    print(f"{made['name']} is kept as version {made['version']}, on trial. Nothing has run.")
+    say(f"Run it: starloom recipe run {quote(made['name'])}")
+
+
+def dismiss_proposal(run: Invocation, proposal: ProposalArgument) -> None:
+    """Dismiss a proposal for good."""
+    item = _chosen(run, proposal)
+    run.client.delete(delete_recipe_proposal(item["id"]))
+    if run.as_json:
+        run.emit({"dismissed": item["id"]})
+    else:
+        print(f"{item['title']} is not proposed again.")
+
+
+def restore_version(
+    run: Invocation,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A recipe that was saved here.")],
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="The one to bring back.")],
+) -> None:
+    """Bring an earlier version of a recipe back, as its next one."""
+    old = run.client.get(get_recipe(name, version=version))
+    newest = run.client.get(get_recipe(name))["version"]
+    made = run.client.create(post_recipes(), {"recipe": old["text"], "base_version": newest})
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(f"version {version} of {made['name']} is back as version {made['version']}")
+
+
+def mark_seen(
+    run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME", help="A recipe that went back a version.")]
+) -> None:
+    """Note that you have read why a recipe went back to an earlier version."""
+    done = run.client.post(post_recipe_seen(name))
+    if run.as_json:
+        run.emit(done)
+    else:
+        print(f"{done['name']}: noted.")
+
+
+def _chosen(run: Invocation, proposal: str) -> ProposalRow:
+    found = [item for item in run.client.get(get_recipe_proposals())["items"] if item["id"].startswith(proposal)]
+    if len(found) == 1 and proposal:
+        return found[0]
+    reason = f"{len(found)} proposals begin with {proposal}" if found else f"there is no proposal {proposal} for you"
+    raise usage(reason, "See `starloom recipe proposals`.")

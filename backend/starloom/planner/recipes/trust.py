@@ -1,0 +1,52 @@
+"""The answers about the runs of saved recipes: counts, the trial, and why the hub went back a version. Pure."""
+
+from __future__ import annotations
+
+from starloom.core.people.recipes.runs import runs_of
+from starloom.core.state.model import TRIAL_RUNS
+from starloom_protocol.api.recipes import RunsRow, TrustRow
+from starloom_protocol.records.entities import RecipeRuns, RecipeVersion, VersionRuns
+from starloom_protocol.text.wording import moment
+
+
+def runs_row(runs: VersionRuns) -> RunsRow:
+    """Return the runs of one version."""
+    return {
+        "clean": runs.clean,
+        "failed": runs.failed,
+        "last_clean_at": moment(runs.clean_ms),
+        "last_clean": runs.clean_id,
+        "last_failed_at": moment(runs.failed_ms),
+        "last_failed": runs.failed_id,
+    }
+
+
+def version_runs_row(held: RecipeRuns | None, number: int) -> RunsRow:
+    """Return the runs of a version, all 0 for one that never ran."""
+    return runs_row(VersionRuns(number=number) if held is None else runs_of(held, number))
+
+
+def trust_row(held: RecipeRuns | None, newest: RecipeVersion) -> TrustRow:
+    """Return how far a saved recipe is trusted, with the runs of all its kept versions together."""
+    kept = held or RecipeRuns(name=newest.name)
+    clean = max(kept.versions, key=lambda one: one.clean_ms, default=VersionRuns(number=0))
+    failed = max(kept.versions, key=lambda one: one.failed_ms, default=VersionRuns(number=0))
+    together = VersionRuns(
+        clean=sum(one.clean for one in kept.versions),
+        clean_id=clean.clean_id,
+        clean_ms=clean.clean_ms,
+        failed=sum(one.failed for one in kept.versions),
+        failed_id=failed.failed_id,
+        failed_ms=failed.failed_ms,
+        number=newest.number,
+    )
+    return {
+        "trial": kept.trial,
+        "in_a_row": kept.in_a_row,
+        "needed": TRIAL_RUNS,
+        "source": kept.source,
+        "went_back": newest.because,
+        "back_from": newest.back_from,
+        "unread": kept.told == newest.number,
+        "runs": runs_row(together),
+    }

@@ -1,0 +1,222 @@
+"""The recipe that a proposed plan makes: its name, its phrase from the person's own words, its parameters. Pure.
+
+Everything in the head comes from the words that the person typed and from the plan's constants; no result of a device
+and no words of a model are read. A recipe that would not make the same plan again is none, and a phrase that does not
+lead to it, or that another recipe takes already, is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from starloom.core.people.recipes.shapes import looks_secret, slot_type, words_look_secret
+from starloom.planner.fleet import FleetView
+from starloom.planner.recipes.catalogue import plan_recipe
+from starloom.planner.recipes.raising import document_of, is_same
+from starloom.planner.requests.matching import Match, match
+from starloom.planner.requests.phrases import read_phrase
+from starloom_protocol.plan import Recipe, read_recipe
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import RecipeProposal
+
+TITLE_CHARS_MOST: Final = 80
+NAME_CHARS_MOST: Final = 48
+_TELLS_LEAST: Final = 2
+"""So many words with a meaning of its own a phrase has to have; *do it* would take what it should not."""
+_CHOSEN: Final = frozenset({"device", "path", "url"})
+_EDGE: Final = r"(?<![\w./:~-]){}(?![\w/~-])(?!\.\w)"
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """A recipe for a proposal; `phrase` is empty where the words make none, and `values` are those of the plan."""
+
+    recipe: Recipe
+    text: str
+    phrase: str
+    values: dict[str, Any]
+
+
+@dataclass
+class _Slot:
+    """A constant that becomes a parameter, and where it stands: the steps into the document."""
+
+    name: str
+    type: str
+    title: str
+    value: Any
+    said: str
+    places: list[tuple[str | int, ...]] = field(default_factory=list)
+
+
+def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetView) -> Distilled | None:
+    """Return the recipe of an open proposal; None if the plan cannot be written so that it is the same."""
+    plan = msgspec.json.decode(proposal.plan, type=LoweredPlan)
+    document = document_of(plan)
+    if any(looks_secret("args", task.get("args", {})) for task in document["tasks"]):
+        return None
+    words = " ".join(proposal.request.split())
+    slots = _slots(document)
+    taken = {recipe.name for recipe in recipes}
+    phrase = _phrase(words, slots)
+    for one in dict.fromkeys((phrase, "")):
+        made = _recipe(words, one, document, slots, taken)
+        if made is None:
+            continue
+        recipe, text = made
+        again = plan_recipe(recipe, {}, fleet).plan
+        if again is None or not is_same(again, plan):
+            return None
+        if one and not _leads_to(words, recipe, recipes, fleet, plan):
+            continue
+        return Distilled(recipe, text, one, {slot.name: slot.value for slot in slots})
+    return None
+
+
+def _leads_to(words: str, recipe: Recipe, recipes: Sequence[Recipe], fleet: FleetView, plan: LoweredPlan) -> bool:
+    """Return whether the words that were typed lead to this recipe and this plan, and to no other recipe."""
+    if len(read_phrase(recipe.phrases[0]).telling) < _TELLS_LEAST or words_look_secret(words):
+        return False
+    found = match(words, [recipe], fleet)
+    if found.outcome is not Match.EXACT or match(words, recipes, fleet).outcome is Match.EXACT:
+        return False
+    again = plan_recipe(recipe, found.candidates[0].params, fleet).plan
+    return again is not None and is_same(again, plan)
+
+
+def _recipe(
+    words: str, phrase: str, document: dict[str, Any], slots: Sequence[_Slot], taken: Collection[str]
+) -> tuple[Recipe, str] | None:
+    title = _titled(words)
+    kept = [slot for slot in slots if slot.type in _CHOSEN or f"{{{slot.name}}}" in phrase]
+    plan: Any = {**document, "name": title}
+    for slot in kept:
+        for place in slot.places:
+            plan = _put(plan, place, {"param": slot.name})
+    head: dict[str, Any] = {
+        "starloom_recipe": 1,
+        "name": _named(words, taken),
+        "title": title,
+        "version": 1,
+        **({"phrases": [phrase]} if phrase else {}),
+        **({"params": {slot.name: _param(slot) for slot in kept}} if kept else {}),
+        "plan": plan,
+    }
+    text = yaml.safe_dump(head, allow_unicode=True, sort_keys=False, width=110)
+    recipe = read_recipe(text).recipe
+    return None if recipe is None else (recipe, text)
+
+
+def _param(slot: _Slot) -> dict[str, Any]:
+    one = {"many": False} if slot.type == "device" else {}
+    return {"type": slot.type, "title": slot.title, "default": slot.value, **one}
+
+
+def _titled(words: str) -> str:
+    short = words if len(words) <= TITLE_CHARS_MOST else words[: TITLE_CHARS_MOST - 1].rsplit(" ", 1)[0]
+    return short[:1].upper() + short[1:].rstrip(".!?")
+
+
+def _named(words: str, taken: Collection[str]) -> str:
+    stem = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:NAME_CHARS_MOST].strip("-") or "recipe"
+    number = 1
+    while (name := stem if number == 1 else f"{stem}-{number}") in taken:
+        number += 1
+    return name
+
+
+# -- slots
+
+
+def _slots(document: dict[str, Any]) -> list[_Slot]:
+    """Return the constants of a plan that may be parameters; equal ones of one type and title are one."""
+    found: list[_Slot] = []
+    for wish, kind, value, place in _constants(document):
+        title = _title(wish)
+        held = next(
+            (
+                slot
+                for slot in found
+                if slot.type == kind and slot.value == value and (kind == "device" or slot.title == title)
+            ),
+            None,
+        )
+        if held is None:
+            said = str(value["name"]) if kind == "device" else value if isinstance(value, str) else str(value)
+            held = _Slot(_free(wish, [slot.name for slot in found]), kind, title, value, said)
+            found.append(held)
+        held.places.append(place)
+    return found
+
+
+def _constants(document: dict[str, Any]) -> Iterator[tuple[str, str, Any, tuple[str | int, ...]]]:
+    for at, task in enumerate(document["tasks"]):
+        yield from _devices(task.get("device"), ("tasks", at, "device"))
+        if isinstance(each := task.get("for_each"), dict):
+            yield from _devices(each.get("devices"), ("tasks", at, "for_each", "devices"))
+        for name, value in task.get("args", {}).items():
+            kind = slot_type(name, value)
+            if kind is not None:
+                yield name, kind, value, ("tasks", at, "args", name)
+
+
+def _devices(selector: Any, place: tuple[str | int, ...]) -> Iterator[tuple[str, str, Any, tuple[str | int, ...]]]:
+    if not isinstance(selector, dict):
+        return
+    if set(selector) == {"name"}:
+        yield str(selector["name"]), "device", {"name": selector["name"]}, place
+    for at, one in enumerate(selector.get("any", [])):
+        yield from _devices(one, (*place, "any", at))
+
+
+def _title(wish: str) -> str:
+    words = re.sub(r"[_-]+", " ", wish).strip()
+    return words[:1].upper() + words[1:]
+
+
+def _free(wish: str, used: Collection[str]) -> str:
+    stem = re.sub(r"[^a-z0-9]+", "_", wish.lower()).strip("_") or "value"
+    stem = stem if stem[0].isalpha() else f"v_{stem}"
+    number = 1
+    while (name := stem if number == 1 else f"{stem}_{number}") in used:
+        number += 1
+    return name
+
+
+def _put(value: Any, place: Sequence[str | int], new: Any) -> Any:
+    if not place:
+        return new
+    step, rest = place[0], place[1:]
+    if isinstance(value, list):
+        return [_put(one, rest, new) if at == step else one for at, one in enumerate(value)]
+    return {key: _put(one, rest, new) if key == step else one for key, one in value.items()}
+
+
+def _is_outside(phrase: str, at: int) -> bool:
+    before = phrase[:at]
+    return before.count("{") == before.count("}")
+
+
+def _phrase(words: str, slots: Sequence[_Slot]) -> str:
+    """Return the words with a slot for each constant that occurs in them, the longest first; each slot once."""
+    if "{" in words or "}" in words:
+        return ""
+    phrase = words.rstrip(".!?")
+    for slot in sorted(slots, key=lambda one: (-len(one.said), one.name)):
+        if not slot.said or slot.type in ("argv", "hosts"):
+            continue
+        for said in (slot.said, re.sub(r"^https?://", "", slot.said).rstrip("/")):
+            pattern = re.compile(_EDGE.format(re.escape(said)), re.IGNORECASE)
+            # What stands between braces is a slot already.
+            spans = [one.span() for one in pattern.finditer(phrase) if _is_outside(phrase, one.start())]
+            if spans:
+                start, end = spans[0]
+                phrase = f"{phrase[:start]}{{{slot.name}}}{phrase[end:]}"
+                break
+    return phrase

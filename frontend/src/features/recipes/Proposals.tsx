@@ -1,0 +1,117 @@
+/** *Keep this as a recipe?* for plans of this person that ended clean: kept by the dialog, or dismissed for good. */
+import { lazy, Suspense, useState } from "react";
+import { Link } from "wouter";
+import { useDoing } from "../../app/actions/Actions.tsx";
+import { useWorkspace } from "../../app/workspace/context.ts";
+import { type Resource, useResource } from "../../app/workspace/resource.ts";
+import { draftOf, type Fields } from "../../model/rows/document.ts";
+import type { ProposalRow } from "../../model/types.ts";
+import { Icon } from "../../ui/Icon.tsx";
+import { Button } from "../../ui/parts.tsx";
+import { sentenceOf } from "./proposal.ts";
+
+const SaveRecipe = lazy(async () => ({ default: (await import("../request/build/SaveRecipe.tsx")).SaveRecipe }));
+
+/** So many stand on Home; the others are asked about once these are answered. */
+const SHOWN_MAX = 2;
+
+type Found = Resource<{ items: ProposalRow[] }>;
+
+function useProposals(wanted: boolean): Found {
+  const { hub } = useWorkspace();
+  return useResource(wanted ? "recipe-proposals" : null, (signal) => hub.proposals(signal), ["constellations"]);
+}
+
+/** On Home: the newest plans that may be kept. */
+export function ProposalsCard() {
+  const found = useProposals(true);
+  const items = found.value?.items ?? [];
+  if (items.length === 0) return null;
+  return (
+    <section className="card" aria-label="Keep as recipes">
+      <header>
+        <h2>Keep as recipes</h2>
+        <span className="dim">{items.length}</span>
+      </header>
+      {items.slice(0, SHOWN_MAX).map((one) => (
+        <div key={one.id} className="item">
+          <Icon name="recipe" />
+          <ProposalLine proposal={one} reload={found.reload} named />
+        </div>
+      ))}
+    </section>
+  );
+}
+
+/** In the band of an answer: the question about this constellation's own plan. */
+export function KeepThis({ constellation }: { constellation: string }) {
+  const found = useProposals(true);
+  const own = found.value?.items.find((one) => one.constellation === constellation);
+  if (!own) return null;
+  return (
+    <section className="card" aria-label="Keep this as a recipe">
+      <div className="item">
+        <Icon name="recipe" />
+        <ProposalLine proposal={own} reload={found.reload} />
+      </div>
+    </section>
+  );
+}
+
+function ProposalLine(props: { proposal: ProposalRow; reload: () => void; named?: boolean }) {
+  const { proposal, reload, named } = props;
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const [keeping, setKeeping] = useState(false);
+  const dismiss = async () => {
+    try {
+      await hub.dismissProposal(proposal.id);
+      say("It is not proposed again");
+    } catch (error) {
+      report(error);
+    } finally {
+      reload();
+    }
+  };
+  return (
+    <>
+      <span className="row wrap grow">
+        <b className="strong">Keep this as a recipe?</b>
+        <span className="sentence">
+          {sentenceOf(proposal).map((part) =>
+            part.slot ? (
+              <b key={part.key} className="strong" title={`{${part.slot}} in the phrase`}>
+                {part.text}
+              </b>
+            ) : (
+              <span key={part.key}>{part.text}</span>
+            ),
+          )}
+        </span>
+        {named && (
+          <Link className="link small" href={`/constellations/${proposal.constellation}`}>
+            its run
+          </Link>
+        )}
+      </span>
+      <span className="row">
+        <Button asks kind="primary" onClick={() => setKeeping(true)}>
+          Keep it
+        </Button>
+        <Button asks onClick={() => void dismiss()}>
+          Not this one
+        </Button>
+      </span>
+      {keeping && (
+        <Suspense fallback={null}>
+          <SaveRecipe
+            draft={draftOf(proposal.document as Fields)}
+            effects={proposal.effects}
+            proposal={proposal.id}
+            onClose={() => setKeeping(false)}
+          />
+        </Suspense>
+      )}
+    </>
+  );
+}

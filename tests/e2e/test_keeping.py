@@ -1,0 +1,156 @@
+"""Recipes from what worked: words, a model's plan, a clean end, *Keep it*; then the same words need no model."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.screens import Screens
+from tests.e2e.stack import SERVER, Stack
+from tests.models.server import Say
+from tests.models.threaded import a_model
+from tests.waiting import SLOWER
+
+pytestmark = pytest.mark.e2e
+
+TASK = {"id": "look", "tool": "system.info", "device": {"name": SERVER}}
+PLAN: Any = {"starloom": 1, "name": "By a model", "tasks": [TASK], "result": [{"title": "Figures", "from": "look"}]}
+ANSWER: Any = {"kind": "answer", "text": "It is well [1].", "cites": [{"task": "look", "pointer": ""}]}
+PLANNED = (Say(tool={"kind": "plan", "plan": PLAN}), Say(tool=ANSWER), Say(tool=ANSWER))
+RUNS = 3
+LONG_MS = 60_000 * SLOWER
+
+
+def launched(page: Page, stack: Stack, words: str, button: str) -> str:
+    """Say the words on the page *New request*, press the button once it may be pressed, and wait for the end."""
+    page.goto("/new")
+    page.get_by_role("textbox", name="What should happen?").fill(words)
+    if button == "Use this":
+        near = page.get_by_role("button", name="Use this").first
+        expect(page.get_by_text("On trial:").first).to_be_visible(timeout=LONG_MS)
+        near.click()
+    start = page.get_by_role(
+        "button", name=re.compile("Launch|Have the model plan it" if button != "Use this" else "Launch")
+    )
+    expect(start).not_to_have_attribute("aria-disabled", "true", timeout=LONG_MS)
+    start.click()
+    expect(page).to_have_url(re.compile("/constellations/"), timeout=LONG_MS)
+    found = page.url.rsplit("/", 1)[1].split("?")[0]
+    stack.until_state(found, "succeeded")
+    return found
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_what_worked_is_kept_by_a_press_and_trusted_after_three_runs(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    words = f"tell the quiet numbers of {SERVER}"
+    with a_model(*PLANNED) as fake:
+        stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
+        try:
+            first = launched(page, stack, words, "model")
+            asked = len(fake.asked)
+            assert asked >= 2  # the plan, and its answer in words
+            page.goto("/")
+            expect(page.get_by_role("region", name="Keep as recipes")).to_contain_text(words, timeout=LONG_MS)
+            screens.shoot(page, "home", "proposal", width)
+            page.goto(f"/constellations/{first}")
+            card = page.get_by_role("region", name="Keep this as a recipe")
+            expect(card).to_contain_text(f"tell the quiet numbers of {SERVER}", timeout=LONG_MS)
+            screens.shoot(page, "constellation", "proposal", width)
+            card.get_by_role("button", name="Keep it").click()
+            dialog = page.get_by_role("dialog", name="Save as recipe")
+            expect(dialog.get_by_label("Words to type for it")).to_have_value("tell the quiet numbers of {demo_server}")
+            dialog.get_by_role("button", name="Save", exact=True).click()
+            runs = page.get_by_role("region", name="Runs")
+            expect(runs).to_contain_text("On trial: 0 of 3 clean runs in a row", timeout=LONG_MS)
+            name = page.url.rsplit("/", 1)[1]
+            for _ in range(RUNS):
+                launched(page, stack, words, "Use this")
+            page.goto(f"/recipes/{name}")
+            expect(runs).to_contain_text("3 clean runs", timeout=LONG_MS)
+            expect(runs).not_to_contain_text("On trial")
+            screens.shoot(page, "recipe", "trusted", width)
+            last = launched(page, stack, words, "Launch")
+            made = stack.client.get(f"/constellations/{last}")
+            assert (made["recipe"], made["request"]) == (name, words)
+            assert len(fake.asked) == asked
+        finally:
+            stack.client.delete("/model")
+    assert stack.client.get("/recipe-proposals")["items"] == []
+
+
+def starloom(stack: Stack, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "starloom.cli", *arguments],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "STARLOOM_HOME": str(stack.home)},
+        text=True,
+        timeout=120 * SLOWER,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_command_line_keeps_and_dismisses_too(page: Page, stack: Stack, width: str) -> None:
+    for name in ("Count quiet wagons", "Weigh heavy barrels"):
+        tool = {"tool": "lab.echo", "args": {"value": name}}
+        found = stack.submit({"starloom": 1, "name": name, "tasks": [{"id": "a", "device": {"name": SERVER}, **tool}]})
+        stack.until_state(found, "succeeded")
+    listed = starloom(stack, "recipe", "proposals")
+    kept, gone = (
+        next(line.split()[0] for line in listed.splitlines() if title in line and not line.startswith(" "))
+        for title in ("Count quiet wagons", "Weigh heavy barrels")
+    )
+    assert "on trial" in starloom(stack, "recipe", "keep", kept)
+    assert "not proposed again" in starloom(stack, "recipe", "dismiss", gone)
+    assert "There is none" in starloom(stack, "recipe", "proposals")
+    starloom(stack, "recipe", "run", "count-quiet-wagons", "--wait")
+    shown = starloom(stack, "recipe", "show", "count-quiet-wagons")
+    assert "on trial: 1 of 3 clean runs in a row" in shown
+    assert "(1 clean, 0 failed)" in shown
+    page.goto("/recipes/count-quiet-wagons")
+    expect(page.get_by_role("region", name="Runs")).to_contain_text("1 clean run", timeout=LONG_MS)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    good = {"id": "a", "tool": "lab.echo", "device": {"name": SERVER}, "args": {"value": 1}}
+    bad = {**good, "checks": [{"output": "/value", "op": "eq", "value": 2}]}
+    recipe = {"starloom_recipe": 1, "name": "weigh-barrels", "title": "Weigh barrels", "version": 1}
+
+    def saved(task: Any, base: int | None) -> None:
+        plan = {"starloom": 1, "name": "Weigh barrels", "tasks": [task]}
+        body = {"recipe": {**recipe, "plan": plan}, **({"base_version": base} if base else {})}
+        stack.client.create("/recipes", body)
+
+    def ran(state: str) -> None:
+        made = stack.client.create("/constellations", {"recipe": "weigh-barrels"})
+        stack.until_state(made["id"], state)
+
+    saved(good, None)
+    ran("succeeded")
+    saved(bad, 1)
+    for _ in range(2):
+        ran("failed")
+    page.goto("/inbox")
+    notice = page.get_by_role("region", name="From your recipes")
+    expect(notice).to_contain_text("version 2 failed in 2 of its last 2 runs", timeout=LONG_MS)
+    screens.shoot(page, "inbox", "went-back", width)
+    notice.get_by_role("button", name="Undo that").click()
+    expect(notice).to_have_count(0, timeout=LONG_MS)
+    page.goto("/recipes/weigh-barrels")
+    versions = page.get_by_role("region", name="Versions")
+    expect(versions).to_contain_text("Back from version 2", timeout=LONG_MS)
+    assert stack.client.get("/recipes/weigh-barrels")["version"] == 4
+    ran("failed")
