@@ -848,6 +848,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/constellations/{constellation}/what-if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Forecast
+         * @description Say when a constellation should end, and the chance that it meets its deadline.
+         */
+        get: operations["forecast_api_v1_constellations__constellation__what_if_get"];
+        put?: never;
+        /**
+         * What If
+         * @description Say how the end of a running constellation would move without a device, with a copy of one, or by an edit.
+         */
+        post: operations["what_if_api_v1_constellations__constellation__what_if_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/constellations/{constellation}/why": {
         parameters: {
             query?: never;
@@ -2134,6 +2158,27 @@ export interface components {
             request?: string | null;
         };
         /**
+         * AskedOfRun
+         * @description A change of a running constellation that is only asked about: of its devices, or an edit of its plan.
+         *
+         *     `within_s` counts from now; without it the chance told is that of the deadline.
+         */
+        AskedOfRun: {
+            edit?: components["schemas"]["EditAsked"] | null;
+            /**
+             * With Copy Of
+             * @default []
+             */
+            with_copy_of?: string[];
+            /** Within S */
+            within_s?: number | null;
+            /**
+             * Without
+             * @default []
+             */
+            without?: string[];
+        };
+        /**
          * AskedWhatIf
          * @description A request, and the change: devices that are not there, and devices of which there is a copy, by name or id.
          */
@@ -2785,6 +2830,16 @@ export interface components {
             reason?: string;
         };
         /**
+         * EditAsked
+         * @description An edit that is only asked about: a base version and its operations.
+         */
+        EditAsked: {
+            /** Base Version */
+            base_version: number;
+            /** Operations */
+            operations: unknown[];
+        };
+        /**
          * Edited
          * @description The version that an edit made.
          */
@@ -2952,6 +3007,16 @@ export interface components {
         Expectation: {
             state: string;
             within_s: number;
+        };
+        /**
+         * ExpectedTask
+         * @description When an open task began or should begin, when it should end, and the id of its expected device.
+         */
+        ExpectedTask: {
+            begin_ms: number;
+            device: string;
+            end_ms: number;
+            task: string;
         };
         /**
          * Fault
@@ -4722,6 +4787,22 @@ export interface components {
             task: string | null;
         };
         /**
+         * RunCourse
+         * @description The rest of a run; four of five runs should end between `low_ms` and `high_ms`, which are moments.
+         *
+         *         They and the `chance` to end by the deadline are null where too many tasks are open for more than one play. `tasks`
+         *         is the play in which each call takes its expected time, the first to begin first; `more` of them are left out.
+         */
+        RunCourse: {
+            chance: number | null;
+            end_ms: number;
+            high_ms: number | null;
+            low_ms: number | null;
+            more: number;
+            plays: number;
+            tasks: components["schemas"]["ExpectedTask"][];
+        };
+        /**
          * RunInShort
          * @description The latest run of a scenario.
          */
@@ -4814,6 +4895,23 @@ export interface components {
             story: components["schemas"]["StoryRow"][];
             took_s: number | null;
             why: string;
+        };
+        /**
+         * RunWhatIf
+         * @description The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
+         *
+         *         `by_ms` is the moment whose chance is told. `now` and `then` are null where there is no forecast, and `said` says
+         *         why; without a `change` there is no `then`.
+         */
+        RunWhatIf: {
+            at_ms: number;
+            by_ms: number | null;
+            change: string;
+            id: string;
+            now: components["schemas"]["RunCourse"] | null;
+            said: string;
+            seq: number;
+            then: components["schemas"]["RunCourse"] | null;
         };
         /**
          * Saved
@@ -5747,6 +5845,7 @@ export type Approval = components['schemas']['Approval'];
 export type Approved = components['schemas']['Approved'];
 export type AskRow = components['schemas']['AskRow'];
 export type Asked = components['schemas']['Asked'];
+export type AskedOfRun = components['schemas']['AskedOfRun'];
 export type AskedWhatIf = components['schemas']['AskedWhatIf'];
 export type AttemptEnd = components['schemas']['AttemptEnd'];
 export type AttemptRow = components['schemas']['AttemptRow'];
@@ -5794,6 +5893,7 @@ export type DeviceWork = components['schemas']['DeviceWork'];
 export type DraftOf = components['schemas']['DraftOf'];
 export type DraftRow = components['schemas']['DraftRow'];
 export type Edit = components['schemas']['Edit'];
+export type EditAsked = components['schemas']['EditAsked'];
 export type Edited = components['schemas']['Edited'];
 export type Effect = components['schemas']['Effect'];
 export type EffectSeen = components['schemas']['EffectSeen'];
@@ -5805,6 +5905,7 @@ export type Estimate = components['schemas']['Estimate'];
 export type EventPage = components['schemas']['EventPage'];
 export type EventRow = components['schemas']['EventRow'];
 export type Expectation = components['schemas']['Expectation'];
+export type ExpectedTask = components['schemas']['ExpectedTask'];
 export type Fault = components['schemas']['Fault'];
 export type FaultAfter = components['schemas']['FaultAfter'];
 export type FaultKind = components['schemas']['FaultKind'];
@@ -5942,9 +6043,11 @@ export type RevokedToken = components['schemas']['RevokedToken'];
 export type Role = components['schemas']['Role'];
 export type RoleRow = components['schemas']['RoleRow'];
 export type RuleRow = components['schemas']['RuleRow'];
+export type RunCourse = components['schemas']['RunCourse'];
 export type RunInShort = components['schemas']['RunInShort'];
 export type RunReport = components['schemas']['RunReport'];
 export type RunRow = components['schemas']['RunRow'];
+export type RunWhatIf = components['schemas']['RunWhatIf'];
 export type Saved = components['schemas']['Saved'];
 export type ScenarioFault = components['schemas']['ScenarioFault'];
 export type ScenarioRow = components['schemas']['ScenarioRow'];
@@ -7480,6 +7583,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Items_VersionRow_"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    forecast_api_v1_constellations__constellation__what_if_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                constellation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunWhatIf"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    what_if_api_v1_constellations__constellation__what_if_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                constellation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskedOfRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunWhatIf"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */
