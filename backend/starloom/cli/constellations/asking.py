@@ -198,9 +198,7 @@ def what_if(
     with_copy_of: Annotated[
         list[str] | None, typer.Option("--with-copy-of", help="A device of which there is one more.")
     ] = None,
-    edit: Annotated[
-        str | None, typer.Option("--edit", help="An edit of a constellation, as `starloom edit` has it.")
-    ] = None,
+    edit: Annotated[str | None, typer.Option("--edit", help="An edit of a constellation, as for `edit -f`.")] = None,
     within: Annotated[
         str | None, typer.Option("--within", help="Also the chance to end within, for example 5m.")
     ] = None,
@@ -208,7 +206,7 @@ def what_if(
     """Say how long a plan should take, or when a constellation should end, now and after a change. Starts nothing."""
     if sum(1 for given in (subject, words, recipe) if given) != 1 or not (without or with_copy_of or edit):
         raise usage(
-            "a plan or a constellation, and a change are needed",
+            "a plan and a change are needed, or a constellation and a change",
             "For example: starloom what-if plan.yaml --without srv-a",
         )
     change: dict[str, Any] = {"without": without or [], "with_copy_of": with_copy_of or []}
@@ -220,7 +218,10 @@ def what_if(
             base = document.get("base_version", run.client.get(get_constellation(subject))["version"])
             change["edit"] = {"base_version": base, "operations": document["operations"]}
         asked = run.client.post(post_constellation_what_if(subject), change)
-        run.emit(asked) if run.as_json else _say_run(run, asked)
+        if run.as_json:
+            run.emit(asked)
+        else:
+            _say_run(run, asked)
         return
     if edit:
         raise usage("--edit belongs to a constellation", "Change the plan instead, and ask about that.")

@@ -32,7 +32,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A slot that another constellation holds: its device, since when, and how long it was expected to take (0: unknown)."""
+    """A slot that another constellation holds: its device, since when, and for how long (0: that is not known)."""
 
     device: str
     leased_ms: int

@@ -41,6 +41,7 @@ STEPS_MOST: Final = 6_000
 OPEN_MOST: Final = 10_000
 TASKS_SHOWN_MOST: Final = 5_000
 ABOUT_AS_LONG: Final = 0.05
+NO_CHANGE: Final = Change()
 _STATES = {
     ConstellationState.PLANNING: "Its plan is not made yet",
     ConstellationState.LOOKING: "Its plan is not made yet",
@@ -139,7 +140,7 @@ def foresee(
     name: str,
     now_ms: int,
     *,
-    change: Change | None = None,
+    change: Change = NO_CHANGE,
     held: Sequence[Held] = (),
     steps: int = STEPS_MOST,
     counted: Callable[[int], object] = lambda _steps: None,
@@ -148,7 +149,7 @@ def foresee(
     why = silence(state, name)
     if why:
         return why
-    course = Course(state, name, now_ms, change or Change(), held)
+    course = Course(state, name, now_ms, change, held)
     if course.lost:
         return f"{listed(course.lost)} runs there and may not be repeated, so a person would have to decide."
     if course.open > OPEN_MOST:
@@ -180,7 +181,7 @@ class RunAsked:
     now_ms: int
     entities: Mapping[str, bytes]
     held: Sequence[Held] = ()
-    change: Change = Change()
+    change: Change = NO_CHANGE
     edit: EditProposed | None = None
     words: str = ""
     by_ms: int | None = None

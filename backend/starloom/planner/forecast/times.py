@@ -1,4 +1,4 @@
-"""The times of one play: what paces lead to expect of a call, off by what is not known and by chance. Places nothing."""
+"""The times of one play: those that paces lead to expect, off by what is not known and by chance. Places nothing."""
 
 from __future__ import annotations
 

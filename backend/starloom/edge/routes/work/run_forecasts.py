@@ -1,8 +1,8 @@
 """`.../what-if` of a running constellation: its expected end and the chance of its deadline, now and after a change.
 
-Reads committed state, posts nothing and changes nothing, so a viewer may ask. The work is done in a thread, one question
-of a caller at a time and at a bounded rate. The answer without a change is kept until the
-constellation has moved, and at least as long as its making is worth.
+Reads committed state, posts nothing and changes nothing, so a viewer may ask. The work is done in a thread, one
+question of a caller at a time and at a bounded rate. The answer without a change is kept for all who ask, the longer
+the more tasks it took.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RATES: Final = {WHAT_IF: Rate(10, 2.0), FORECAST: Rate(30, 1.0)}
 """Questions of one caller: so many at once, then one each time so many seconds have passed."""
 FRESH_MS: Final = 1_000
 TASKS_A_SECOND: Final = 600
-"""An answer is kept a second for so many tasks in its plays, so that a long run takes no more of the hub than a short."""
+"""An answer is kept a second for so many tasks in its plays, so that a long run takes the hub no more than a short."""
 
 
 @dataclass(frozen=True, slots=True)
