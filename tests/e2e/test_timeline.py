@@ -58,7 +58,8 @@ def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
     expect(page).to_have_url(re.compile("lens=timeline"))
     expect(page.get_by_label("Figures of this run")).to_contain_text("So far")
     listed = reading(page).get_by_role("option")
-    expect(listed).to_have_count(2)
+    # A forecast, if there is one by now, lists the third as one that should begin.
+    expect(listed.filter(has_not_text="should begin")).to_have_count(2)
     stack.open_gate(f"lane-one-{own}")
     stack.open_gate(f"lane-two-{own}")
     expect(listed.filter(has_text="three")).to_contain_text("worked on")
