@@ -140,7 +140,7 @@ class Courtesy(StrEnum):
 
 
 class CourtesyCause(StrEnum):
-    """What the courtesy of a device rests on; it never says who sits there."""
+    """The cause of a device's courtesy; it never says who sits there."""
 
     BATTERY = "battery"
     IN_USE = "in_use"

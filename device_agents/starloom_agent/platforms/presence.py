@@ -59,7 +59,8 @@ def _idle_s_of_windows() -> float | None:
     if libraries is None or not libraries.user32.GetLastInputInfo(ctypes.byref(last)):
         return None
     # Both count milliseconds since the start of the system in 32 bits.
-    return ((libraries.kernel32.GetTickCount() - last.at_ms) & 0xFFFFFFFF) / 1000
+    now_ms = int(libraries.kernel32.GetTickCount())
+    return ((now_ms - int(last.at_ms)) & 0xFFFFFFFF) / 1000
 
 
 def _is_recent(idle_s: float | None) -> bool | None:

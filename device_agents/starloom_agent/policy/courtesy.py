@@ -1,6 +1,6 @@
 """Courtesy: the owner's rule on work while somebody uses this device, on battery, and in quiet hours. Pure.
 
-Only new work is meant: a task that runs is never ended by courtesy. The hub is told the outcome and its cause, not who
+Only new work is meant: a task that runs is never ended by courtesy. The hub hears the outcome and its cause, not who
 sits here. Without a rule the hub's own habit holds: a device in use, or nearly empty, is asked last.
 """
 

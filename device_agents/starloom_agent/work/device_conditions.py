@@ -134,7 +134,7 @@ class Conditions:
         return {DeviceFact.COURTESY: now.value, DeviceFact.COURTESY_WHY: cause.value if cause is not None else ""}
 
     def _changed_courtesy(self) -> dict[str, str]:
-        # Without a rule any more, the hub is told that nothing of it holds.
+        # Where the rule is gone, nothing of it holds any more, and the hub must hear that.
         gone = {DeviceFact.COURTESY: "", DeviceFact.COURTESY_WHY: ""} if self._courtesy else {}
         facts = self._courtesy_facts() or gone
         if facts == self._courtesy:

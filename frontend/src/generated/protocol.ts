@@ -50,7 +50,7 @@ export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", 
 export type Courtesy = "yes" | "less" | "no";
 export const COURTESY_WORDS: readonly Courtesy[] = ["yes", "less", "no"];
 
-/** What the courtesy of a device rests on; it never says who sits there. */
+/** The cause of a device's courtesy; it never says who sits there. */
 export type CourtesyCause = "battery" | "in_use" | "quiet_hours";
 export const COURTESY_CAUSE_WORDS: readonly CourtesyCause[] = ["battery", "in_use", "quiet_hours"];
 

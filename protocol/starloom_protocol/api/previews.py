@@ -65,7 +65,7 @@ class RunCourse(TypedDict):
 class RunWhatIf(TypedDict):
     """The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
 
-    `by_ms` is the moment whose chance is told. `now` and `then` are null where there is no forecast, and `said` says
+    `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
     why; without a `change` there is no `then`.
     """
 

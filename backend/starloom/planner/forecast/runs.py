@@ -172,7 +172,7 @@ def foresee(
 class RunAsked:
     """A question about the rest of a run: its records after event `seq`, the change, and the edit to be judged.
 
-    `words` name the change and are empty without one; `by_ms` is the moment whose chance is told in place of the
+    `words` name the change and are empty without one; `by_ms` is the moment of the chance, in place of the
     deadline; `held` are the slots that others hold.
     """
 
@@ -262,7 +262,7 @@ def answer_of(
     words: str = "",
     by_ms: int | None = None,
 ) -> RunWhatIf:
-    """Return forecasts as the API tells them; `words` name the change, `by_ms` is the moment whose chance is told."""
+    """Return forecasts as the API tells them; `words` name the change, `by_ms` is the moment of the chance."""
     if by_ms is None:
         by_ms = deadline_ms(constellation)
     return {
