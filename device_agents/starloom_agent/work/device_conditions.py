@@ -135,7 +135,7 @@ class Conditions:
 
     def _changed_courtesy(self) -> dict[str, str]:
         # Where the rule is gone, nothing of it holds any more, and the hub must hear that.
-        gone = {DeviceFact.COURTESY: "", DeviceFact.COURTESY_WHY: ""} if self._courtesy else {}
+        gone: dict[str, str] = {DeviceFact.COURTESY: "", DeviceFact.COURTESY_WHY: ""} if self._courtesy else {}
         facts = self._courtesy_facts() or gone
         if facts == self._courtesy:
             return {}

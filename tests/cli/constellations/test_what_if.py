@@ -54,13 +54,14 @@ def test_a_question_without_a_change_is_refused(hub: StubHub, tmp_path: Path) ->
 
 
 AT_MS = 1_790_000_000_000
+TASK = {"task": "a", "device": "d1", "begin_ms": AT_MS, "end_ms": AT_MS + 40_000}
 REST = {
     "end_ms": AT_MS + 40_000,
     "low_ms": AT_MS + 30_000,
     "high_ms": AT_MS + 60_000,
     "chance": 0.9,
     "plays": 200,
-    "tasks": [{"task": "a", "device": "d1", "begin_ms": AT_MS, "end_ms": AT_MS + 40_000}],
+    "tasks": [TASK],
     "more": 0,
 }
 RUN = {
@@ -70,7 +71,7 @@ RUN = {
     "change": "Without srv-a",
     "by_ms": AT_MS + 90_000,
     "now": REST,
-    "then": {**REST, "end_ms": AT_MS + 80_000, "chance": 0.5, "tasks": [{**REST["tasks"][0], "device": "d2"}]},
+    "then": {**REST, "end_ms": AT_MS + 80_000, "chance": 0.5, "tasks": [{**TASK, "device": "d2"}]},
     "said": "Without srv-a, it should end about 40 s later.",
 }
 

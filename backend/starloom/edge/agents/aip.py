@@ -192,7 +192,19 @@ class AipEndpoint:
 class Connection:
     """One proved connection from its welcome to its end."""
 
-    __slots__ = ("_aip", "_ask_at", "_asked", "_count", "_endpoint", "_link", "_over", "_parts", "_socket", "_who")
+    __slots__ = (
+        "_aip",
+        "_ask_at",
+        "_asked",
+        "_conditions",
+        "_count",
+        "_endpoint",
+        "_link",
+        "_over",
+        "_parts",
+        "_socket",
+        "_who",
+    )
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from starloom.core.placement.pace.table import key_of, with_sample
+from starloom.core.step import step
 from starloom.edge.routes.work.run_forecasts import FORECAST, RATES, WHAT_IF
 from starloom.planner.fleet import FleetView
 from starloom.planner.forecast import course
@@ -144,7 +145,7 @@ async def test_no_step_of_a_play_is_made_by_the_loop(
     """The hub goes on: all steps are made in another thread, and their number has a bound that no request moves."""
     world, _agent, name = running
     steps: list[int] = []
-    real: Callable[..., None] = course.step
+    real: Callable[..., None] = step
 
     def counted(*given: Any) -> None:
         steps.append(threading.get_ident())
