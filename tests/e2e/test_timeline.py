@@ -78,6 +78,39 @@ def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
 
 
 @ON_BOTH
+def test_what_if_is_asked_at_a_lane_while_a_run_goes_on(
+    page: Page, hand: Hand, stack: Stack, screens: Screens, width: str
+) -> None:
+    own = f"{width}-{token_hex(3)}"
+    known = [stack.gated(f"known-{number}", f"known-{own}") for number in range(4)]
+    stack.open_gate(f"known-{own}")
+    stack.until_state(stack.submit({"starloom": 1, "name": "Known", "tasks": known}), "succeeded")
+    tasks = [stack.gated(name, f"if-{name}-{own}") for name in ("one", "two", "three")]
+    links = [{"from": before, "to": after, "when": "success"} for before, after in (("one", "two"), ("two", "three"))]
+    plan = {"starloom": 1, "name": "What if", "tasks": tasks, "dependencies": links}
+    made = stack.submit(plan, deadline_s=3_600)
+    page.goto(f"/constellations/{made}?lens=timeline")
+    coming = reading(page).get_by_role("option").filter(has_text="should begin")
+    expect(coming).to_have_count(2)
+    expect(page.get_by_text(re.compile("^[0-9]+ % in time")).locator("visible=true")).to_be_visible()
+    hand.press_on(page.get_by_role("button", name="What if", exact=True))
+    hand.press_on(page.get_by_role("menuitem", name=f"What if there were one more like {stack.desktop}?"))
+    expect(page.get_by_role("status").filter(has_text="With a copy of")).to_be_visible()
+    screens.shoot(page, "timeline", "what-if", width)
+    hand.press_on(page.get_by_role("button", name="Back to the run as it is"))
+    # The name of the lane asks, too.
+    box = drawing(page).bounding_box()
+    assert box
+    hand.press(box["x"] + 30, box["y"] + AXIS + 14)
+    hand.press_on(page.get_by_role("menuitem", name=f"What if {stack.desktop} were off?"))
+    expect(page.get_by_role("status").filter(has_text=f"Without {stack.desktop}")).to_contain_text("no expected end")
+    assert clipped(page) == []
+    for name in ("one", "two", "three"):
+        stack.open_gate(f"if-{name}-{own}")
+    stack.until_state(made, "succeeded")
+
+
+@ON_BOTH
 def test_the_sample_has_lanes_and_figures(page: Page, hand: Hand, sample: Seen, screens: Screens, width: str) -> None:
     page.goto(f"/constellations/{sample.constellation}?lens=timeline")
     expect(reading(page).get_by_role("option").first).to_be_attached()

@@ -32,7 +32,7 @@ def test_no_schedule_with_owners_who_come_and_go_violates_a_promise() -> None:
         devices = sorted(script.devices)
         last_s = max(fault.at_s for fault in script.faults)
         owners = [
-            Fault(last_s * at / TIMES, "courtesy", devices[(seed + at) % len(devices)], seed * 100 + at)
+            Fault(last_s * at / TIMES, "courtesy", f"d-{devices[(seed + at) % len(devices)]}", seed * 100 + at)
             for at in range(TIMES)
         ]
         faults = sorted([*script.faults, *owners], key=lambda fault: fault.at_s)

@@ -304,7 +304,7 @@ def _said(now: Foreseen | str, then: Foreseen | str | None, words: str) -> str:
     if then is None:
         return f"It should end in {_time_words(max(0, now.end_ms - now.at_ms))}."
     if isinstance(then, str):
-        return f"{words}, there is no expected end. {then}"
+        return f"{words}: {then}"
     more_ms, whole_ms = then.end_ms - now.end_ms, max(1, now.end_ms - now.at_ms)
     if abs(more_ms) < ABOUT_AS_LONG * whole_ms:
         return f"{words}, it should end at about the same time."

@@ -102,7 +102,7 @@ export function WhatIfNote({ whatIf, devices }: { whatIf: AskedWhatIf; devices: 
       {problem && <ProblemNote problem={problem} />}
       {found && (
         <p role="status">
-          <b className="strong">{found.change}</b> {found.said} {chances}
+          {found.said} {chances}
         </p>
       )}
       {(found || problem) && <Button icon="close" kind="quiet" aria-label="Back to the run as it is" onClick={clear} />}
