@@ -35,7 +35,7 @@ export function deadlineWords(course: RunCourse | null): string {
 /** The chance of the deadline before and after a change, as a sentence; empty where one of them is not known. */
 export function chanceWords({ now, then }: RunWhatIf): string {
   const [before, after] = [now?.chance ?? null, then?.chance ?? null];
-  if (before === null || after === null) return "";
+  if (before === null || after === null || percent(before) === percent(after)) return "";
   return `It would be in time with ${percent(after)} % instead of ${percent(before)} %.`;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { haunted } from "./ghosts.ts";
+import { haunted, notBefore } from "./ghosts.ts";
 import { type Arranged, arrangedSteps } from "./lanes.ts";
 import type { Span } from "./spans.ts";
 
@@ -55,6 +55,17 @@ describe("ghosts", () => {
       [0, false],
       [2, true],
     ]);
+  });
+
+  test("tasks that are late stand after the present, with their distances", () => {
+    const now = [expected("c", "one", 900, 1_500), expected("d", "one", 1_500, 2_000)];
+    const { ghosts } = haunted(RUN, { atMs: 500, now, changed: [] });
+    expect(notBefore(ghosts, 800)).toBe(ghosts);
+    expect(notBefore(ghosts, 1_900).map(({ fromMs, toMs }) => [fromMs, toMs])).toEqual([
+      [1_900, 2_500],
+      [2_500, 3_000],
+    ]);
+    expect(notBefore([], 1_900)).toEqual([]);
   });
 
   test("five thousand ghosts of one device keep the bound of rows, and nothing to come changes nothing", () => {

@@ -27,6 +27,14 @@ export interface Pictures {
   changed: readonly ExpectedTask[];
 }
 
+/** Ghosts whose first one is late are all late by as much: nothing to come stands before the present. */
+export function notBefore(ghosts: readonly Ghost[], nowMs: number): readonly Ghost[] {
+  const firstMs = ghosts.reduce((least, ghost) => Math.min(least, ghost.fromMs), Number.POSITIVE_INFINITY);
+  const lateMs = nowMs - firstMs;
+  if (!(lateMs > 0) || ghosts.length === 0) return ghosts;
+  return ghosts.map((ghost) => ({ ...ghost, fromMs: ghost.fromMs + lateMs, toMs: ghost.toMs + lateMs }));
+}
+
 /** The tasks that have not begun, in the order in which they should. */
 const toCome = (tasks: readonly ExpectedTask[], atMs: number) => tasks.filter((task) => task.begin_ms >= atMs);
 

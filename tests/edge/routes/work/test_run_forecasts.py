@@ -54,7 +54,9 @@ async def test_a_viewer_asks_and_nothing_changes(running: tuple[World, Agent, st
     world, _agent, name = running
     _, viewer = await world.new_token("viewer")
     before = (world.engine.last, dict(world.engine.shard.fleet.used))
-    status, found = await asked(world, name, {"without": ["one"]}, viewer)
+    one = world.hub.fleet.device("one")
+    assert one is not None
+    status, found = await asked(world, name, {"without": [one.id]}, viewer)
     assert status == 200, found
     assert found["change"] == "Without one"
     assert [one["task"] for one in found["now"]["tasks"]] == ["t0", "t1", "t2"]

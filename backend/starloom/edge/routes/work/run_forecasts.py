@@ -112,7 +112,7 @@ class RunForecasts:
             self._hub.held_by_others(constellation),
             Change(without, copies),
             self._edit(request, constellation, body.edit, now_ms) if body.edit is not None else None,
-            change_words(body.without, body.with_copy_of, edit=body.edit is not None),
+            change_words(self._names(without), self._names(copies), edit=body.edit is not None),
             now_ms + body.within_s * 1000 if body.within_s is not None else None,
         )
         try:
@@ -120,6 +120,10 @@ class RunForecasts:
         except EditRefused as error:
             raise problem_of_faults(error.faults) from error
         return json_reply(found)
+
+    def _names(self, devices: tuple[str, ...]) -> list[str]:
+        known = self._hub.fleet.devices
+        return [known[device].name for device in devices]
 
     def _count(self, request: Request, door: str) -> None:
         """Count a question that costs work.

@@ -6,7 +6,7 @@ import "./timeline.css";
 import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { devices, nameOfDevice, taskNamed } from "../../../model/fleet/fleet.ts";
-import { type Ghost, haunted } from "../../../model/run/ghosts.ts";
+import { type Ghost, haunted, notBefore } from "../../../model/run/ghosts.ts";
 import { type Bar, expectedEnd, type Lane, moved, type Window, zoomed } from "../../../model/run/lanes.ts";
 import { figuresOf } from "../../../model/run/runFigures.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
@@ -67,7 +67,6 @@ export default memo(function Timeline(props: TimelineProps) {
       }),
     [placed, foreseen],
   );
-  const { ghosts } = lanes;
   const beginMs = head?.created_ms ?? 0;
   const nowMs = live ? Math.max(workspace.now(), beginMs + 1) : head?.ended_ms || beginMs + (report?.makespan_ms ?? 1);
   const expectedOf = useCallback(
@@ -78,6 +77,7 @@ export default memo(function Timeline(props: TimelineProps) {
     () => lanes.bars.reduce((most, bar) => Math.max(most, expectedOf(bar)), 0),
     [lanes, expectedOf],
   );
+  const ghosts = useMemo(() => notBefore(lanes.ghosts, nowMs), [lanes, nowMs]);
   const ghostsEndMs = useMemo(() => ghosts.reduce((most, ghost) => Math.max(most, ghost.toMs), 0), [ghosts]);
   const seenMs = Math.max(nowMs, beginMs + 1);
   const whole: Window = {
