@@ -363,6 +363,7 @@ def _make_hub(
         reads=parts.store,
         ready=lambda: _not_ready(succession, neighbours),
         position=succession.seat.position,
+        held_by_others=succession.seat.held_by_others,
         received=succession.seat.received,
         refusals=parts.refusals,
         settings=settings,

@@ -24,6 +24,7 @@ from starloom_agent.install import background, service, upgrading
 from starloom_agent.owner import agents, answering, leaving, mcp
 from starloom_agent.owner.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
 from starloom_agent.policy.approvals import CannotAnswer
+from starloom_agent.policy.courtesy import rule_of
 from starloom_agent.policy.file import accept_policy, read_policy, to_toml, write_policy
 from starloom_agent.policy.offers import no_runner
 from starloom_agent.policy.policy import (
@@ -44,7 +45,7 @@ from starloom_agent.work import registry
 from starloom_agent.work.ledger import Ledger, LedgerFault
 from starloom_agent.work.runtime import Agent, Settings
 from starloom_agent.work.starting import begun_with_room
-from starloom_protocol.vocabulary import Profile
+from starloom_protocol.vocabulary import Courtesy, Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"
 EXIT_FAILED, EXIT_USAGE, EXIT_REFUSED, EXIT_INTERRUPTED = 1, 2, service.EXIT_REFUSED, 130
@@ -174,6 +175,13 @@ def policy(options: argparse.Namespace) -> int:
         accept_policy(home.policy)
     if options.answers:
         _change(options, lambda before: replace(before, answers=options.answers))
+    courtesy = {
+        name: value
+        for name in ("when_in_use", "on_battery_below", "quiet_hours")
+        if (value := getattr(options, name)) is not None
+    }
+    if courtesy:
+        _change(options, lambda before: replace(before, courtesy=rule_of({**before.courtesy.plain(), **courtesy})))
     current = read_policy(home.policy)
     show(f"# {home.policy}\n# in force: {', '.join(sorted(current.allowed)) or 'nothing beyond observe'}")
     show(to_toml(current).rstrip())
@@ -347,6 +355,10 @@ def _add_granting(add: Add) -> None:
     command.add_argument("action", nargs="?", choices=("show", "log", "profile", "accept"), default="show")
     command.add_argument("value", nargs="?", choices=[*Profile])
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
+    in_use = "new work while somebody sits here: any, only what no other device can do, or none"
+    command.add_argument("--when-in-use", choices=[*Courtesy], default=None, help=in_use)
+    command.add_argument("--on-battery-below", metavar="PERCENT", default=None, help="no new work below; 0: always")
+    command.add_argument("--quiet-hours", metavar="22:00-07:00", default=None, help='no new work then; "": always')
     command.add_argument("--last", type=int, default=50)
 
 

@@ -118,14 +118,33 @@ class DeviceFact(StrEnum):
     """The facts that a device reports beside its offer; `true` or `false`, unless described otherwise.
 
     `battery` is its charge in percent; `disk` is `full` while its agent cannot write in `disk_folder`, else `ok`.
+    `courtesy` is how the rule of its owner has it now, a `Courtesy`, and `courtesy_why` the `CourtesyCause`.
     """
 
     BATTERY = "battery"
     CHARGING = "charging"
+    COURTESY = "courtesy"
+    COURTESY_WHY = "courtesy_why"
     DISK = "disk"
     DISK_FOLDER = "disk_folder"
     OWNER_PRESENT = "owner_present"
     SUSPENDING = "suspending"
+
+
+class Courtesy(StrEnum):
+    """How much new work the rule of a device's owner lets it take now: any, only what no other can do, or none."""
+
+    YES = "yes"
+    LESS = "less"
+    NO = "no"
+
+
+class CourtesyCause(StrEnum):
+    """The cause of a device's courtesy; it never says who sits there."""
+
+    BATTERY = "battery"
+    IN_USE = "in_use"
+    QUIET_HOURS = "quiet_hours"
 
 
 class Vital(StrEnum):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final
 
-from starloom.planner.forecast import PLAYS_MOST, forecast
+from starloom.planner.forecast.plans import PLAYS_MOST, forecast
 from tests.bench.placement import Fleet, plan_of
 from tests.bench.placement_worlds import again, graph, world
 

@@ -58,7 +58,8 @@ def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
     expect(page).to_have_url(re.compile("lens=timeline"))
     expect(page.get_by_label("Figures of this run")).to_contain_text("So far")
     listed = reading(page).get_by_role("option")
-    expect(listed).to_have_count(2)
+    # A forecast, if there is one by now, lists the third as one that should begin.
+    expect(listed.filter(has_not_text="should begin")).to_have_count(2)
     stack.open_gate(f"lane-one-{own}")
     stack.open_gate(f"lane-two-{own}")
     expect(listed.filter(has_text="three")).to_contain_text("worked on")
@@ -74,6 +75,39 @@ def test_a_run_is_drawn_live_and_a_press_on_a_bar_opens_its_task(
     expect(figures).to_contain_text("Critical path")
     expect(listed.filter(has_text="three")).to_contain_text("on the critical path")
     screens.shoot(page, "timeline", "ended", width)
+
+
+@ON_BOTH
+def test_what_if_is_asked_at_a_lane_while_a_run_goes_on(
+    page: Page, hand: Hand, stack: Stack, screens: Screens, width: str
+) -> None:
+    own = f"{width}-{token_hex(3)}"
+    known = [stack.gated(f"known-{number}", f"known-{own}") for number in range(4)]
+    stack.open_gate(f"known-{own}")
+    stack.until_state(stack.submit({"starloom": 1, "name": "Known", "tasks": known}), "succeeded")
+    tasks = [stack.gated(name, f"if-{name}-{own}") for name in ("one", "two", "three")]
+    links = [{"from": before, "to": after, "when": "success"} for before, after in (("one", "two"), ("two", "three"))]
+    plan = {"starloom": 1, "name": "What if", "tasks": tasks, "dependencies": links}
+    made = stack.submit(plan, deadline_s=3_600)
+    page.goto(f"/constellations/{made}?lens=timeline")
+    coming = reading(page).get_by_role("option").filter(has_text="should begin")
+    expect(coming).to_have_count(2)
+    expect(page.get_by_text(re.compile("^[0-9]+ % in time")).locator("visible=true")).to_be_visible()
+    hand.press_on(page.get_by_role("button", name="What if", exact=True))
+    hand.press_on(page.get_by_role("menuitem", name=f"What if there were one more like {stack.desktop}?"))
+    expect(page.get_by_role("status").filter(has_text="With a copy of")).to_be_visible()
+    screens.shoot(page, "timeline", "what-if", width)
+    hand.press_on(page.get_by_role("button", name="Back to the run as it is"))
+    # The name of the lane asks, too.
+    box = drawing(page).bounding_box()
+    assert box
+    hand.press(box["x"] + 30, box["y"] + AXIS + 14)
+    hand.press_on(page.get_by_role("menuitem", name=f"What if {stack.desktop} were off?"))
+    expect(page.get_by_role("status").filter(has_text=f"Without {stack.desktop}")).to_contain_text("no expected end")
+    assert clipped(page) == []
+    for name in ("one", "two", "three"):
+        stack.open_gate(f"if-{name}-{own}")
+    stack.until_state(made, "succeeded")
 
 
 @ON_BOTH

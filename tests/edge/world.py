@@ -38,7 +38,8 @@ from starloom.engine.settings import EngineSettings
 from starloom.planner.context.assembly import PromptPart
 from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetView as PlannersFleet
-from starloom.planner.forecast import Change, what_if
+from starloom.planner.forecast.plans import Change, what_if
+from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.prompt import planning_parts
 from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.recipes.trust import version_runs_row
@@ -47,7 +48,7 @@ from starloom.planner.requests.refusals import refused
 from starloom.process.settings import Settings
 from starloom.store.blobs.artifacts import FileBlobs
 from starloom.store.blobs.logs import AttemptLogs
-from starloom_protocol.api.previews import PlanPreview, WhatIf
+from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.records.approvals import Call
@@ -142,6 +143,9 @@ class NoRecipes:
 
     def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
         return changing_calls(core_fleet(self.fleet), specs, rules)
+
+    def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]:
+        return lambda: run_forecast(asked, self.fleet)
 
     def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
         return what_if(plan, PlannersFleet(), change, words=words, within_ms=within_ms)
@@ -521,6 +525,7 @@ async def a_world(
             reads=store,
             ready=lambda: [] if engine.ready else ["engine"],
             position=engine.position,
+            held_by_others=engine.held_by_others,
             received=engine.received,
             refusals=refusals,
             settings=chosen,

@@ -6,7 +6,7 @@ import pytest
 
 from starloom.core.placement.pace.table import key_of, with_sample
 from starloom.planner.fleet import FleetView
-from starloom.planner.forecast import (
+from starloom.planner.forecast.plans import (
     PLAYS_LEAST,
     PLAYS_MOST,
     STEPS_OF_PREVIEW,

@@ -434,5 +434,21 @@ BUGS = [
         "  if true then\n",
         STORE,
     ),
+    Bug(
+        "a device whose owner wants no work gets some",
+        "backend/starloom/core/placement/device_conditions.py",
+        "if device.condition.get(DeviceFact.COURTESY) == Courtesy.NO else",
+        "if device.condition.get(DeviceFact.COURTESY) is Courtesy.NO else",
+        CORE,
+        "tests/core/placement/test_courtesy.py",
+    ),
+    Bug(
+        "a play of a forecast leaves its slots taken",
+        "backend/starloom/planner/forecast/course.py",
+        "        undo(shard)\n        shard.touched.clear()\n",
+        "        shard.journal.clear()\n        shard.touched.clear()\n",
+        CORE,
+        "tests/planner/test_run_forecast.py",
+    ),
     *MIND_BUGS,
 ]

@@ -16,7 +16,7 @@ from starloom.core.placement.pace.table import size_of
 from starloom.core.placement.selection import avoided
 from starloom.core.state.model import Constellation, Shard
 from starloom_protocol.records.entities import Selector
-from starloom_protocol.vocabulary import ConstellationState, DeviceLink, TaskState
+from starloom_protocol.vocabulary import ConstellationState, Courtesy, DeviceFact, DeviceLink, TaskState
 from tests.sim.surroundings import Surroundings
 
 PLACED_WITHIN_S = 2.0
@@ -99,6 +99,7 @@ def _could(shard: Shard, constellation: Constellation, task: str) -> str | None:
     for device in fleet.devices.values():
         offer = fleet.offers.get(device.id)
         away = device.link is not DeviceLink.ONLINE or device.quarantined or device.draining
+        away = away or device.condition.get(DeviceFact.COURTESY) == Courtesy.NO
         if away or offer is None or device.id in avoid:
             continue
         if isinstance(selector, Selector) and not (

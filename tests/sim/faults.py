@@ -7,6 +7,8 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from starloom.core.state.inputs import ConditionReceived
+from starloom_protocol.vocabulary import Courtesy, CourtesyCause, DeviceFact
 from tests.sim.hub import Site
 from tests.sim.minds.site import MindSite
 from tests.sim.script import Fault
@@ -48,6 +50,8 @@ class Chaos(ABC):
         match fault.kind:
             case "agent_crash" | "agent_power_loss" | "disk_full" | "link_cut" | "partition" | "duplicate":
                 await self._device(fault, chance)
+            case "courtesy":
+                await self._courtesy(fault.device, chance)
             case "clock_jump":
                 self.site.clock.jump(chance.choice([-40.0, -3.0, 3.0, 40.0]))
             case "slow_net":
@@ -90,6 +94,28 @@ class Chaos(ABC):
                 site.doubts.slow_s = 0.0
             case _:
                 raise AssertionError(f"no such fault: {kind}")
+
+    async def _courtesy(self, device: str, chance: random.Random) -> None:
+        """The owner sits down at a device that has a rule, and leaves it again."""
+        await self._says(device, chance.choice([Courtesy.NO, Courtesy.LESS]))
+        await asyncio.sleep(chance.choice([1.0, 10.0, 40.0]))
+        left = await self._says(device, Courtesy.YES)
+        while not left:
+            await asyncio.sleep(1.0)
+            left = await self._says(device, Courtesy.YES)
+
+    async def _says(self, device: str, courtesy: Courtesy) -> bool:
+        """Let a device say its courtesy on its present session; False if no hub has taken it."""
+        engine = self.site.engine
+        known = engine.shard.fleet.devices.get(device) if engine is not None else None
+        if engine is None or known is None:
+            return False
+        facts = {DeviceFact.COURTESY.value: courtesy.value, DeviceFact.COURTESY_WHY.value: CourtesyCause.IN_USE.value}
+        said = ConditionReceived(
+            id=self.site.ident(), by=f"device:{device}", device=device, facts=facts, session=known.session
+        )
+        reply = await self.site.ask(said)
+        return reply is not None and not reply.faults
 
     async def _device(self, fault: Fault, chance: random.Random) -> None:
         site, device = self.site, fault.device

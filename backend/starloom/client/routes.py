@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         SignInLink,
         TokenRow,
     )
-    from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview, WhatIf
+    from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview, RunWhatIf, WhatIf
     from starloom_protocol.api.recipes import (
         ProposalRow,
         RecipeLine,
@@ -275,6 +275,14 @@ def post_constellation_undo(constellation: str) -> Post[Undone]:
 
 def get_constellation_versions(constellation: str) -> Get[Items[VersionRow]]:
     return Get(f"/constellations/{_part(constellation)}/versions")
+
+
+def get_constellation_what_if(constellation: str) -> Get[RunWhatIf]:
+    return Get(f"/constellations/{_part(constellation)}/what-if")
+
+
+def post_constellation_what_if(constellation: str) -> Post[RunWhatIf]:
+    return Post(f"/constellations/{_part(constellation)}/what-if")
 
 
 def get_constellation_why(constellation: str, *, task_id: str | None = None) -> Get[WhyAll | WhyRow]:

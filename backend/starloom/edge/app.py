@@ -56,6 +56,7 @@ from starloom.edge.routes.work.controls import Controls
 from starloom.edge.routes.work.events import EventRoutes
 from starloom.edge.routes.work.forks import Forks
 from starloom.edge.routes.work.report import ReportRoute
+from starloom.edge.routes.work.run_forecasts import RunForecasts
 from starloom.edge.routes.work.transcript import TranscriptRoute
 from starloom.edge.routes.work.why import WhyRoute
 from starloom.edge.web import problems
@@ -202,6 +203,7 @@ def _routes(hub: Hub, files: Files, here: TypedHere, service: Service) -> tuple[
         WhyRoute(hub, constellations),
         TranscriptRoute(hub, constellations),
         ReportRoute(hub),
+        RunForecasts(hub, constellations),
         Activity(hub),
         Forks(hub, repeats, constellations),
         Approvals(hub),

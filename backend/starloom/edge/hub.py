@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from starloom.core.placement.queue_position import Position
+from starloom.core.placement.queue_position import Held, Position
 from starloom.edge.access.origins import Reach
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
@@ -33,7 +33,8 @@ from starloom.engine.effects.secrets import Given
 from starloom.engine.ports import Inbox
 from starloom.planner.context.assembly import PromptPart
 from starloom.planner.context.brief import Brief
-from starloom.planner.forecast import Change
+from starloom.planner.forecast.plans import Change
+from starloom.planner.forecast.runs import RunAsked
 from starloom.planner.requests.matching import Matched
 from starloom.process.program import NAME
 from starloom.process.settings import Settings
@@ -41,7 +42,7 @@ from starloom.store.blobs.artifacts import Blobs
 from starloom.store.blobs.logs import AttemptLogs
 from starloom.store.port import ReadPort
 from starloom_protocol.api.lab import FaultMeeting, RunRow, ScenarioRow
-from starloom_protocol.api.previews import PlanPreview, WhatIf
+from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.records.approvals import Call
@@ -64,6 +65,8 @@ class Planner(Protocol):
     def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> PlanPreview: ...
 
     def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]: ...
+
+    def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]: ...
 
     def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf: ...
 
@@ -121,6 +124,7 @@ class Hub:
     now_ms: Callable[[], int]
     planner: Planner
     position: Callable[[str, str], Position | None]
+    held_by_others: Callable[[str], list[Held]]
     questions: QuestionsView
     reach: Reach
     reads: ReadPort

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from starloom.core.clock.eviction import missing
 from starloom.core.clock.timers import due_moments, is_stale
-from starloom.core.placement.queue_position import Position, position
+from starloom.core.placement.queue_position import Held, Position, held_by_others, position
 from starloom.core.state.apply import load
 from starloom.core.state.effects import DURABLE, Answer, AnyEffect, ArmTimer, OutboxEffect
 from starloom.core.state.inputs import (
@@ -148,6 +148,10 @@ class Engine:
     def position(self, constellation: str, task: str) -> Position | None:
         """Return where a ready task stands in the queues; None if it waits in none."""
         return position(self._shard, constellation, task)
+
+    def held_by_others(self, constellation: str) -> list[Held]:
+        """Return the slots that other constellations hold."""
+        return held_by_others(self._shard, constellation)
 
     # -- start and stop
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from starloom.core.placement.queue_position import Position
+from starloom.core.placement.queue_position import Held, Position
 from starloom.core.state.inputs import AnyInput
 from starloom.engine.following import Follower
 from starloom.engine.loop import Engine
@@ -62,6 +62,10 @@ class Seat:
     def position(self, constellation: str, task: str) -> Position | None:
         """Return where a ready task stands in the queues; None if it waits in none, or another hub has them."""
         return None if self.engine is None else self.engine.position(constellation, task)
+
+    def held_by_others(self, constellation: str) -> list[Held]:
+        """Return the slots that other constellations hold; none are known if another hub has the shard."""
+        return [] if self.engine is None else self.engine.held_by_others(constellation)
 
 
 @dataclass(frozen=True, slots=True)

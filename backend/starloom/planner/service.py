@@ -11,7 +11,8 @@ from typing import Any
 from starloom.core.people.approvals import changing_calls
 from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetView
-from starloom.planner.forecast import STEPS_OF_PREVIEW, Change, estimate_of, forecast, plays_for, what_if
+from starloom.planner.forecast.plans import STEPS_OF_PREVIEW, Change, estimate_of, forecast, plays_for, what_if
+from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.recipes.catalogue import (
@@ -29,7 +30,7 @@ from starloom.planner.recipes.trust import trust_row, version_runs_row
 from starloom.planner.requests.distilling import distil
 from starloom.planner.requests.matching import Matched, match_all
 from starloom.planner.requests.refusals import examples, refused
-from starloom_protocol.api.previews import PlanPreview, WhatIf
+from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ProposalRow, RecipeRow, RecipeWhole, RunsRow, TrustRow
 from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
@@ -91,6 +92,11 @@ class Planning:
     def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
         """Return the expected time of a plan now and after a change of the fleet, which `words` name."""
         return what_if(plan, self._fleet(), change, words=words, within_ms=within_ms)
+
+    def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]:
+        """Return the work, for another thread, that answers a question about the rest of a run on the fleet of now."""
+        fleet = self._fleet()
+        return lambda: run_forecast(asked, fleet)
 
     def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
         """Return the calls of a plan that do more than read, on this fleet; those that ask a person come first."""

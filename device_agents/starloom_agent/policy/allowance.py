@@ -44,6 +44,8 @@ class Allowance:
         self._answered = ""
         self._mark: tuple[int, int] | None = None
         self._read = False
+        self.refusal: Callable[[], str] = lambda: ""
+        """Why this device takes no new work now, whatever it is; empty if it does."""
 
     def read_again(self) -> bool:
         """Read the policy if its file changed; return whether the policy changed, or a question was answered.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from starloom_agent.policy.commands import CommandRule, PolicyFault, word_of
+from starloom_agent.policy.courtesy import CourtesyRule, rule_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.toolkit.interface import Folders, Tool, refused_line
 from starloom_protocol.text.wording import quoted
@@ -46,6 +47,7 @@ PROFILE_WORDS: Final[dict[Profile, str]] = {
     Profile.OPERATE: "also run the commands you list, restart services, reach the hosts you list; changes ask you here",
 }
 _SHOWN_CHARS: Final = 300
+NO_RULE: Final = CourtesyRule()
 _GRANT_TEXT: Final = re.compile(r"[a-z][a-z0-9]*:[a-z][a-z0-9_]*")
 
 
@@ -74,6 +76,7 @@ class Policy:
     commands: tuple[CommandRule, ...] = ()
     always: tuple[Always, ...] = ()
     answers: str = ANSWERS_HERE
+    courtesy: CourtesyRule = NO_RULE
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -101,6 +104,8 @@ class Policy:
         return {
             "profile": self.profile.value,
             "answers": self.answers,
+            # A policy without a rule keeps the hash that it has had before there were rules.
+            **({"courtesy": self.courtesy.plain()} if self.courtesy != NO_RULE else {}),
             "grants": sorted(self.grants),
             "denied": sorted(self.denied),
             "read": list(self.read),
@@ -123,7 +128,7 @@ class Policy:
         return hashlib.sha256(canonical(self.plain()).encode()).hexdigest()[:16]
 
 
-_FIELDS: Final = frozenset(Policy().plain())
+_FIELDS: Final = frozenset(Policy().plain()) | {"courtesy"}
 
 
 def policy_of(plain: Mapping[str, Any]) -> Policy:
@@ -171,6 +176,7 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
         commands=tuple(rules),
         always=tuple(_always_of(plain.get("always", []))),
         answers=answers,
+        courtesy=rule_of(plain["courtesy"]) if "courtesy" in plain else NO_RULE,
     )
 
 

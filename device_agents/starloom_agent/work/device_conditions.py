@@ -1,4 +1,4 @@
-"""The condition of this device beside its offer: its battery in steps, its owner's presence, and a full disk.
+"""The condition of this device beside its offer: its battery in steps, its owner's presence, its courtesy, a full disk.
 
 Read from the system where that is cheap (Linux). A device without a battery and a screen and with disk space reports
 nothing. The hub chooses a device last if its battery is nearly empty or its owner is using it, and never if its disk is
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import errno
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from starloom_protocol.vocabulary import DeviceFact
+from starloom_agent.policy.courtesy import CourtesyRule, Seen, courtesy_now
+from starloom_protocol.vocabulary import Courtesy, DeviceFact
 from starloom_protocol.wire.frames import DISK_FULL, DISK_OK, ConditionFrame
 
 READ_EVERY_S: Final = 30.0
 STEP_PERCENT: Final = 10
+HEARD_WITHIN_S: Final = 60.0
+"""Work that comes within this time after a no of courtesy was on its way; it is done."""
 _SUPPLIES: Final = Path("/sys/class/power_supply")
 
 
@@ -25,11 +29,28 @@ LEAST_FREE_BYTES: Final = 64 * 1024
 """With less, no file of the agent can grow: its ledger needs some pages for each attempt."""
 
 
+def minute_of_day() -> int:
+    """Return the minute of the day by this device's own clock and zone."""
+    now = time.localtime()
+    return now.tm_hour * 60 + now.tm_min
+
+
 class Conditions:
     """The last reported condition, so that only changes are reported. `folder` is where the agent writes."""
 
-    def __init__(self, clock: Callable[[], float], folder: Path, supplies: Path = _SUPPLIES) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        folder: Path,
+        supplies: Path = _SUPPLIES,
+        minute: Callable[[], int] = minute_of_day,
+    ) -> None:
         self._clock = clock
+        self._minute = minute
+        self._courtesy: dict[str, str] = {}
+        self._refuses_since: float | None = None
+        self.rule: CourtesyRule | None = None
+        """The rule of the owner; None where the policy has none, so that the habit of the hub holds."""
         self._folder = folder
         self._supplies = supplies
         self._read_at: float | None = None
@@ -47,12 +68,14 @@ class Conditions:
         self._battery = battery(self._supplies)
         self._disk = self._room() if self.is_full else {}
         self._owner = self._presence()
-        facts = {**self._battery, **self._disk, **self._owner}
+        self._courtesy = self._courtesy_facts()
+        facts = {**self._battery, **self._disk, **self._owner, **self._courtesy}
         return [ConditionFrame(facts=facts)] if facts else []
 
     def changed(self) -> list[ConditionFrame]:
         """Return the changes to report now; usually there are none."""
         facts = {**self._changed_disk(), **self._changed_battery(), **self._changed_owner()}
+        facts |= self._changed_courtesy()
         return [ConditionFrame(facts=facts)] if facts else []
 
     @property
@@ -84,6 +107,40 @@ class Conditions:
             return {}
         self._owner = owner
         return owner
+
+    def refusal(self) -> str:
+        """Return why a new task is refused here; empty if it is not, or if the hub may not have heard of it yet."""
+        since = self._refuses_since
+        if since is None or self._clock() - since < HEARD_WITHIN_S:
+            return ""
+        return f"the owner of this device wants no new work now ({self._courtesy.get(DeviceFact.COURTESY_WHY, '')})"
+
+    def _courtesy_facts(self) -> dict[str, str]:
+        if self.rule is None:
+            self._refuses_since = None
+            return {}
+        percent = self._battery.get(DeviceFact.BATTERY)
+        charging = self._battery.get(DeviceFact.CHARGING)
+        seen = Seen(
+            self.owner_is_here,
+            int(percent) if percent is not None else None,
+            charging == "true" if charging is not None else None,
+        )
+        now, cause = courtesy_now(self.rule, seen, self._minute())
+        if now is not Courtesy.NO:
+            self._refuses_since = None
+        elif self._refuses_since is None:
+            self._refuses_since = self._clock()
+        return {DeviceFact.COURTESY: now.value, DeviceFact.COURTESY_WHY: cause.value if cause is not None else ""}
+
+    def _changed_courtesy(self) -> dict[str, str]:
+        # Where the rule is gone, nothing of it holds any more, and the hub must hear that.
+        gone: dict[str, str] = {DeviceFact.COURTESY: "", DeviceFact.COURTESY_WHY: ""} if self._courtesy else {}
+        facts = self._courtesy_facts() or gone
+        if facts == self._courtesy:
+            return {}
+        self._courtesy = facts
+        return facts
 
     def _changed_battery(self) -> dict[str, str]:
         now = self._clock()

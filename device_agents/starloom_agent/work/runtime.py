@@ -22,6 +22,7 @@ from starloom_agent.home.identity import Identity
 from starloom_agent.home.status_file import write_status
 from starloom_agent.platforms import presence, processes
 from starloom_agent.policy.allowance import Allowance
+from starloom_agent.policy.policy import NO_RULE
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_agent.toolkit.messages import Ended, Grouped
@@ -137,6 +138,7 @@ class Agent:
         self.allowance = Allowance(home, self._tools.values(), sandbox, slots=settings.slots, say=say)
         self._clock = clock
         self._conditions = Conditions(clock, home.root)
+        self.allowance.refusal = self._conditions.refusal
         self._vitals = VitalClock(clock)
         self._figures: VitalsFrame | None = None
         self._leftovers = Leftovers(home.run / "detached.json")
@@ -243,6 +245,7 @@ class Agent:
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
         self._told = None
         self._vitals.begin()
+        self._take_rule()
         return [*self._begun_lately(), self.allowance.offer(), *self._conditions.greeting()]
 
     def _write_connection(self, data: bytes) -> None:
@@ -537,7 +540,12 @@ class Agent:
         self._conditions.unwritten = True
         self._tell_conditions()
 
+    def _take_rule(self) -> None:
+        rule = self.allowance.policy.courtesy
+        self._conditions.rule = rule if rule != NO_RULE else None
+
     def _tell_conditions(self) -> None:
+        self._take_rule()
         if self._link.connection is not None and (said := self._conditions.changed()):
             self._push([*said])
 

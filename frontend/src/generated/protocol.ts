@@ -43,8 +43,16 @@ export type DeviceLink = "offline" | "online" | "suspended";
 export const DEVICE_LINK_WORDS: readonly DeviceLink[] = ["offline", "online", "suspended"];
 
 /** The facts that a device reports beside its offer; `true` or `false`, unless described otherwise. */
-export type DeviceFact = "battery" | "charging" | "disk" | "disk_folder" | "owner_present" | "suspending";
-export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", "disk", "disk_folder", "owner_present", "suspending"];
+export type DeviceFact = "battery" | "charging" | "courtesy" | "courtesy_why" | "disk" | "disk_folder" | "owner_present" | "suspending";
+export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", "courtesy", "courtesy_why", "disk", "disk_folder", "owner_present", "suspending"];
+
+/** How much new work the rule of a device's owner lets it take now: any, only what no other can do, or none. */
+export type Courtesy = "yes" | "less" | "no";
+export const COURTESY_WORDS: readonly Courtesy[] = ["yes", "less", "no"];
+
+/** The cause of a device's courtesy; it never says who sits there. */
+export type CourtesyCause = "battery" | "in_use" | "quiet_hours";
+export const COURTESY_CAUSE_WORDS: readonly CourtesyCause[] = ["battery", "in_use", "quiet_hours"];
 
 /** The figures of a device that the hub keeps for an hour, as a line each. The hub measures `latency_ms` itself. */
 export type Vital = "battery_percent" | "disk_percent" | "latency_ms" | "load_percent" | "memory_percent";

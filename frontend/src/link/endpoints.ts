@@ -103,6 +103,15 @@ export class Hub {
       query: { spans: spans || undefined },
       signal,
     });
+  /** When a run should end, and the chance of its deadline. */
+  runForecast = (id: string, signal?: AbortSignal) =>
+    this.rest.get("/constellations/{constellation}/what-if", { path: { constellation: id }, signal });
+  /** The same after a change that is only asked about. */
+  runWhatIf = (id: string, body: Partial<BodyOf<"post", "/constellations/{constellation}/what-if">>) =>
+    this.rest.post("/constellations/{constellation}/what-if", {
+      path: { constellation: id },
+      body: { without: [], with_copy_of: [], ...body },
+    });
   log = (id: string, task: string, attempt: number, signal?: AbortSignal) =>
     this.rest.get("/constellations/{constellation}/tasks/{task}/attempts/{attempt}/log", {
       path: { constellation: id, task, attempt },

@@ -1,6 +1,7 @@
 /** The names of the protocol and of the API as the page uses them. No other module imports `generated/`. */
 export type {
   ActivityRow,
+  AskedOfRun,
   AttentionRow,
   BlameLine,
   BlameRow,
@@ -11,6 +12,7 @@ export type {
   Course,
   Created,
   Estimate,
+  ExpectedTask,
   FaultMeeting,
   FaultWhole,
   GrantLine,
@@ -34,7 +36,9 @@ export type {
   RecipeWhole,
   RefusedRow,
   RequestPreview,
+  RunCourse,
   RunRow,
+  RunWhatIf,
   ScenarioRow,
   SchedulePreview,
   ScheduleRow,

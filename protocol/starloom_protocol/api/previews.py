@@ -1,4 +1,6 @@
-"""Answers before anything runs: previews of plans, expected times, matches with recipes; and a new constellation."""
+"""Answers about what has not run yet: previews of plans, expected times of plans and of the rest of a run, matches with
+recipes; and a new constellation.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +34,48 @@ class WhatIf(TypedDict):
     within_ms: int | None
     now: Course | None
     then: Course | None
+    said: str
+
+
+class ExpectedTask(TypedDict):
+    """When an open task began or should begin, when it should end, and the id of its expected device."""
+
+    task: str
+    device: str
+    begin_ms: int
+    end_ms: int
+
+
+class RunCourse(TypedDict):
+    """The rest of a run; four of five runs should end between `low_ms` and `high_ms`, which are moments.
+
+    They and the `chance` to end by the deadline are null where too many tasks are open for more than one play. `tasks`
+    is the play in which each call takes its expected time, the first to begin first; `more` of them are left out.
+    """
+
+    end_ms: int
+    low_ms: int | None
+    high_ms: int | None
+    chance: float | None
+    plays: int
+    tasks: list[ExpectedTask]
+    more: int
+
+
+class RunWhatIf(TypedDict):
+    """The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
+
+    `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
+    why; without a `change` there is no `then`.
+    """
+
+    id: str
+    seq: int
+    at_ms: int
+    change: str
+    by_ms: int | None
+    now: RunCourse | None
+    then: RunCourse | None
     said: str
 
 

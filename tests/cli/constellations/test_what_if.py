@@ -51,3 +51,51 @@ def test_a_question_without_a_change_is_refused(hub: StubHub, tmp_path: Path) ->
     code, said = starloom(hub, "what-if", str(tmp_path / "plan.yaml"))
     assert code == 2
     assert "a plan and a change are needed" in said
+
+
+AT_MS = 1_790_000_000_000
+TASK = {"task": "a", "device": "d1", "begin_ms": AT_MS, "end_ms": AT_MS + 40_000}
+REST = {
+    "end_ms": AT_MS + 40_000,
+    "low_ms": AT_MS + 30_000,
+    "high_ms": AT_MS + 60_000,
+    "chance": 0.9,
+    "plays": 200,
+    "tasks": [TASK],
+    "more": 0,
+}
+RUN = {
+    "id": "c-x",
+    "seq": 7,
+    "at_ms": AT_MS,
+    "change": "Without srv-a",
+    "by_ms": AT_MS + 90_000,
+    "now": REST,
+    "then": {**REST, "end_ms": AT_MS + 80_000, "chance": 0.5, "tasks": [{**TASK, "device": "d2"}]},
+    "said": "Without srv-a, it should end about 40 s later.",
+}
+
+
+def test_a_running_constellation_is_asked_about_by_its_id(hub: StubHub) -> None:
+    hub.answers["POST", "/constellations/c-x/what-if"] = 200, RUN
+    hub.answers["GET", "/devices"] = 200, {"items": [{"id": "d1", "name": "srv-a"}, {"id": "d2", "name": "srv-b"}]}
+    code, said = starloom(hub, "what-if", "c-x", "--without", "srv-a")
+    assert (code, said.splitlines()) == (
+        0,
+        [
+            "Now: ends in about 40.0 s (30.0 s to 1 min 0 s); within 1 min 30 s with 90%",
+            "Without srv-a: ends in about 1 min 20 s (30.0 s to 1 min 0 s); within 1 min 30 s with 50%",
+            "Without srv-a, it should end about 40 s later.",
+            "  a: on srv-b instead of srv-a",
+        ],
+    )
+    (body,) = (body for method, _path, body in hub.asked if method == "POST")
+    assert body == {"without": ["srv-a"], "with_copy_of": []}
+
+
+def test_an_edit_belongs_to_a_constellation(hub: StubHub, tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text("starloom: 1\n", encoding="utf-8")
+    code, said = starloom(hub, "what-if", str(file), "--edit", str(file))
+    assert code == 2
+    assert "--edit belongs to a constellation" in said

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.platforms.presence import owner_is_here
+from starloom_agent.platforms.presence import idle_s_of_ioreg, owner_is_here
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="systemd-logind is of Linux")
 AT_SCREEN = {"Active": "yes", "IdleHint": "no", "LockedHint": "no", "Remote": "no"}
@@ -64,3 +64,16 @@ def test_nothing_is_said_where_nothing_can_tell(users: Path, tmp_path: Path, mon
     assert asked.read_text() == before, "no program is started where there is no screen"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert owner_is_here(users) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "idle_s"),
+    [
+        ('  | |   "HIDIdleTime" = 4500000000\n', 4.5),
+        ('"HIDIdleTime"=0', 0.0),
+        ("", None),
+        ('"HIDIdleTime" = <00ff>', None),
+    ],
+)
+def test_the_last_input_of_macos_is_read_from_ioreg(text: str, idle_s: float | None) -> None:
+    assert idle_s_of_ioreg(text) == idle_s

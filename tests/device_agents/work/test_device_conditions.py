@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from starloom_agent.work.device_conditions import Conditions, battery
+from starloom_agent.policy.courtesy import CourtesyRule
+from starloom_agent.work.device_conditions import HEARD_WITHIN_S, Conditions, battery
+from starloom_protocol.vocabulary import Courtesy
 
 
 def supply(folder: Path, name: str, **words: str) -> None:
@@ -51,4 +53,26 @@ def test_an_owner_who_comes_and_goes_is_told(tmp_path: Path) -> None:
     conditions.changed()
     conditions.owner_is_here = None
     assert conditions.changed()[0].facts == {"owner_present": "false"}, "nothing can tell any more"
+    assert conditions.changed() == []
+
+
+def test_a_rule_is_told_as_its_outcome_and_cause_alone(tmp_path: Path) -> None:
+    now, minute = [0.0], [12 * 60]
+    conditions = Conditions(lambda: now[0], tmp_path, tmp_path / "none", lambda: minute[0])
+    conditions.rule = CourtesyRule(when_in_use=Courtesy.NO, quiet_hours="22:00-07:00")
+    assert conditions.greeting()[0].facts == {"courtesy": "yes", "courtesy_why": ""}
+    conditions.owner_is_here = True
+    facts = conditions.changed()[0].facts
+    assert facts == {"owner_present": "true", "courtesy": "no", "courtesy_why": "in_use"}
+    assert conditions.changed() == []
+    assert conditions.refusal() == "", "work that was on its way is done"
+    now[0] += HEARD_WITHIN_S
+    assert "wants no new work now" in conditions.refusal()
+    minute[0] = 23 * 60
+    assert conditions.changed()[0].facts == {"courtesy": "no", "courtesy_why": "quiet_hours"}
+    conditions.owner_is_here, minute[0] = False, 12 * 60
+    assert conditions.changed()[0].facts == {"owner_present": "false", "courtesy": "yes", "courtesy_why": ""}
+    assert conditions.refusal() == ""
+    conditions.rule = None
+    assert conditions.changed()[0].facts == {"courtesy": "", "courtesy_why": ""}
     assert conditions.changed() == []

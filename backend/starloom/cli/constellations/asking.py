@@ -15,21 +15,24 @@ from starloom.client.problems import usage
 from starloom.client.routes import (
     get_constellation,
     get_constellation_result,
+    get_constellation_what_if,
     get_constellation_why,
     get_constellations,
+    post_constellation_what_if,
     post_constellations,
     post_constellations_preview,
     post_what_if,
 )
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s, parameters
-from starloom_protocol.vocabulary import Priority, Sharing
+from starloom_protocol.vocabulary import ConstellationState, Priority, Sharing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from starloom.client.view import View
     from starloom_protocol.api.constellations import WhyAll, WhyRow
+    from starloom_protocol.api.previews import RunWhatIf
     from starloom_protocol.stream.feed import Event
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
@@ -64,6 +67,29 @@ def read_plan(path: str) -> str:
         raise usage(
             f"the plan {path} cannot be read: {error}", "Check the path; a plan is YAML or JSON in UTF-8."
         ) from error
+
+
+_FORM_OF_AN_EDIT = (
+    "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`; `starloom edit --editor` and docs/plans.md show the form."
+)
+
+
+def edit_document(text: str) -> dict[str, Any]:
+    """Return the document of an edit.
+
+    Raises:
+        Problem: it has another form.
+    """
+    from starloom_protocol.plan.language.document import DocumentRefused, read_document
+
+    try:
+        found = read_document(text)
+    except DocumentRefused as refused:
+        hint = refused.fault.hint if refused.fault.place else _FORM_OF_AN_EDIT
+        raise usage(f"{refused.fault.place or 'the edit'}: {refused.fault.reason}", hint) from refused
+    if not isinstance(found.get("operations"), list):
+        raise usage("an edit is a map with a list of `operations`", _FORM_OF_AN_EDIT)
+    return found
 
 
 def what_runs(request: str, file: str | None, recipe: str | None, param: list[str] | None) -> dict[str, Any]:
@@ -162,7 +188,9 @@ def submit(
 
 def what_if(
     run: Invocation,
-    plan: Annotated[str | None, typer.Argument(metavar="[PLAN]", help="A plan (YAML or JSON); - for stdin.")] = None,
+    subject: Annotated[
+        str | None, typer.Argument(metavar="[PLAN|ID]", help="A plan (a file; - for stdin), or a constellation.")
+    ] = None,
     words: Annotated[str, typer.Option("--words", help="A request in words instead of a plan.")] = "",
     recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name instead of a plan.")] = None,
     param: ParamOption = None,
@@ -170,21 +198,34 @@ def what_if(
     with_copy_of: Annotated[
         list[str] | None, typer.Option("--with-copy-of", help="A device of which there is one more.")
     ] = None,
+    edit: Annotated[str | None, typer.Option("--edit", help="An edit of a constellation, as for `edit -f`.")] = None,
     within: Annotated[
         str | None, typer.Option("--within", help="Also the chance to end within, for example 5m.")
     ] = None,
 ) -> None:
-    """Say how long a plan should take, now and on a changed fleet. Starts nothing."""
-    if sum(1 for given in (plan, words, recipe) if given) != 1 or not (without or with_copy_of):
+    """Say how long a plan should take, or when a constellation should end, now and after a change. Starts nothing."""
+    if sum(1 for given in (subject, words, recipe) if given) != 1 or not (without or with_copy_of or edit):
         raise usage(
-            "a plan and a change are needed",
+            "a plan and a change are needed, or a constellation and a change",
             "For example: starloom what-if plan.yaml --without srv-a",
         )
-    body = what_runs(words, plan, recipe, param)
-    body |= {"without": without or [], "with_copy_of": with_copy_of or []}
+    change: dict[str, Any] = {"without": without or [], "with_copy_of": with_copy_of or []}
     if within:
-        body["within_s"] = duration_s(within)
-    found = run.client.post(post_what_if(), body)
+        change["within_s"] = duration_s(within)
+    if subject is not None and not _is_plan(subject):
+        if edit:
+            document = edit_document(read_plan(edit))
+            base = document.get("base_version", run.client.get(get_constellation(subject))["version"])
+            change["edit"] = {"base_version": base, "operations": document["operations"]}
+        asked = run.client.post(post_constellation_what_if(subject), change)
+        if run.as_json:
+            run.emit(asked)
+        else:
+            _say_run(run, asked)
+        return
+    if edit:
+        raise usage("--edit belongs to a constellation", "Change the plan instead, and ask about that.")
+    found = run.client.post(post_what_if(), what_runs(words, subject, recipe, param) | change)
     if run.as_json:
         run.emit(found)
         return
@@ -192,6 +233,18 @@ def what_if(
 
     for line in what_if_lines(found):
         say(line)
+
+
+def _say_run(run: Invocation, found: RunWhatIf) -> None:
+    from starloom.cli.text.forecast_text import run_lines
+
+    for line in run_lines(found, run.client.names()):
+        say(line)
+
+
+def _is_plan(subject: str) -> bool:
+    """Tell a plan file from the id of a constellation, which has no dot and no slash."""
+    return subject == "-" or not subject.replace("-", "").isalnum() or Path(subject).expanduser().is_file()
 
 
 def list_constellations(
@@ -243,6 +296,11 @@ def show(
     if view.seq == 0:
         run.client.get(get_constellation(chosen))
     _print(page(view, run.client.names()))
+    head = view.head
+    if head is not None and head.deadline_s and head.state == ConstellationState.ACTIVE:
+        from starloom.cli.text.forecast_text import deadline_line
+
+        say(deadline_line(run.client.get(get_constellation_what_if(chosen))))
 
 
 def watch(run: Invocation, identity: IdArgument = None) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starloom.cli.constellations.asking import IdArgument, read_plan
+from starloom.cli.constellations.asking import IdArgument, edit_document, read_plan
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import Problem, usage
@@ -224,7 +224,7 @@ def edit(
     chosen = run.newest(identity)
     snapshot = run.client.get(get_constellation(chosen))
     text = read_plan(file) if file else _from_editor(_template(snapshot))
-    document = _document(text)
+    document = edit_document(text)
     if not document["operations"]:
         raise usage("the edit has no operations", "Nothing was changed.")
     document.setdefault("base_version", base if base is not None else snapshot["version"])
@@ -245,24 +245,6 @@ def priority(
     policy = {**snapshot["policy"], "priority": priority.value}
     document = {"base_version": snapshot["version"], "operations": [{"set_policy": policy}]}
     _send_edit(run, chosen, {**document, "reason": reason or f"priority {priority.value}"})
-
-
-_FORM_OF_AN_EDIT = (
-    "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`; `starloom edit --editor` and docs/plans.md show the form."
-)
-
-
-def _document(text: str) -> dict[str, Any]:
-    from starloom_protocol.plan.language.document import DocumentRefused, read_document
-
-    try:
-        found = read_document(text)
-    except DocumentRefused as refused:
-        hint = refused.fault.hint if refused.fault.place else _FORM_OF_AN_EDIT
-        raise usage(f"{refused.fault.place or 'the edit'}: {refused.fault.reason}", hint) from refused
-    if not isinstance(found.get("operations"), list):
-        raise usage("an edit is a map with a list of `operations`", _FORM_OF_AN_EDIT)
-    return found
 
 
 def _template(snapshot: SnapshotJson) -> str:

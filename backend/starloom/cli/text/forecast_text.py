@@ -1,4 +1,4 @@
-"""Expected times as text: `about 40 s (25-70)`, and a plan on two fleets beside each other."""
+"""Expected times as text: `about 40 s (25-70)`, a plan on two fleets beside each other, the rest of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from starloom.client.terminal.style import seconds
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.previews import Estimate, WhatIf
+    from starloom_protocol.api.previews import Estimate, RunCourse, RunWhatIf, WhatIf
+
+MOVED_MOST = 10
+"""Tasks that a change moves to another device, of which each has a line."""
 
 
 def about(estimate: Estimate) -> str:
@@ -28,6 +31,41 @@ def what_if_lines(found: WhatIf) -> Iterator[str]:
             in_time = f"; within {seconds(within_ms)} with {chance:.0%}" if within_ms and chance is not None else ""
             yield f"{title}: {about(course)}{in_time}"
     yield found["said"]
+
+
+def run_lines(found: RunWhatIf, devices: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of the rest of a run, now and after a change, and the tasks that another device would take."""
+    now, then = found["now"], found["then"]
+    for title, course in (("Now", now), (found["change"], then)):
+        if course is not None:
+            yield f"{title}: {_rest(found, course)}"
+    yield found["said"]
+    if now is None or then is None:
+        return
+    before = {task["task"]: task["device"] for task in now["tasks"]}
+    moved = [task for task in then["tasks"] if before.get(task["task"], task["device"]) != task["device"]]
+    for task in moved[:MOVED_MOST]:
+        there, here = devices.get(before[task["task"]], "?"), devices.get(task["device"], "the copy")
+        yield f"  {task['task']}: on {here} instead of {there}"
+    if len(moved) > MOVED_MOST:
+        yield f"  and {len(moved) - MOVED_MOST} more tasks on other devices"
+
+
+def deadline_line(found: RunWhatIf) -> str:
+    """Return the line on the deadline of a running constellation."""
+    course = found["now"]
+    return f"deadline: {_rest(found, course)}" if course is not None else f"deadline: {found['said']}"
+
+
+def _rest(found: RunWhatIf, course: RunCourse) -> str:
+    at_ms = found["at_ms"]
+    text = f"ends in about {seconds(max(0, course['end_ms'] - at_ms))}"
+    if course["low_ms"] is not None and course["high_ms"] is not None:
+        text += f" ({seconds(max(0, course['low_ms'] - at_ms))} to {seconds(max(0, course['high_ms'] - at_ms))})"
+    if found["by_ms"] is not None and course["chance"] is not None:
+        left_ms = found["by_ms"] - at_ms
+        text += f"; {f'within {seconds(left_ms)}' if left_ms > 0 else 'in time'} with {course['chance']:.0%}"
+    return text
 
 
 def _whole(milliseconds: int) -> str:

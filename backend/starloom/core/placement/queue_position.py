@@ -1,4 +1,7 @@
-"""The position of a ready task among those that want the same devices. Reads the shard and changes nothing."""
+"""The position of a ready task among those that want the same devices, and the slots that others hold.
+
+Reads the shard and changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from starloom.core.state.model import Constellation, Demand, Shard
 from starloom.core.state.queues.fair_share import owner_key, usual_key
 
 NAMED_MOST = 2
+HELD_MOST = 2_000
+"""Slots of others that one answer has; a fleet with more is so wide that they change little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,30 @@ class Position:
     plans: list[str]
     running: list[str]
     used: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A slot that another constellation holds: its device, since when, and for how long (0: that is not known)."""
+
+    device: str
+    leased_ms: int
+    expects_ms: int
+
+
+def held_by_others(shard: Shard, name: str) -> list[Held]:
+    """Return the slots that constellations other than this one hold now."""
+    found: list[Held] = []
+    for device, tasks in shard.fleet.holders.items():
+        for other, task in tasks:
+            if other == name:
+                continue
+            constellation = shard.constellations[other]
+            attempt = constellation.attempt(task, constellation.tasks[task].attempt)
+            found.append(Held(device, attempt.leased_ms, attempt.expects_ms))
+            if len(found) == HELD_MOST:
+                return found
+    return found
 
 
 def position(shard: Shard, name: str, task: str) -> Position | None:

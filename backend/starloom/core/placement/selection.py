@@ -14,7 +14,13 @@ from zlib import crc32
 
 import msgspec
 
-from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared, spared_words
+from starloom.core.placement.device_conditions import (
+    courtesy_words,
+    full_disk_words,
+    has_full_disk,
+    spared,
+    spared_words,
+)
 from starloom.core.placement.health import is_fault
 from starloom.core.placement.pace.finish import (
     DOUBT_LEAST,
@@ -123,6 +129,8 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is being drained{why}")
     if has_full_disk(device):
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"{full_disk_words(device)}: free some space there")
+    if device.condition and (courtesy := courtesy_words(device)):
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"takes no new work, because {courtesy}")
     if device.quarantined and not (device.probing and offer.repeatability in REPEATABLE):
         why = f": {device.aside}" if device.aside else " after faults"
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is set aside{why}")

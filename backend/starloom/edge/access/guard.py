@@ -148,6 +148,8 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", _C + "/{constellation}/why"): _read(),
     ("GET", _C + "/{constellation}/transcript"): _read(),
     ("GET", _C + "/{constellation}/report"): _read(),
+    ("GET", _C + "/{constellation}/what-if"): _read(),
+    ("POST", _C + "/{constellation}/what-if"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
     ("POST", _C + "/{constellation}/pause"): _run(),
     ("POST", _C + "/{constellation}/resume"): _run(),
     ("POST", _C + "/{constellation}/cancel"): _run(),

@@ -10,13 +10,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
 from starloom.core.state import inputs
-from starloom.edge.access.rate_limits import Limits
+from starloom.edge.access.rate_limits import Limits, Rate
 from starloom.edge.access.refusals import Refusals
 from starloom.edge.access.refusals import Refused as Turned
 from starloom.edge.agents.attempt_logs import LogWriter
@@ -33,7 +33,7 @@ from starloom.engine.ports import Inbox, Overloaded
 from starloom.process.settings import VERSION
 from starloom.store.port import Unavailable
 from starloom_protocol.stream.feed import Beside
-from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.vocabulary import CODES, Code, DeviceFact
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.channel import ChannelKeys
 from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
@@ -42,6 +42,10 @@ from starloom_protocol.wire.version import is_older
 HANDSHAKES_MAX = 512
 """Handshakes at once, each of about 30 KiB; of a large fleet, which comes back together, a quarter of its devices."""
 SCOPE = "device"
+CONDITION: Final = "condition"
+CONDITIONS: Final = Rate(60, 1.0)
+"""Reports of its condition that a device may send on one connection; a disk that fills up now and then sends a few."""
+CONDITION_CHARS_MOST: Final = 4_096
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -188,7 +192,19 @@ class AipEndpoint:
 class Connection:
     """One proved connection from its welcome to its end."""
 
-    __slots__ = ("_aip", "_ask_at", "_asked", "_count", "_endpoint", "_link", "_over", "_parts", "_socket", "_who")
+    __slots__ = (
+        "_aip",
+        "_ask_at",
+        "_asked",
+        "_conditions",
+        "_count",
+        "_endpoint",
+        "_link",
+        "_over",
+        "_parts",
+        "_socket",
+        "_who",
+    )
 
     def __init__(
         self,
@@ -209,6 +225,7 @@ class Connection:
         self._count = 0
         self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
         self._ask_at = 0.0
+        self._conditions = Limits(parts.monotonic_s, {CONDITION: CONDITIONS})
 
     @property
     def _device(self) -> str:
@@ -356,11 +373,18 @@ class Connection:
         )
 
     def _condition(self, frame: f.ConditionFrame) -> None:
+        """Take what a device says of its condition: what this hub knows of it, since each change becomes an event."""
+        if self._conditions.failed(CONDITION, self._device):
+            raise ProtocolFault(Code.PROTOCOL_ERROR, "its condition changes more often than any device's does")
+        facts = {str(fact): frame.facts[fact] for fact in DeviceFact if fact in frame.facts}
+        if any(len(value) > CONDITION_CHARS_MOST for value in facts.values()):
+            reason = f"a part of its condition has more than {CONDITION_CHARS_MOST} characters"
+            raise ProtocolFault(Code.PROTOCOL_ERROR, reason)
         self._parts.inbox.post(
             inputs.ConditionReceived(
                 by=self._by,
                 device=self._device,
-                facts=frame.facts,
+                facts=facts,
                 id=self._id(),
                 scope=SCOPE,
                 session=self._link.session,

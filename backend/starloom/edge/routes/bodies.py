@@ -70,6 +70,25 @@ class AskedWhatIf(Asked):
     within_s: Annotated[int, Field(ge=1, le=30 * 86_400)] | None = None
 
 
+class EditAsked(Body):
+    """An edit that is only asked about: a base version and its operations."""
+
+    base_version: Annotated[int, Field(ge=0)]
+    operations: list[Any]
+
+
+class AskedOfRun(Body):
+    """A change of a running constellation that is only asked about: of its devices, or an edit of its plan.
+
+    `within_s` counts from now; without it the chance told is that of the deadline.
+    """
+
+    without: Annotated[list[Name], Field(max_length=20)] = []
+    with_copy_of: Annotated[list[Name], Field(max_length=20)] = []
+    edit: EditAsked | None = None
+    within_s: Annotated[int, Field(ge=1, le=30 * 86_400)] | None = None
+
+
 class Create(Asked):
     """A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
 

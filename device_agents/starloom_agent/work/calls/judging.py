@@ -94,6 +94,10 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
         stored = [item for item in dispatch.inputs if item not in here]
         shown |= {item.name: [part.artifact or part.value for part in item.parts] for item in stored}
     task = f"{dispatch.at.constellation}/{dispatch.at.task}"
+    refused = allowance.refusal()
+    if refused:
+        note(DecisionRow(time.time(), lease_name(dispatch.at), tool.name, False, refused, allowance.policy.profile))
+        return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=refused)
     decision = allowance.decide(tool, shown, writes=writes, task=task, hide=dispatch.secrets.values())
     profile = allowance.policy.profile
     name = lease_name(dispatch.at)

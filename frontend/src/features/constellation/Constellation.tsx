@@ -62,8 +62,9 @@ import { TaskMenu } from "./tasks/TaskMenu.tsx";
 import { Dock } from "./view/Dock.tsx";
 import { FilterField } from "./view/FilterField.tsx";
 import { LENS, type Lens, lensOf, manyLoose } from "./view/lens.ts";
-import { FaultNote, OriginLine } from "./view/Notes.tsx";
+import { DeadlineChance, FaultNote, OriginLine } from "./view/Notes.tsx";
 import { Troubles } from "./view/Troubles.tsx";
+import { useForecast } from "./view/useForecast.ts";
 import { checkedWhole, retryFailed } from "./view/whole.ts";
 
 const Graph = lazy(() => import("./graph/Graph.tsx"));
@@ -155,6 +156,8 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     chosen: wanted !== null || !task,
     listed: phone || many,
   });
+  const foreseen = constellation?.state === "active" && (Boolean(constellation.deadline_s) || lens === "timeline");
+  const forecast = useForecast(id, model, foreseen);
   const now = useNow(constellation && FINAL.has(constellation.state) ? 0 : 1000);
   const all = versions(model);
   const lastVersion = all[all.length - 1]?.number ?? 0;
@@ -357,6 +360,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           <span className="dim age">
             {final ? `in ${duration(took)}, ${age(constellation.ended_ms ?? 0, now)}` : clock(took)}
           </span>
+          {constellation.deadline_s ? <DeadlineChance forecast={forecast} /> : null}
         </span>
       }
       actions={buttons}
@@ -370,6 +374,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         <div className="only-phone row phonestate">
           {pill}
           <Troubles views={views} onFilter={(text) => to({ set: { q: text } })} />
+          {constellation.deadline_s ? <DeadlineChance forecast={forecast} /> : null}
           <span className="dim end">{final ? duration(took) : clock(took)}</span>
         </div>
         <AnswerBand
@@ -467,6 +472,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               fleet={fleet}
               selected={task}
               narrow={phone}
+              forecast={forecast}
               onSelect={select}
               onMenu={onMenu}
             />

@@ -1,6 +1,6 @@
 /** A forecast in words and in places on a line: times with their range, the chance of a deadline with its own. Pure. */
 
-import type { Course } from "../types.ts";
+import type { Course, RunCourse, RunWhatIf } from "../types.ts";
 import { duration } from "../words/words.ts";
 import { about } from "./estimate.ts";
 
@@ -23,6 +23,20 @@ export function courseWords(course: Course, withinMs: number | null): string {
   if (withinMs === null || course.chance === null) return time;
   const { low, high } = rangeOfChance(course.chance, course.plays);
   return `${time}; within ${duration(withinMs)} with ${percent(course.chance)} % (${percent(low)}-${percent(high)})`;
+}
+
+/** `87 % in time (81-91)`: the chance of a run's deadline; empty where it would be a guess. */
+export function deadlineWords(course: RunCourse | null): string {
+  if (!course || course.chance === null) return "";
+  const { low, high } = rangeOfChance(course.chance, course.plays);
+  return `${percent(course.chance)} % in time (${percent(low)}-${percent(high)})`;
+}
+
+/** The chance of the deadline before and after a change, as a sentence; empty where one of them is not known. */
+export function chanceWords({ now, then }: RunWhatIf): string {
+  const [before, after] = [now?.chance ?? null, then?.chance ?? null];
+  if (before === null || after === null || percent(before) === percent(after)) return "";
+  return `It would be in time with ${percent(after)} % instead of ${percent(before)} %.`;
 }
 
 const percent = (share: number): number => Math.round(share * 100);

@@ -8,14 +8,13 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import Asked, AskedWhatIf
 from starloom.edge.routes.requests.submission import Submit
+from starloom.edge.routes.work.run_forecasts import change_words, device_ids
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.planner.forecast import Change
+from starloom.planner.forecast.plans import Change
 from starloom_protocol.api.previews import WhatIf
 from starloom_protocol.vocabulary import Code
-
-NAMED_MOST = 20
 
 
 class WhatIfRoute:
@@ -36,10 +35,11 @@ class WhatIfRoute:
                 "the change is empty",
                 hint="Name a device in without or in with_copy_of.",
             )
-        without, copies = self._ids(body.without, "without"), self._ids(body.with_copy_of, "with_copy_of")
+        without = device_ids(self._hub, body.without, "without")
+        copies = device_ids(self._hub, body.with_copy_of, "with_copy_of")
         asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
         plan = await self._submit.lowered(request, asked, len(await request.body()))
-        words = _words(body)
+        words = change_words(body.without, body.with_copy_of)
         within_ms = body.within_s * 1000 if body.within_s is not None else None
         planner = self._hub.planner
         found = await self._hub.computing.run(
@@ -48,26 +48,3 @@ class WhatIfRoute:
             lambda: planner.what_if(plan, Change(without, copies), words=words, within_ms=within_ms),
         )
         return json_reply(found)
-
-    def _ids(self, names: list[str], place: str) -> tuple[str, ...]:
-        """Return the ids of devices.
-
-        Raises:
-            Problem: one of them is not there.
-        """
-        devices = [device for device in self._hub.fleet.devices.values() if not device.revoked]
-        known = {key: device.id for device in devices for key in (device.id, device.name)}
-        for name in names:
-            if name not in known:
-                there = ", ".join(sorted(device.name for device in devices)[:NAMED_MOST]) or "none yet"
-                raise Problem(
-                    Code.UNKNOWN_DEVICE, f"{place}: there is no device {name}", hint=f"The devices are: {there}."
-                )
-        return tuple(dict.fromkeys(known[name] for name in names))
-
-
-def _words(body: AskedWhatIf) -> str:
-    parts = [f"without {' and '.join(body.without)}"] if body.without else []
-    parts += [f"with a copy of {' and '.join(body.with_copy_of)}"] if body.with_copy_of else []
-    text = " and ".join(parts)
-    return text[:1].upper() + text[1:]

@@ -6,11 +6,12 @@ import "./timeline.css";
 import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { devices, nameOfDevice, taskNamed } from "../../../model/fleet/fleet.ts";
+import { type Ghost, haunted, notBefore } from "../../../model/run/ghosts.ts";
 import { type Bar, expectedEnd, type Lane, moved, type Window, zoomed } from "../../../model/run/lanes.ts";
 import { figuresOf } from "../../../model/run/runFigures.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { taskView } from "../../../model/tasks/selectors.ts";
-import type { Attempt, Head, Tone } from "../../../model/types.ts";
+import type { Attempt, Head, RunWhatIf, Tone } from "../../../model/types.ts";
 import { FOR_A_PERSON, ON_A_DEVICE, WAITS } from "../../../model/types.ts";
 import { duration, FINAL } from "../../../model/words/words.ts";
 import { Button, Empty, ProblemNote } from "../../../ui/parts.tsx";
@@ -18,16 +19,20 @@ import { useLongPress } from "../graph/canvas/longPress.ts";
 import { readPaint } from "../graph/canvas/paint.ts";
 import { useRepaint } from "../graph/canvas/repaint.ts";
 import type { OpenMenu } from "../graph/context.ts";
-import { barAt, momentAt } from "./hits.ts";
+import { barAt, ghostAt, laneAt, momentAt } from "./hits.ts";
 import { AXIS_PX, heightOf, msAt, type Picture, type Place, paintLanes, rowPx } from "./paintLanes.ts";
 import { Reading } from "./Reading.tsx";
 import { useGestures } from "./useGestures.ts";
 import { NOT_PLACED, useLanes } from "./useLanes.ts";
 import { useRun } from "./useRun.ts";
+import { copyOf, useWhatIf, WhatIfNote } from "./WhatIf.tsx";
 
 const STEP = 1.5;
 /** The expected rest of a run takes at most this part of the past, which keeps two thirds of the picture. */
 const AHEAD_MOST = 0.5;
+/** Tasks to come take at most so many times the past; a zoom shows the rest. */
+const GHOSTS_AHEAD_MOST = 4;
+const GHOSTS_AHEAD_LEAST_MS = 60_000;
 const LANE_WORDS: Record<Lane["kind"], string> = { device: "", you: "You", queue: "Waiting", model: "Planner" };
 
 export interface TimelineProps {
@@ -36,18 +41,32 @@ export interface TimelineProps {
   fleet: StreamModel;
   selected: string | null;
   narrow: boolean;
+  /** When the run should end, and where its tasks should run; null where it is not known. */
+  forecast: RunWhatIf | null;
   onSelect: (task: string) => void;
   onMenu: OpenMenu;
 }
 
-export default memo(function Timeline({ id, model, fleet, selected, narrow, onSelect, onMenu }: TimelineProps) {
+export default memo(function Timeline(props: TimelineProps) {
+  const { id, model, fleet, selected, narrow, forecast, onSelect, onMenu } = props;
   const { report, book, revision, problem } = useRun(id, model);
   const head = model.one<Head>("head");
   const live = head !== undefined && !FINAL.has(head.state);
   const workspace = useWorkspace();
   useNow(live ? 1000 : 0);
 
-  const lanes = useLanes(book, revision);
+  const placed = useLanes(book, revision);
+  const whatIf = useWhatIf(id, fleet, live);
+  const foreseen = live ? (whatIf.found ?? forecast) : null;
+  const lanes = useMemo(
+    () =>
+      haunted(placed, {
+        atMs: foreseen?.at_ms ?? 0,
+        now: foreseen?.now?.tasks ?? [],
+        changed: foreseen?.then?.tasks ?? [],
+      }),
+    [placed, foreseen],
+  );
   const beginMs = head?.created_ms ?? 0;
   const nowMs = live ? Math.max(workspace.now(), beginMs + 1) : head?.ended_ms || beginMs + (report?.makespan_ms ?? 1);
   const expectedOf = useCallback(
@@ -58,13 +77,22 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     () => lanes.bars.reduce((most, bar) => Math.max(most, expectedOf(bar)), 0),
     [lanes, expectedOf],
   );
+  const ghosts = useMemo(() => notBefore(lanes.ghosts, nowMs), [lanes, nowMs]);
+  const ghostsEndMs = useMemo(() => ghosts.reduce((most, ghost) => Math.max(most, ghost.toMs), 0), [ghosts]);
   const seenMs = Math.max(nowMs, beginMs + 1);
   const whole: Window = {
     fromMs: beginMs,
-    toMs: Math.max(seenMs, Math.min(lastMs, seenMs + (seenMs - beginMs) * AHEAD_MOST)),
+    toMs: Math.max(
+      seenMs,
+      Math.min(lastMs, seenMs + (seenMs - beginMs) * AHEAD_MOST),
+      Math.min(ghostsEndMs, seenMs + Math.max(GHOSTS_AHEAD_LEAST_MS, (seenMs - beginMs) * GHOSTS_AHEAD_MOST)),
+    ),
   };
   const path = useMemo(() => pathBars(lanes.bars, report, beginMs), [lanes, report, beginMs]);
-  const tasks = useMemo(() => [...lanes.ofTask.keys()], [lanes]);
+  const tasks = useMemo(
+    () => [...new Set([...lanes.ofTask.keys(), ...ghosts.map((ghost) => ghost.task)])],
+    [lanes, ghosts],
+  );
   const onPath = useMemo(() => new Set(report?.path.map((step) => step.task)), [report]);
   const ticks = useMemo(
     () => (report?.ticks ?? []).map((tick) => ({ ...tick, atMs: beginMs + tick.at_ms })),
@@ -99,7 +127,8 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     if (element.height !== high) element.height = high;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const names = lanes.lanes.map((lane) => laneName(fleet, lane));
-    const picture: Picture = { lanes, names, toneOf, nameOf, expectedOf, selected, path, ticks, beginMs, nowMs, live };
+    const run = { beginMs, nowMs, live };
+    const picture: Picture = { lanes, names, toneOf, nameOf, expectedOf, selected, path, ghosts, ticks, ...run };
     paintLanes(context, readPaint(), picture, place);
   };
   useRepaint(model, fleet, paint);
@@ -135,6 +164,14 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     const box = canvas.current?.getBoundingClientRect();
     const bar = box && hit(at.x - box.left, at.y - box.top);
     if (bar) onMenu(bar.span.task, at);
+    else if (box) askAbout(at.x - box.left, at.y - box.top, at);
+  };
+  /** Opens the menu of the lane whose name stands there. */
+  const askAbout = (x: number, y: number, at: { x: number; y: number }): boolean => {
+    const lane = laneAt(lanes, place, x, y);
+    if (!live || lane?.kind !== "device" || copyOf(lane.device) !== null) return false;
+    whatIf.open(at, [lane.device]);
+    return true;
   };
   const longPress = useLongPress((_, at) => menuAt(at));
   const gestures = useGestures(canvas, {
@@ -146,8 +183,11 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     },
     press: (x, y) => {
       const bar = longPress.held.current ? null : hit(x, y);
-      if (bar) onSelect(bar.span.task);
-      else pointAt(x, y);
+      const box = canvas.current?.getBoundingClientRect();
+      const ghost = bar ? null : ghostAt(ghosts, place, x, y);
+      const task = bar?.span.task ?? ghost?.task;
+      if (task) onSelect(task);
+      else if (!(box && askAbout(x, y, { x: box.left + x, y: box.top + y }))) pointAt(x, y);
     },
     hover: (x, y) => pointAt(x, y),
     leave: () => setHovered(null),
@@ -156,7 +196,12 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
   const pointAt = (x: number, y: number) => {
     const bar = hit(x, y);
     const moments = bar ? [] : momentAt(ticks, place, x, y);
-    const text = bar ? barWords(fleet, bar, nowMs) : moments.map((moment) => momentWords(fleet, moment)).join("; ");
+    const ghost = bar ? null : ghostAt(ghosts, place, x, y);
+    const text = bar
+      ? barWords(fleet, bar, nowMs)
+      : ghost
+        ? `${taskNamed(fleet, ghost.task)}: ${ghostWords(fleet, lanes.lanes, ghost, nowMs)}`
+        : moments.map((moment) => momentWords(fleet, moment)).join("; ");
     const box = canvas.current?.getBoundingClientRect();
     setHovered(text && box ? { text, x: box.left + x, y: box.top + y } : null);
   };
@@ -176,7 +221,9 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
     const bars = lanes.ofTask.get(task) ?? [];
     const known = taskView(model, fleet, task);
     const parts = bars.map((bar) => `${phaseWords(fleet, bar)} for ${duration(lengthOf(bar, nowMs))}`);
-    return [nameOf(task), known?.shown.word, ...parts, onPath.has(task) && "on the critical path"]
+    const next = ghosts.filter((ghost) => ghost.task === task);
+    const coming = next.map((ghost) => ghostWords(fleet, lanes.lanes, ghost, nowMs));
+    return [nameOf(task), known?.shown.word, ...parts, ...coming, onPath.has(task) && "on the critical path"]
       .filter(Boolean)
       .join(", ");
   };
@@ -219,10 +266,14 @@ export default memo(function Timeline({ id, model, fleet, selected, narrow, onSe
             if (!longPress.held.current) menuAt({ x: event.clientX, y: event.clientY });
           }}
         />
-        {report && lanes !== NOT_PLACED && lanes.bars.length === 0 && (
+        {report && placed !== NOT_PLACED && lanes.bars.length + ghosts.length === 0 && (
           <Empty title="No task has begun.">Bars come as soon as a device has one.</Empty>
         )}
       </div>
+      <WhatIfNote
+        whatIf={whatIf}
+        devices={live ? lanes.lanes.filter((lane) => lane.kind === "device").map((lane) => lane.device) : []}
+      />
       <div className="zoom">
         <Button kind="quiet" title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoom(1 / STEP)}>
           &minus;
@@ -286,6 +337,8 @@ const lengthOf = (bar: Bar, nowMs: number): number => Math.max(0, Math.min(bar.t
 
 function laneName(fleet: StreamModel, lane: Lane): string {
   if (lane.kind !== "device") return LANE_WORDS[lane.kind];
+  const copied = copyOf(lane.device);
+  if (copied !== null) return `${nameOfDevice(fleet, copied)}, one more`;
   const known = devices(fleet).get(lane.device);
   return known ? `${known.tag} ${known.device.name}` : nameOfDevice(fleet, lane.device);
 }
@@ -296,6 +349,14 @@ function phaseWords(fleet: StreamModel, { span }: Bar): string {
   const where = span.device ? ` on ${nameOfDevice(fleet, span.device)}` : "";
   const again = span.hedge ? ", a second attempt" : span.attempt > 1 ? `, attempt ${span.attempt}` : "";
   return `${span.phase === "starting" ? "started" : span.phase === "stopping" ? "stopped" : "worked"}${where}${again}`;
+}
+
+function ghostWords(fleet: StreamModel, lanes: readonly Lane[], ghost: Ghost, nowMs: number): string {
+  const lane = lanes[ghost.lane];
+  const where = lane ? ` on ${laneName(fleet, lane)}` : "";
+  const begins = ghost.fromMs > nowMs ? `in ${duration(ghost.fromMs - nowMs)}` : "now";
+  const then = ghost.changed ? " after the change" : "";
+  return `should begin ${begins}${where}${then}, for ${duration(ghost.toMs - ghost.fromMs)}`;
 }
 
 const barWords = (fleet: StreamModel, bar: Bar, nowMs: number): string =>

@@ -1,5 +1,6 @@
 /** The picture of a timeline on one canvas: lanes, bars, the critical path, moments, the present. Decides nothing. */
 
+import type { Ghost } from "../../../model/run/ghosts.ts";
 import { axisOf, axisWords, type Bar, type Lanes, type Window } from "../../../model/run/lanes.ts";
 import type { Tone } from "../../../model/types.ts";
 import { ON_A_DEVICE, WAITS } from "../../../model/types.ts";
@@ -42,6 +43,8 @@ export interface Picture {
   selected: string | null;
   /** Tasks of the critical path in order, and the bars of each. */
   path: Bar[][];
+  /** Tasks to come, as a forecast has them; those after a change are hatched in a colour of their own. */
+  ghosts: readonly Ghost[];
   ticks: Moment[];
   beginMs: number;
   nowMs: number;
@@ -66,7 +69,7 @@ export const msAt = (place: Place, x: number): number => {
   return fromMs + ((x - place.gutter) / Math.max(1, place.width - place.gutter - 8)) * (toMs - fromMs);
 };
 
-export const yOf = (place: Place, bar: Bar): number =>
+export const yOf = (place: Place, bar: Pick<Bar, "lane" | "row">): number =>
   AXIS_PX + LANE_GAP_PX / 2 + bar.lane * LANE_GAP_PX + bar.row * place.rowPx - place.top;
 
 export function paintLanes(context: CanvasRenderingContext2D, paint: Paint, picture: Picture, place: Place): void {
@@ -82,6 +85,7 @@ export function paintLanes(context: CanvasRenderingContext2D, paint: Paint, pict
   context.rect(gutter, AXIS_PX, width - gutter, height - AXIS_PX);
   context.clip();
   paintBars(context, paint, picture, place);
+  paintGhosts(context, paint, picture, place);
   paintPath(context, paint, picture, place);
   paintPresent(context, paint, picture, place);
   context.restore();
@@ -244,6 +248,42 @@ function paintBar(
     const dark = waits || phase === "starting" || bar.span.hedge;
     context.fillStyle = dark ? paint.ink : phase === "stopping" ? paint.ink : paint.surface;
     context.fillText(said, left + inset, y + high / 2 + 0.5);
+  }
+}
+
+/** Tasks to come: hatched in a dashed frame, so that none is taken for work. */
+function paintGhosts(context: CanvasRenderingContext2D, paint: Paint, picture: Picture, place: Place): void {
+  const painted = new Float64Array(picture.lanes.rows).fill(-1);
+  const high = Math.max(3, place.rowPx - (place.rowPx > 10 ? 3 : 1));
+  for (const ghost of picture.ghosts) {
+    if (ghost.fromMs > place.window.toMs || ghost.toMs < place.window.fromMs) continue;
+    const y = yOf(place, ghost);
+    if (y > place.height || y + high < AXIS_PX) continue;
+    const left = Math.max(place.gutter - 4, xOf(place, ghost.fromMs));
+    const wide = Math.max(1.5, Math.min(place.width + 4, xOf(place, ghost.toMs)) - left);
+    const isSelected = picture.selected === ghost.task;
+    if (!isSelected && left + wide <= (painted[ghost.row] ?? -1) + 0.5) continue;
+    painted[ghost.row] = left + wide;
+    const tone = ghost.changed ? "indigo" : "grey";
+    context.globalAlpha = 0.45;
+    context.fillStyle = wide > 3 ? hatch(context, paint.tone[tone]) : paint.tone[tone];
+    context.fillRect(left, y, wide, high);
+    context.globalAlpha = 1;
+    if (wide > 3) {
+      context.setLineDash([3, 3]);
+      stroke(context, paint.tone[tone], 1, left + 0.5, y + 0.5, wide - 1, high - 1);
+      context.setLineDash([]);
+    }
+    if (isSelected) stroke(context, paint.ink, 2, left - 1, y - 1, wide + 2, high + 2);
+    if (wide < NAME_LEAST_PX || high < 12) continue;
+    context.font = "12px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    const said = cut(context, picture.nameOf(ghost.task), wide - 9);
+    if (!said) continue;
+    context.fillStyle = paint.tint[tone];
+    context.fillRect(left + 3, y + 1, context.measureText(said).width + 5, high - 2);
+    context.fillStyle = paint.ink;
+    context.fillText(said, left + 5, y + high / 2 + 0.5);
   }
 }
 

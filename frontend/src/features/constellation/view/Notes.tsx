@@ -1,8 +1,19 @@
-/** Notes above the lens: the run that it was forked from, and the fault that ended it. */
+/** Notes above the lens: the chance of its deadline, the run that it was forked from, and the fault that ended it. */
 import { Link } from "wouter";
-import type { Head } from "../../../model/types.ts";
+import { deadlineWords } from "../../../model/plan/forecast.ts";
+import type { Head, RunWhatIf } from "../../../model/types.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Said } from "../../../ui/Said.tsx";
+
+/** The chance that a running constellation meets its deadline; nothing where it would be a guess. */
+export function DeadlineChance({ forecast }: { forecast: RunWhatIf | null }) {
+  const words = deadlineWords(forecast?.now ?? null);
+  return words ? (
+    <span className="chip" title="Of the runs that were played from here, so many meet the deadline">
+      {words}
+    </span>
+  ) : null;
+}
 
 export function OriginLine({ origin }: { origin: NonNullable<Head["origin"]> }) {
   return (

@@ -1,4 +1,4 @@
-"""The forecast of a plan: the pure core plays it on the fleet's paces, in virtual time, with times drawn by seed.
+"""The forecast of a plan before it starts: the core plays it in virtual time, with times drawn by seed.
 
 Owns the forecast on the fleet of now, and *what if*: the same beside one on a changed fleet. Knows no clock, and starts
 and changes nothing. It is silent where it would have to guess: about a tool without enough calls, a list whose length
@@ -8,17 +8,16 @@ is a result, a branch that a result decides, a person. Work of other constellati
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from math import sqrt
 from typing import Final
 
 from msgspec.structs import replace
 
 from starloom.core.placement.pace import finish
 from starloom.core.placement.pace.index import SAMPLES_LEAST
-from starloom.core.placement.pace.table import OCTAVE, key_of, power_of
+from starloom.core.placement.pace.table import key_of
 from starloom.core.state.apply import load
 from starloom.core.state.effects import SendDispatch
 from starloom.core.state.inputs import AnyInput, RequestReceived, ResultReported, TimerFired
@@ -26,6 +25,7 @@ from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.planner.fleet import FleetView
+from starloom.planner.forecast.times import Times, spreads_of
 from starloom_protocol.api.previews import Course, Estimate, WhatIf
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Offer, Policy
@@ -40,10 +40,6 @@ STEPS_OF_PREVIEW: Final = 600
 """Tasks that a preview plays in all, some 50 ms; a plan with more than a tenth of them has no estimate there."""
 STEPS_MOST: Final = 20_000
 LOW, HIGH = 0.1, 0.9
-SPREAD_UNKNOWN: Final = 0.6 * OCTAVE
-"""The spread of a call's time that is assumed at first; it weighs as much as `SPREAD_CALLS` calls."""
-SPREAD_CALLS: Final = 3
-DEVICE_UNKNOWN: Final = 0.8 * OCTAVE
 WIDER: Final = 1.15
 """Ranges are so much wider than the plays: these know only what was seen, and devices also change."""
 _BY = "person:forecast"
@@ -153,27 +149,19 @@ class _Stage:
         devices = {key: device for key, device in fleet.records.items() if key not in change.without}
         offers = dict(fleet.offers)
         for source in change.copies:
-            self._copy(source, devices, offers)
+            copy_device(source, devices, offers, self._paces)
         entities: dict[str, Device | Offer | Pace] = {f"device/{key}": device for key, device in devices.items()}
-        entities |= {f"offer/{key}": _harmless(offer) for key, offer in offers.items() if key in devices}
+        entities |= {f"offer/{key}": harmless(offer) for key, offer in offers.items() if key in devices}
         entities |= {f"pace/{key}": row for key, row in self._paces.items()}
         load(self._shard, FLEET, 0, dict(entities))
-        self._spreads = _spreads(self._paces.values())
+        self._spreads = spreads_of(self._paces.values())
         self._seed = seed
         self._now_ms = 1
-
-    def _copy(self, source: str, devices: dict[str, Device], offers: dict[str, Offer]) -> None:
-        device, copied = devices[source], f"{source}-copy"
-        devices[copied] = replace(device, id=copied, name=f"{device.name}-copy")
-        if source in offers:
-            offers[copied] = offers[source]
-        for row in [row for row in self._paces.values() if row.device == source]:
-            self._paces[key_of(row.tool, copied, row.size)] = replace(row, device=copied)
 
     def play(self, plan: LoweredPlan, number: int) -> int | None:
         """Return the makespan of one play; None if the plan does not end well."""
         chance = random.Random(f"{self._seed} {number}")  # noqa: S311 - a play must be the same again
-        errors: dict[tuple[str, str], float] = {}
+        times = Times(self._paces, self._spreads, chance)
         name, begin_ms = f"play-{number}", self._now_ms
         running: list[tuple[int, int, SendDispatch, int]] = []
         order = 0
@@ -183,7 +171,7 @@ class _Stage:
                 if not expects_ms:
                     return None
                 order += 1
-                took_ms = self._drawn(chance, errors, dispatch, expects_ms)
+                took_ms = times.takes_ms(dispatch.tool, dispatch.device, expects_ms)
                 heappush(running, (self._now_ms + took_ms, order, dispatch, took_ms))
             if not running:
                 break
@@ -193,7 +181,8 @@ class _Stage:
                 item = TimerFired(id=name, by="engine", constellation=FLEET, entity="", kind=finish.TIMER)
                 continue
             self._now_ms, _order, dispatch, _took_ms = heappop(running)
-            frame = ResultFrame(at=dispatch.at, bytes=self._given(dispatch), outcome=Outcome.OK, report=1, value="null")
+            given = times.given_bytes(dispatch.tool, dispatch.device)
+            frame = ResultFrame(at=dispatch.at, bytes=given, outcome=Outcome.OK, report=1, value="null")
             item = ResultReported(id=name, by=f"device:{dispatch.device}", device=dispatch.device, frame=frame)
         shard = self._shard
         constellation = shard.constellations.pop(name, None)
@@ -219,41 +208,23 @@ class _Stage:
         rests = [demand.rests_until_ms for demand in self._shard.demands.values() if demand.rested and demand.lines]
         return max(min(rests), self._now_ms + 1_000) if rests else 0
 
-    def _drawn(
-        self, chance: random.Random, errors: dict[tuple[str, str], float], dispatch: SendDispatch, expects_ms: int
-    ) -> int:
-        """Return a time: the expected one, off by what is not known of the pace, and by the chance of one call."""
-        spread = self._spreads.get(dispatch.tool, SPREAD_UNKNOWN)
-        at = dispatch.tool, dispatch.device
-        if at not in errors:
-            row = self._paces.get(key_of(dispatch.tool, dispatch.device, 0))
-            off = spread / sqrt(row.count) if row is not None and row.count else DEVICE_UNKNOWN
-            errors[at] = chance.gauss(0, off)
-        return max(1, int(expects_ms * 2 ** ((errors[at] + chance.gauss(0, spread)) / OCTAVE)))
 
-    def _given(self, dispatch: SendDispatch) -> int:
-        row = self._paces.get(key_of(dispatch.tool, dispatch.device, 0))
-        return power_of(row.byte_logs // row.count) if row is not None and row.count else 0
+def copy_device(source: str, devices: dict[str, Device], offers: dict[str, Offer], paces: dict[str, Pace]) -> None:
+    """Add another device like one that is there, with its offer and its paces."""
+    device, copied = devices[source], f"{source}-copy"
+    devices[copied] = replace(device, id=copied, name=f"{device.name}-copy")
+    if source in offers:
+        offers[copied] = offers[source]
+    for row in [row for row in paces.values() if row.device == source]:
+        paces[key_of(row.tool, copied, row.size)] = replace(row, device=copied)
 
 
-def _harmless(offer: Offer) -> Offer:
+def harmless(offer: Offer) -> Offer:
     """Return an offer whose tools only read, so that a play waits for no approval."""
     tools = [
         replace(tool, effects=[Effect.READ], effects_by={}, repeatability=Repeatability.PURE) for tool in offer.tools
     ]
     return replace(offer, tools=tools)
-
-
-def _spreads(rows: Iterable[Pace]) -> dict[str, float]:
-    """Return the spread of a call's logarithm by tool, over all devices, drawn towards the one assumed at first."""
-    squares: dict[str, float] = {}
-    freedom: dict[str, int] = {}
-    for row in rows:
-        if row.count > 1:
-            squares[row.tool] = squares.get(row.tool, 0.0) + row.squares - row.logs * row.logs / row.count
-            freedom[row.tool] = freedom.get(row.tool, 0) + row.count - 1
-    assumed = SPREAD_CALLS * SPREAD_UNKNOWN**2
-    return {tool: sqrt((max(0.0, squares[tool]) + assumed) / (freedom[tool] + SPREAD_CALLS)) for tool in squares}
 
 
 TOOLS_NAMED_MOST = 4
@@ -304,7 +275,7 @@ def _said(
         return f"The plan has {len(plan.specs):,} tasks, more than can be played, so there is no estimate."
     if now is None:
         lacking = unknown_tools(plan, paces)
-        return f"{_listed(lacking)} ran too seldom for an estimate: three calls are enough." if lacking else NOT_PLAYED
+        return f"{listed(lacking)} ran too seldom for an estimate: three calls are enough." if lacking else NOT_PLAYED
     if then is None:
         return f"{words}, the plan cannot end: no other device can take all of its tasks."
     part = then.expected_ms / now.expected_ms
@@ -313,7 +284,7 @@ def _said(
     return f"{words}, the plan takes about {abs(1 - part):.0%} {'longer' if part > 1 else 'less time'}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     shown = list(names[:TOOLS_NAMED_MOST])
     if len(names) > TOOLS_NAMED_MOST:
         return f"{', '.join(shown)} and {len(names) - TOOLS_NAMED_MOST} more tools"

@@ -1,0 +1,7 @@
+"""Forecasts: the pure core plays what should happen, on the fleet's paces and in virtual time. Starts nothing.
+
+times   the times of one play: what a pace leads to expect, off by chance
+plans   a plan before it starts, on the fleet of now and on a changed one
+course  one play of a running constellation, on a copy of its state
+runs    a running constellation: its expected end, its deadline, and the same after a change
+"""

@@ -1,0 +1,68 @@
+"""The times of one play: those that paces lead to expect, off by what is not known and by chance. Places nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from math import sqrt
+from typing import Final
+
+from starloom.core.placement.pace.table import OCTAVE, key_of, power_of
+from starloom_protocol.records.fleet import Pace
+
+SPREAD_UNKNOWN: Final = 0.6 * OCTAVE
+"""The spread of a call's time that is assumed at first; it weighs as much as `SPREAD_CALLS` calls."""
+SPREAD_CALLS: Final = 3
+DEVICE_UNKNOWN: Final = 0.8 * OCTAVE
+DRAWS_MOST: Final = 8
+LATE_PART: Final = 8
+"""A call beyond its time is expected to need as long again as it is late, at least this part of its time."""
+
+
+class Times:
+    """The times of one play. Without `chance` each call takes exactly the expected time."""
+
+    def __init__(
+        self, paces: Mapping[str, Pace], spreads: Mapping[str, float], chance: random.Random | None = None
+    ) -> None:
+        self._paces = paces
+        self._spreads = spreads
+        self._chance = chance
+        self._errors: dict[tuple[str, str], float] = {}
+
+    def takes_ms(self, tool: str, device: str, expects_ms: int) -> int:
+        """Return a time: the expected one, off by what is not known of the pace, and by the chance of one call."""
+        if self._chance is None:
+            return max(1, expects_ms)
+        spread = self._spreads.get(tool, SPREAD_UNKNOWN)
+        at = tool, device
+        if at not in self._errors:
+            row = self._paces.get(key_of(tool, device, 0))
+            off = spread / sqrt(row.count) if row is not None and row.count else DEVICE_UNKNOWN
+            self._errors[at] = self._chance.gauss(0, off)
+        return max(1, int(expects_ms * 2 ** ((self._errors[at] + self._chance.gauss(0, spread)) / OCTAVE)))
+
+    def rest_ms(self, tool: str, device: str, expects_ms: int, gone_ms: int) -> int:
+        """Return how much longer a call takes that has run for `gone_ms`: of the times above that, one by chance."""
+        for _ in range(DRAWS_MOST if self._chance is not None else 1):
+            takes_ms = self.takes_ms(tool, device, expects_ms)
+            if takes_ms > gone_ms:
+                return takes_ms - gone_ms
+        return max(1, gone_ms - expects_ms, expects_ms // LATE_PART)
+
+    def given_bytes(self, tool: str, device: str) -> int:
+        """Return the bytes that a call gives."""
+        row = self._paces.get(key_of(tool, device, 0))
+        return power_of(row.byte_logs // row.count) if row is not None and row.count else 0
+
+
+def spreads_of(rows: Iterable[Pace]) -> dict[str, float]:
+    """Return the spread of a call's logarithm by tool, over all devices, drawn towards the one assumed at first."""
+    squares: dict[str, float] = {}
+    freedom: dict[str, int] = {}
+    for row in rows:
+        if row.count > 1:
+            squares[row.tool] = squares.get(row.tool, 0.0) + row.squares - row.logs * row.logs / row.count
+            freedom[row.tool] = freedom.get(row.tool, 0) + row.count - 1
+    assumed = SPREAD_CALLS * SPREAD_UNKNOWN**2
+    return {tool: sqrt((max(0.0, squares[tool]) + assumed) / (freedom[tool] + SPREAD_CALLS)) for tool in squares}

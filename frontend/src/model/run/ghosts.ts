@@ -1,0 +1,102 @@
+/**
+ * Ghost bars: the tasks of a run that are still to come, where a forecast has them. They stand in the lanes of their
+ * expected devices, below what is there; those after a change stand below those of now. Pure.
+ */
+import type { ExpectedTask } from "../types.ts";
+import type { Arranged, Bar, Lane } from "./lanes.ts";
+import { ROWS_MOST } from "./lanes.ts";
+
+export interface Ghost {
+  task: string;
+  fromMs: number;
+  toMs: number;
+  lane: number;
+  row: number;
+  /** It is one of the picture after the change. */
+  changed: boolean;
+}
+
+export interface Haunted extends Arranged {
+  ghosts: Ghost[];
+}
+
+export interface Pictures {
+  /** The moment of the forecast: what should begin before it has begun, or is late. */
+  atMs: number;
+  now: readonly ExpectedTask[];
+  changed: readonly ExpectedTask[];
+}
+
+/** Ghosts whose first one is late are all late by as much: nothing to come stands before the present. */
+export function notBefore(ghosts: readonly Ghost[], nowMs: number): readonly Ghost[] {
+  const firstMs = ghosts.reduce((least, ghost) => Math.min(least, ghost.fromMs), Number.POSITIVE_INFINITY);
+  const lateMs = nowMs - firstMs;
+  if (!(lateMs > 0) || ghosts.length === 0) return ghosts;
+  return ghosts.map((ghost) => ({ ...ghost, fromMs: ghost.fromMs + lateMs, toMs: ghost.toMs + lateMs }));
+}
+
+/** The tasks that have not begun, in the order in which they should. */
+const toCome = (tasks: readonly ExpectedTask[], atMs: number) => tasks.filter((task) => task.begin_ms >= atMs);
+
+/** Lanes with the ghosts of both pictures; bars and lanes keep their order, and a device without a lane gets one. */
+export function haunted(arranged: Arranged, { atMs, now, changed }: Pictures): Haunted {
+  const came = toCome(now, atMs);
+  const instead = toCome(changed, atMs);
+  if (came.length + instead.length === 0) return { ...arranged, ghosts: [] };
+  const byDevice = new Map<string, [ExpectedTask[], ExpectedTask[]]>();
+  for (const [at, tasks] of [came, instead].entries()) {
+    for (const task of tasks) {
+      const held = byDevice.get(task.device) ?? [[], []];
+      held[at]?.push(task);
+      byDevice.set(task.device, held);
+    }
+  }
+  const lanes: Lane[] = arranged.lanes.map((lane) => ({ ...lane }));
+  const known = new Set(lanes.filter((lane) => lane.kind === "device").map((lane) => lane.device));
+  const added = [...byDevice.keys()]
+    .filter((device) => !known.has(device))
+    .sort()
+    .map((device): Lane => ({ kind: "device", device, rows: 0, top: 0, crowded: false }));
+  lanes.push(...added);
+  const ghosts: Ghost[] = [];
+  const moved: number[] = [];
+  let rows = 0;
+  for (const [at, lane] of lanes.entries()) {
+    const before = lane.top;
+    lane.top = rows;
+    moved.push(lane.top - before);
+    let own = lane.rows;
+    const both = lane.kind === "device" ? byDevice.get(lane.device) : undefined;
+    for (const [which, tasks] of (both ?? []).entries()) {
+      own += packed(tasks, lane.top + own, (ghost) => ghosts.push({ ...ghost, lane: at, changed: which === 1 }));
+    }
+    lane.rows = own;
+    rows += own;
+  }
+  const shifted = new Map<Bar, Bar>();
+  const bars = arranged.bars.map((bar) => {
+    const next = { ...bar, row: bar.row + (moved[bar.lane] ?? 0) };
+    shifted.set(bar, next);
+    return next;
+  });
+  const ofTask = new Map(
+    [...arranged.ofTask].map(([task, held]) => [task, held.map((bar) => shifted.get(bar) ?? bar)]),
+  );
+  return { lanes, bars, rows, ofTask, ghosts };
+}
+
+/** Gives each task the first row that is free, the last one where they are too many; the number of rows. */
+function packed(
+  tasks: readonly ExpectedTask[],
+  top: number,
+  take: (ghost: Omit<Ghost, "lane" | "changed">) => void,
+): number {
+  const ends: number[] = [];
+  for (const { task, begin_ms, end_ms } of tasks) {
+    let row = ends.findIndex((end) => end <= begin_ms);
+    if (row < 0) row = Math.min(ends.length, ROWS_MOST - 1);
+    ends[row] = Math.max(ends[row] ?? 0, end_ms);
+    take({ task, fromMs: begin_ms, toMs: end_ms, row: top + row });
+  }
+  return ends.length;
+}

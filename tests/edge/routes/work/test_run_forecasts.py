@@ -1,0 +1,172 @@
+"""`.../what-if` of a running constellation: who may ask, what is refused, its bounds, and that nothing changes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from starloom.core.placement.pace.table import key_of, with_sample
+from starloom.core.step import step
+from starloom.edge.routes.work.run_forecasts import FORECAST, RATES, WHAT_IF
+from starloom.planner.fleet import FleetView
+from starloom.planner.forecast import course
+from starloom.planner.forecast.runs import OPEN_MOST, STEPS_MOST
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.service import Planning
+from starloom_protocol.records.fleet import Pace
+from starloom_protocol.wire import frames as f
+from tests.edge.world import Agent, World, an_offer, chain, settle
+
+C = "/api/v1/constellations"
+
+
+@pytest.fixture
+async def running(world: World) -> tuple[World, Agent, str]:
+    """Two devices whose calls take ten seconds, and a chain of which the first task runs."""
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer("t.one"))
+    other = await world.join("two")
+    await other.connect(world, offer=an_offer("t.one"))
+    fleet = world.hub.fleet
+    for device in fleet.devices:
+        row = Pace(device=device, last_ms=0, tool="t.one")
+        for _ in range(5):
+            row = with_sample(row, 10_000, 10, 0)
+        fleet.paces[key_of("t.one", device, 0)] = row
+    planner = Planning(load_catalogue(), lambda: FleetView.of(fleet.devices, fleet.offers, paces=fleet.paces))
+    object.__setattr__(world.hub, "planner", planner)
+    made = await world.submit(chain("t.one", "t.one", "t.one"), deadline_s=120)
+    await settle()
+    return world, agent, made["id"]
+
+
+async def asked(world: World, name: str, body: Any = None, token: str | None = None) -> tuple[int, Any]:
+    async with world.client(token) as http:
+        path = f"{C}/{name}/what-if"
+        answer = await (http.get(path) if body is None else http.post(path, json=body))
+    return answer.status_code, answer.json()
+
+
+async def test_a_viewer_asks_and_nothing_changes(running: tuple[World, Agent, str]) -> None:
+    world, _agent, name = running
+    _, viewer = await world.new_token("viewer")
+    before = (world.engine.last, dict(world.engine.shard.fleet.used))
+    one = world.hub.fleet.device("one")
+    assert one is not None
+    status, found = await asked(world, name, {"without": [one.id]}, viewer)
+    assert status == 200, found
+    assert found["change"] == "Without one"
+    assert [one["task"] for one in found["now"]["tasks"]] == ["t0", "t1", "t2"]
+    two = world.hub.fleet.device("two")
+    assert two is not None
+    assert found["then"]["tasks"][-1]["device"] == two.id
+    assert found["by_ms"] == world.clock.ms + 120_000
+    assert (world.engine.last, dict(world.engine.shard.fleet.used)) == before
+
+
+async def test_the_end_moves_on_with_the_run(running: tuple[World, Agent, str]) -> None:
+    world, _agent, name = running
+    _, first = await asked(world, name)
+    assert first["then"] is None
+    assert first["now"]["chance"] > 0.9
+    assert (await asked(world, name))[1] == first
+    holder = next(iter(world.engine.shard.constellations[name].tasks.values())).device
+    assert holder in world.hub.fleet.devices
+    await world.clock.advance(100_000)
+    _, later = await asked(world, name)
+    assert later["at_ms"] == first["at_ms"] + 100_000
+    assert later["now"]["chance"] < 0.9
+
+
+async def test_an_edit_is_judged_as_if_it_were_made(running: tuple[World, Agent, str]) -> None:
+    world, _agent, name = running
+    adds = {
+        "base_version": 1,
+        "operations": [
+            {"add_task": {"id": "t9", "tool": "t.one"}},
+            {"add_dependency": {"from": "t2", "to": "t9"}},
+        ],
+    }
+    status, found = await asked(world, name, {"edit": adds})
+    assert status == 200, found
+    assert found["change"] == "With this edit"
+    assert [one["task"] for one in found["then"]["tasks"]] == ["t0", "t1", "t2", "t9"]
+    status, found = await asked(
+        world, name, {"edit": {"base_version": 1, "operations": [{"remove_task": {"id": "t0"}}]}}
+    )
+    assert (status, found["code"]) == (409, "task_started"), found
+    assert world.engine.shard.constellations[name].head.version == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({}, 422, "bad_request"),
+        ({"without": ["three"]}, 422, "unknown_device"),
+        ({"without": ["one"] * 21}, 422, "bad_request"),
+        ({"without": ["one"], "with_copy_of": ["one"]}, 422, "bad_request"),
+        ({"without": ["one"], "within_s": 0}, 422, "bad_request"),
+        ({"edit": {"base_version": 1, "operations": [{"explode": {}}]}}, 422, None),
+    ],
+)
+async def test_a_bad_question_is_refused(
+    running: tuple[World, Agent, str], body: Any, status: int, code: str | None
+) -> None:
+    world, _agent, name = running
+    got, found = await asked(world, name, body)
+    assert got // 100 == status // 100, found
+    assert code is None or found["code"] == code
+
+
+async def test_another_constellation_is_not_found(running: tuple[World, Agent, str]) -> None:
+    world, _agent, _name = running
+    for name in ("nowhere", "fleet", "access"):
+        assert (await asked(world, name))[0] == 404
+        assert (await asked(world, name, {"without": ["one"]}))[0] == 404
+
+
+async def test_questions_of_one_caller_are_bounded(running: tuple[World, Agent, str]) -> None:
+    world, _agent, name = running
+    for _ in range(RATES[WHAT_IF].burst):
+        assert (await asked(world, name, {"without": ["one"]}))[0] == 200
+    status, found = await asked(world, name, {"without": ["one"]})
+    assert (status, found["code"]) == (429, "rate_limited")
+    # A forecast that is kept costs nothing, so it is not counted.
+    for _ in range(2 * RATES[FORECAST].burst):
+        assert (await asked(world, name))[0] == 200
+    await world.clock.advance(int(RATES[WHAT_IF].every_s * 1_000))
+    assert (await asked(world, name, {"without": ["one"]}))[0] == 200
+
+
+async def test_no_step_of_a_play_is_made_by_the_loop(
+    running: tuple[World, Agent, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub goes on: all steps are made in another thread, and their number has a bound that no request moves."""
+    world, _agent, name = running
+    steps: list[int] = []
+    real: Callable[..., None] = step
+
+    def counted(*given: Any) -> None:
+        steps.append(threading.get_ident())
+        real(*given)
+
+    monkeypatch.setattr(course, "step", counted)
+    await asked(world, name, {"without": ["one"]})
+    assert steps
+    assert threading.get_ident() not in steps
+    assert len(steps) < 2 * (STEPS_MOST + OPEN_MOST)
+
+
+async def test_the_work_of_others_is_seen(running: tuple[World, Agent, str]) -> None:
+    world, agent, name = running
+    _, alone = await asked(world, name)
+    for _ in range(4):
+        await world.submit(chain("t.one"))
+    await settle()
+    await agent.next(f.Dispatch)
+    assert len(world.hub.held_by_others(name)) == 3
+    await world.clock.advance(1_000)
+    assert (await asked(world, name))[1]["now"]["end_ms"] >= alone["now"]["end_ms"] - 5_000
