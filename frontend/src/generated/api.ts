@@ -848,6 +848,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/constellations/{constellation}/what-if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Forecast
+         * @description Say when a constellation should end, and the chance that it meets its deadline.
+         */
+        get: operations["forecast_api_v1_constellations__constellation__what_if_get"];
+        put?: never;
+        /**
+         * What If
+         * @description Say how the end of a running constellation would move without a device, with a copy of one, or by an edit.
+         */
+        post: operations["what_if_api_v1_constellations__constellation__what_if_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/constellations/{constellation}/why": {
         parameters: {
             query?: never;
@@ -2055,12 +2079,14 @@ export interface components {
             about_name: string;
             at: string | null;
             by: string;
+            by_name: string;
             category: components["schemas"]["Category"];
             kind: string;
             note: string;
             pos: number;
             seq: number;
             stream: string;
+            stream_name: string;
         };
         /**
          * Alternative
@@ -2192,6 +2218,39 @@ export interface components {
             recipe?: string | null;
             /** Request */
             request?: string | null;
+        };
+        /**
+         * AskedOfRun
+         * @description A change of a running constellation that is only asked about: of its devices, or an edit of its plan.
+         *
+         *     `within_s` counts from now; without it the chance told is that of the deadline.
+         */
+        AskedOfRun: {
+            edit?: components["schemas"]["EditAsked"] | null;
+            /**
+             * With Copy Of
+             * @default []
+             */
+            with_copy_of?: string[];
+            /** Within S */
+            within_s?: number | null;
+            /**
+             * Without
+             * @default []
+             */
+            without?: string[];
+        };
+        /**
+         * AskedRow
+         * @description An open question to a person, beside the explanation of what waits for it.
+         */
+        AskedRow: {
+            by: string;
+            id: string;
+            task: string | null;
+            text: string;
+            values: string[];
+            words: boolean;
         };
         /**
          * AskedWhatIf
@@ -2845,6 +2904,16 @@ export interface components {
             reason?: string;
         };
         /**
+         * EditAsked
+         * @description An edit that is only asked about: a base version and its operations.
+         */
+        EditAsked: {
+            /** Base Version */
+            base_version: number;
+            /** Operations */
+            operations: unknown[];
+        };
+        /**
          * Edited
          * @description The version that an edit made.
          */
@@ -3012,6 +3081,16 @@ export interface components {
         Expectation: {
             state: string;
             within_s: number;
+        };
+        /**
+         * ExpectedTask
+         * @description When an open task began or should begin, when it should end, and the id of its expected device.
+         */
+        ExpectedTask: {
+            begin_ms: number;
+            device: string;
+            end_ms: number;
+            task: string;
         };
         /**
          * Fault
@@ -3276,10 +3355,6 @@ export interface components {
         /**
          * Goal
          * @description The aim of a goal and its envelope; the devices are those of the task's selector.
-         *
-         *         `gives` is the canonical text of its result's fields with their types. Without `tools` its steps use those of its
-         *         devices that only read. Without `paths` the folders that the devices grant are the only bound. `micros` are
-         *         millionths of a dollar, 0 for no bound of its own. `finds` are the topics of the findings that it may publish.
          */
         Goal: {
             aim: string;
@@ -4344,10 +4419,7 @@ export interface components {
         };
         /**
          * Policy
-         * @description `on_failure`: fail, or ask (a person decides before a task has failed for good).
-         *
-         *         A review by a model also runs when a task or group of `review_at` has ended, whatever it gave. `judge` is the
-         *         question about the whole answer; no change of the policy removes it.
+         * @description How a plan is approved, carried on after a failure, reviewed and judged.
          */
         Policy: {
             /** @default risky */
@@ -4854,6 +4926,22 @@ export interface components {
             task: string | null;
         };
         /**
+         * RunCourse
+         * @description The rest of a run; four of five runs should end between `low_ms` and `high_ms`, which are moments.
+         *
+         *         They and the `chance` to end by the deadline are null where too many tasks are open for more than one play. `tasks`
+         *         is the play in which each call takes its expected time, the first to begin first; `more` of them are left out.
+         */
+        RunCourse: {
+            chance: number | null;
+            end_ms: number;
+            high_ms: number | null;
+            low_ms: number | null;
+            more: number;
+            plays: number;
+            tasks: components["schemas"]["ExpectedTask"][];
+        };
+        /**
          * RunInShort
          * @description The latest run of a scenario.
          */
@@ -4946,6 +5034,23 @@ export interface components {
             story: components["schemas"]["StoryRow"][];
             took_s: number | null;
             why: string;
+        };
+        /**
+         * RunWhatIf
+         * @description The rest of a run after event `seq`, at the hub's time `at_ms`, now and after a change.
+         *
+         *         `by_ms` is the moment of the chance. `now` and `then` are null where there is no forecast, and `said` says
+         *         why; without a `change` there is no `then`.
+         */
+        RunWhatIf: {
+            at_ms: number;
+            by_ms: number | null;
+            change: string;
+            id: string;
+            now: components["schemas"]["RunCourse"] | null;
+            said: string;
+            seq: number;
+            then: components["schemas"]["RunCourse"] | null;
         };
         /**
          * RunsRow
@@ -5475,17 +5580,7 @@ export interface components {
          * TaskSpec
          * @description The specification of a task; only edits write it.
          *
-         *         A question to a person has `person`. A task that takes another one back names it in `undoes`. A task that checks
-         *         whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
-         *         plan within the plan, whose tasks are its children from the beginning, or a `goal`, which grows by its steps; its
-         *         result is that of its child `answer`. `secrets` are the names that its arguments
-         *         ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
-         *         without success counts as the task that it is `superseded_by`. `look` is the round in which a planner or a
-         *         reviewer looked by this task; it belongs to no version and does not count in the outcome.
-         *
-         *         `any_of` are the calls that are as good and were not taken yet, in their order; `instead_of` says in words which
-         *         call this one was taken for, and why. `again_of` is the task whose call this one makes again, because its finding
-         *         had grown too old.
+         *         A group has `for_each`, or is `nested`, or has a `goal`; any other has a `tool`, or a question to a `person`.
          */
         TaskSpec: {
             /** @default null */
@@ -5876,16 +5971,12 @@ export interface components {
             attention: components["schemas"]["AttentionRow"][];
             items: components["schemas"]["WhyRow"][];
             more: number;
+            questions: components["schemas"]["AskedRow"][];
             state: components["schemas"]["ConstellationState"];
         };
         /**
          * WhyRow
-         * @description The explanation of a task, or of the whole constellation where `task` is null.
-         *
-         *         `fix` is the first of `actions`, which are controls or command lines. `asleep` names the browser tabs for which the
-         *         task waits, and `open` is the page that wakes them. `confirm` names the tasks that a retry has to confirm. Where the
-         *         task is a group, `doubted` are its calls that may have happened: a mark of the group ends them all. The explanation
-         *         of a constellation has no field of a task.
+         * @description The explanation of a task, or of the whole constellation where `task` is null, which has no field of a task.
          */
         WhyRow: {
             actions?: string[];
@@ -5896,6 +5987,7 @@ export interface components {
             fix: string | null;
             open?: components["schemas"]["PageAddress"] | null;
             possible?: string[];
+            questions?: components["schemas"]["AskedRow"][];
             reason?: components["schemas"]["Reason"] | null;
             sentence: string;
             state: string;
@@ -5929,6 +6021,8 @@ export type Approval = components['schemas']['Approval'];
 export type Approved = components['schemas']['Approved'];
 export type AskRow = components['schemas']['AskRow'];
 export type Asked = components['schemas']['Asked'];
+export type AskedOfRun = components['schemas']['AskedOfRun'];
+export type AskedRow = components['schemas']['AskedRow'];
 export type AskedWhatIf = components['schemas']['AskedWhatIf'];
 export type AttemptEnd = components['schemas']['AttemptEnd'];
 export type AttemptRow = components['schemas']['AttemptRow'];
@@ -5976,6 +6070,7 @@ export type DeviceWork = components['schemas']['DeviceWork'];
 export type DraftOf = components['schemas']['DraftOf'];
 export type DraftRow = components['schemas']['DraftRow'];
 export type Edit = components['schemas']['Edit'];
+export type EditAsked = components['schemas']['EditAsked'];
 export type Edited = components['schemas']['Edited'];
 export type Effect = components['schemas']['Effect'];
 export type EffectSeen = components['schemas']['EffectSeen'];
@@ -5987,6 +6082,7 @@ export type Estimate = components['schemas']['Estimate'];
 export type EventPage = components['schemas']['EventPage'];
 export type EventRow = components['schemas']['EventRow'];
 export type Expectation = components['schemas']['Expectation'];
+export type ExpectedTask = components['schemas']['ExpectedTask'];
 export type Fault = components['schemas']['Fault'];
 export type FaultAfter = components['schemas']['FaultAfter'];
 export type FaultKind = components['schemas']['FaultKind'];
@@ -6128,9 +6224,11 @@ export type RevokedToken = components['schemas']['RevokedToken'];
 export type Role = components['schemas']['Role'];
 export type RoleRow = components['schemas']['RoleRow'];
 export type RuleRow = components['schemas']['RuleRow'];
+export type RunCourse = components['schemas']['RunCourse'];
 export type RunInShort = components['schemas']['RunInShort'];
 export type RunReport = components['schemas']['RunReport'];
 export type RunRow = components['schemas']['RunRow'];
+export type RunWhatIf = components['schemas']['RunWhatIf'];
 export type RunsRow = components['schemas']['RunsRow'];
 export type Saved = components['schemas']['Saved'];
 export type ScenarioFault = components['schemas']['ScenarioFault'];
@@ -7669,6 +7767,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Items_VersionRow_"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    forecast_api_v1_constellations__constellation__what_if_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                constellation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunWhatIf"];
+                };
+            };
+            /** @description Refused, with code, reason, hint and errors[] */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    what_if_api_v1_constellations__constellation__what_if_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                constellation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskedOfRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunWhatIf"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

@@ -7,6 +7,8 @@ export const AGENT_VERSIONS = [3] as const;
 export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "hint": 3, "over": 3, "vitals": 3};
 export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
+/** The child whose value is the answer of a goal has the goal's name and this. */
+export const GOAL_ANSWER_SUFFIX = ".answer";
 
 /** Stable error codes; each has a row in `CODES` and in `docs/errors.md`. */
 export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_output" | "wrong_type" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "pruned" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "disk_full" | "history_corrupt" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "goal_unmet" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "memory_exceeded" | "disk_exceeded" | "artifact_corrupt" | "network" | "declined" | "group_need" | "no_winner" | "device_outside" | "condition_unmet" | "moment_outside" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
@@ -158,8 +160,8 @@ export type Category = "access" | "refused" | "devices" | "approvals" | "plans" 
 export const CATEGORY_WORDS: readonly Category[] = ["access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab", "other"];
 
 /** Every kind of event that this version emits. */
-export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "finding_published" | "finding_refused" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_escalated" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_removed" | "recipe_saved" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
-export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "finding_published", "finding_refused", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_removed", "recipe_saved", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
+export type EventKind = "answer_grew" | "answer_worded" | "approval_answered" | "approval_asked" | "approval_void" | "attempt_ended" | "attempt_refused" | "attention_cleared" | "attention_raised" | "budget_raised" | "cancelling" | "denied" | "device_ask_answered" | "device_asks" | "device_condition" | "device_drain" | "device_drain_due" | "device_fault" | "device_forgotten" | "device_full" | "device_has_room" | "device_joined" | "device_labelled" | "device_left" | "device_offer" | "device_offline" | "device_online" | "device_probed" | "device_probing" | "device_quarantined" | "device_renamed" | "device_restored" | "device_resume" | "device_revoked" | "device_sound" | "device_stopped" | "device_stopping" | "device_suspected" | "device_tried" | "device_woke" | "draft_closed" | "draft_opened" | "ended" | "enrollment_asked" | "enrollment_denied" | "enrollment_opened" | "facts_told" | "fault_asked" | "fault_ended" | "fault_failed" | "fault_heal_asked" | "fault_injected" | "finding_published" | "finding_refused" | "forgotten" | "forked" | "goal_answered" | "goal_began" | "goal_ends" | "goal_escalated" | "goal_hinted" | "goal_refused" | "goal_stalled" | "goal_stepped" | "group_cancelled" | "group_expanded" | "group_failed" | "group_skipped" | "group_succeeded" | "group_waits" | "hedge_closed" | "hedge_opened" | "hedge_started" | "hedge_took_over" | "held" | "history_older" | "history_seen" | "job_claimed" | "job_done" | "job_opened" | "job_renewed" | "judge_asked" | "judged" | "key_used" | "looks_ended" | "looks_opened" | "model_used" | "pace_learned" | "paused" | "plan_edited" | "plan_made" | "planning_failed" | "principal_added" | "role_given" | "question_answered" | "question_asked" | "question_closed" | "recipe_proposal_closed" | "recipe_proposed" | "recipe_ran" | "recipe_removed" | "recipe_saved" | "recipe_seen" | "recipe_went_back" | "recovery_answered" | "recovery_asked" | "refused" | "reopened" | "request_accepted" | "result_kept" | "result_late" | "resumed" | "review_closed" | "review_opened" | "review_prolonged" | "review_wish_answered" | "review_wish_asked" | "round_opened" | "rule_refused" | "schedule_approved" | "schedule_asked" | "schedule_changed" | "schedule_due" | "schedule_ended" | "schedule_fired" | "schedule_made" | "schedule_paused" | "schedule_refused" | "schedule_removed" | "schedule_resumed" | "schedule_seen" | "schedule_stopped" | "schedule_told" | "secret_given" | "secret_removed" | "secret_set" | "signed_in" | "signin_opened" | "standing_allowed" | "standing_revoked" | "started" | "stop_all" | "task_absent" | "task_cancelled" | "task_cancelling" | "task_confirmed" | "task_failed" | "task_heard" | "task_held" | "task_hinted" | "task_leased" | "task_marked" | "task_moved" | "task_moving" | "task_overdue" | "task_progress" | "task_ready" | "task_released" | "task_rerouted" | "task_retried" | "task_reused" | "task_skipped" | "task_started" | "task_succeeded" | "task_unknown" | "task_verified" | "task_waiting" | "tasks_ready" | "token_added" | "token_revoked" | "undo_asked";
+export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "answer_worded", "approval_answered", "approval_asked", "approval_void", "attempt_ended", "attempt_refused", "attention_cleared", "attention_raised", "budget_raised", "cancelling", "denied", "device_ask_answered", "device_asks", "device_condition", "device_drain", "device_drain_due", "device_fault", "device_forgotten", "device_full", "device_has_room", "device_joined", "device_labelled", "device_left", "device_offer", "device_offline", "device_online", "device_probed", "device_probing", "device_quarantined", "device_renamed", "device_restored", "device_resume", "device_revoked", "device_sound", "device_stopped", "device_stopping", "device_suspected", "device_tried", "device_woke", "draft_closed", "draft_opened", "ended", "enrollment_asked", "enrollment_denied", "enrollment_opened", "facts_told", "fault_asked", "fault_ended", "fault_failed", "fault_heal_asked", "fault_injected", "finding_published", "finding_refused", "forgotten", "forked", "goal_answered", "goal_began", "goal_ends", "goal_escalated", "goal_hinted", "goal_refused", "goal_stalled", "goal_stepped", "group_cancelled", "group_expanded", "group_failed", "group_skipped", "group_succeeded", "group_waits", "hedge_closed", "hedge_opened", "hedge_started", "hedge_took_over", "held", "history_older", "history_seen", "job_claimed", "job_done", "job_opened", "job_renewed", "judge_asked", "judged", "key_used", "looks_ended", "looks_opened", "model_used", "pace_learned", "paused", "plan_edited", "plan_made", "planning_failed", "principal_added", "role_given", "question_answered", "question_asked", "question_closed", "recipe_proposal_closed", "recipe_proposed", "recipe_ran", "recipe_removed", "recipe_saved", "recipe_seen", "recipe_went_back", "recovery_answered", "recovery_asked", "refused", "reopened", "request_accepted", "result_kept", "result_late", "resumed", "review_closed", "review_opened", "review_prolonged", "review_wish_answered", "review_wish_asked", "round_opened", "rule_refused", "schedule_approved", "schedule_asked", "schedule_changed", "schedule_due", "schedule_ended", "schedule_fired", "schedule_made", "schedule_paused", "schedule_refused", "schedule_removed", "schedule_resumed", "schedule_seen", "schedule_stopped", "schedule_told", "secret_given", "secret_removed", "secret_set", "signed_in", "signin_opened", "standing_allowed", "standing_revoked", "started", "stop_all", "task_absent", "task_cancelled", "task_cancelling", "task_confirmed", "task_failed", "task_heard", "task_held", "task_hinted", "task_leased", "task_marked", "task_moved", "task_moving", "task_overdue", "task_progress", "task_ready", "task_released", "task_rerouted", "task_retried", "task_reused", "task_skipped", "task_started", "task_succeeded", "task_unknown", "task_verified", "task_waiting", "tasks_ready", "token_added", "token_revoked", "undo_asked"];
 
 /** The use of a part of the time: on a device, waiting, or a job of a model. */
 export type Phase = "starting" | "working" | "stopping" | "queue" | "approval" | "person" | "held" | "paused" | "retry" | "moment" | "review" | "judge" | "grant" | "secret" | "owner" | "away" | "unknown" | "model";
@@ -569,14 +571,20 @@ export interface VerifyCall {
 /** The aim of a goal and its envelope; the devices are those of the task's selector. */
 export interface Goal {
   aim: string;
+  /** The topics of the findings that it may publish. */
   finds?: string[];
+  /** The fields of its result with their types, as canonical text. */
   gives?: string;
   hosts?: string[];
+  /** Millionths of a dollar; 0: it has no bound of its own. */
   micros?: number;
+  /** The folders of its steps; without any, the folders that the devices grant are the only bound. */
   paths?: string[];
   steps?: number;
   tokens?: number;
+  /** The tools of its steps; without any, those of its devices that only read. */
   tools?: string[];
+  /** The conditions that its result must meet. */
   until?: Check[];
   within_s?: number;
 }
@@ -585,29 +593,47 @@ export interface Goal {
 export interface GoalTurn {
   at_ms: number;
   by?: string;
+  /** The steps that the model named as its evidence. */
   cites?: string[];
+  /** `step` (calls), `refused` (not taken), `told` (a monitor's reason), `hint` (a person's words), `escalated` (the next tier goes on) or `handed` (the model handed over to a person). */
   kind: string;
+  /** The model's reason for a step, the reason of a refusal, a monitor, an escalation or a hand-over, or the words of a hint. */
   note?: string;
+  /** The calls or the answer of the model that were not taken. */
   said?: string;
+  /** The calls of a step, as tasks. */
   tasks?: string[];
+  /** Of an escalation, the tier that goes on. */
   tier?: string;
+  /** The part of the goal's steps that a step uses: one, or one for each entry of a list. */
   uses?: number;
 }
 
 /** The state of a goal that is carried out: its turns, and how far the ladder of its monitors has gone. */
 export interface GoalRun {
+  /** The answers from before the present tier or round. */
   answered?: number;
+  /** The time at which a person was asked; 0: nobody is asked. */
   asked_ms?: number;
   due_ms: number;
+  /** The state in which its group ends once its calls have. */
   ends?: string;
+  /** The newest tier whose model handed over to a person. */
   handed?: string;
+  /** 1: the model was told of a stall since the last time that a person let it go on. */
   level?: number;
+  /** How often a person let it go on; each time allows as much again. */
   more?: number;
+  /** The number of turns at the last warning. */
   since?: number;
+  /** The task by which it read what a stranger may have written. */
   stranger?: string;
+  /** The tier that makes the turns; empty where there never were several. */
   tier?: string;
+  /** The tiers that the newest claim named, the smallest first, where there are several. */
   tiers?: string[];
   turns?: GoalTurn[];
+  /** The turns that each tier made. */
   turns_by?: Record<string, number>;
 }
 
@@ -821,14 +847,18 @@ export interface UndoCall {
   tool: string;
 }
 
-/** `on_failure`: fail, or ask (a person decides before a task has failed for good). */
+/** How a plan is approved, carried on after a failure, reviewed and judged. */
 export interface Policy {
   approval?: Approval;
+  /** The question about the whole answer; no change of the policy removes it. */
   judge?: Judge | null;
+  /** `fail`, or `ask`: a person decides before a task has failed for good. */
   on_failure?: string;
+  /** Whether the constellation may end in part. */
   partial?: boolean;
   priority?: Priority;
   review?: string;
+  /** Tasks and groups after whose end a model reviews the plan, whatever they gave. */
   review_at?: string[];
 }
 
@@ -841,35 +871,51 @@ export interface ResultSpec {
 
 /** The constellation itself; displays derive `wall_ms` and the like. */
 export interface Head {
+  /** Whether its author's rights let the plan begin without another person. */
   approves?: boolean;
   attention?: Attention[];
   author: string;
+  /** The most that its models may use; None: there is no bound of its own. */
   budget?: Budget | null;
   cancelled_by?: string | null;
+  /** Its author may control devices, so its plan may as well. */
   controls?: boolean;
   created_ms: number;
   deadline_s?: number;
   ended_ms?: number;
   fault?: Fault | null;
+  /** The reason of a review that ended it; empty: none did. */
   given_up?: string;
+  /** It was submitted to wait until a person starts it. */
   hold?: boolean;
   id: string;
   labels?: Record<string, string>;
   name: string;
+  /** Where it was forked from. */
   origin?: Origin | null;
+  /** The values of the parameters of its recipe, as canonical text. */
   params?: string;
   paused_since_ms?: number;
+  /** The hash of the plan that was shown before it was submitted. */
   plan_hash?: string | null;
   policy?: Policy;
+  /** The priority of the request, which takes precedence over the plan's own in `policy`. */
   priority?: Priority | null;
   recipe?: string | null;
+  /** The newest version of a saved `recipe` when the plan was made; 0: it is none. */
+  recipe_version?: number;
   request?: string;
   results?: ResultSpec[];
+  /** The schedule that fired it. */
   schedule?: string | null;
+  /** A narrower bound than that of the hub on the part of results that a model is shown. */
   sharing?: Sharing | null;
   state: ConstellationState;
+  /** The expected time of a call of each tool when the plan was made; ranks in the queues count it. */
   tool_ms?: Record<string, number>;
+  /** Its final state before its work was undone. */
   undone_from?: ConstellationState | null;
+  /** The number of its newest plan; 0: there is none yet. */
   version?: number;
 }
 
@@ -902,82 +948,123 @@ export interface Verdict {
   holds: string;
 }
 
-/** `state` is none, partial or final; the sentence is made by the core without a model. */
+/** The result of a constellation; the sentence is made by the core without a model. */
 export interface Answer {
+  /** The evidence of `words`: `[1]` in them is the first. */
   cites?: Cite[];
+  /** The number of ended tasks that a partial answer counts. */
   ended?: number;
   items?: AnswerItem[];
   sentence?: string;
+  /** `none`, `partial` or `final`. */
   state?: string;
+  /** Sentences of the model's with a figure or a name that no cited value holds. */
   struck?: string[];
+  /** The verdict of the judge of the whole answer. */
   verdict?: Verdict | null;
+  /** A model's answer in words; empty: the sentence stands alone. */
   words?: string;
 }
 
 /** The specification of a task; only edits write it. */
 export interface TaskSpec {
+  /** The task whose call this one makes again, because its finding had grown too old. */
   again_of?: string | null;
+  /** The calls that are as good and were not taken yet, in their order. */
   any_of?: OtherCall[];
+  /** The arguments as canonical text. */
   args?: string;
+  /** The version of the plan that changed it last. */
   changed_in: number;
   checks?: Check[];
   choices?: Choice[];
   device?: Selector | null;
+  /** The family of the group that it belongs to: groups over the same list, row by row. */
   family?: string | null;
   files_out?: FileOut[];
+  /** The topic under which it publishes a part of its result. */
   finds?: Finds | null;
   for_each?: ForEach | null;
+  /** It is a goal, which grows by its steps; its result is that of the child `goals.goal_answer` names. */
   goal?: Goal | null;
+  /** The group whose child it is. */
   group?: string | null;
   id: string;
   inputs?: Input[];
+  /** Which call this one was taken for, and why, in words. */
   instead_of?: string;
   judge?: Judge | null;
+  /** The key of the item for which it is, in its family. */
   key?: string | null;
+  /** The round in which a planner or a reviewer looked by it; it is of no version and not in the outcome. */
   look?: number;
+  /** It is a plan within the plan, whose tasks are its children from the beginning. */
   nested?: boolean;
+  /** The moment before which it does not begin. */
   not_before?: Moment | null;
   on_absence?: OnAbsence;
+  /** Its failure does not fail the constellation. */
   optional?: boolean;
+  /** The question to a person, in place of a tool. */
   person?: string | null;
   repeatability?: Repeatability | null;
   retry?: Retry;
   reuse?: Reuse | null;
+  /** The names that its arguments ask for, as the author wrote them: no rule and no item adds one. */
   secrets?: string[];
+  /** The part of a result that stands beside its question. */
   shows?: Shows | null;
+  /** The rule on its progress by which it ends as hopeless. */
   stop_when?: StopWhen | null;
+  /** The task that counts in its place in the outcome, where it ended without success. */
   superseded_by?: string | null;
   timeouts?: Timeouts;
   tool?: string | null;
+  /** The call that takes its work back. */
   undo?: UndoCall | null;
+  /** The task whose work it takes back. */
   undoes?: string | null;
+  /** The attempt (`task/number`) of which it checks whether it had its effect. */
   verifies?: string | null;
+  /** The call that tells whether an attempt of it had its effect. */
   verify?: VerifyCall | null;
 }
 
-/** The state of a task. `attempt` is the number of the one that counts, `started` counts the attempts of this round. */
+/** The state of a task. */
 export interface TaskRecord {
+  /** The time since which its device does not answer; 0: it does. */
   absent_since_ms?: number;
+  /** The number of the attempt that counts. */
   attempt?: number;
+  /** Of a skip, the first task that failed or was cancelled on the way, or `not_chosen`. */
   cause?: string | null;
   checked?: boolean;
   code?: Code | null;
+  /** A person confirmed that it may run again, though it may have happened. */
   confirmed?: boolean;
   device?: string | null;
+  /** The highest number of a hedge; above `attempt` and open, both run and the first result ends both. */
   hedge?: number;
   held?: boolean;
+  /** The number of the attempt that its judge let pass. */
   judged?: number;
+  /** The answer of a person in place of a result, as canonical text. */
   marked?: string | null;
   not_before_ms?: number;
   reason?: Reason | null;
   refusals?: number;
+  /** The job whose review holds it. */
   review?: string | null;
+  /** The number of its reviews. */
   reviews?: number;
   round?: number;
   since_ms: number;
+  /** The number of its attempts in this round. */
   started?: number;
   state: TaskState;
+  /** The time for which the clock of `schedule_to_close_s` stood still in this round. */
   stood_ms?: number;
+  /** By input, the number of the finding that it takes; empty where it takes the value that stands in for one. */
   took?: Record<string, string>;
 }
 
@@ -1030,10 +1117,11 @@ export interface TaskProgress {
   points?: ProgressPoint[];
 }
 
-/** One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output. */
+/** One try of a task on one device; its output is `value` or `artifact`. */
 export interface Attempt {
   artifact?: string | null;
   bytes?: number;
+  /** Who asked it to stop. */
   cancel_by?: string | null;
   code?: Code | null;
   detail?: string;
@@ -1041,22 +1129,33 @@ export interface Attempt {
   effect?: EffectSeen | null;
   end?: AttemptEnd | null;
   ended_ms?: number;
+  /** The time from lease to end that paces led to expect; 0: nothing was known. */
   expects_ms?: number;
+  /** Pointers into the result, each with its value as canonical text. */
   facts?: Record<string, string>;
+  /** It runs beside an earlier one that takes long; the first result ends both. */
   hedge?: boolean;
   incarnation: number;
+  /** The report that came after it had been given up, as OUTCOME:DIGEST. */
   late?: string | null;
   leased_ms: number;
+  /** The constellation that made it, where a fork goes on from its result. */
   origin?: string | null;
+  /** The end of the attempt whose result was taken over. */
   origin_ms?: number;
+  /** The attempt of an earlier run whose result was taken over, as TASK/NUMBER. */
   origin_task?: string;
+  /** The devices that could have taken it as well, the next best first. */
   others?: string[];
+  /** The reports so far, kept where a rule of the plan reads them. */
   progress?: TaskProgress | null;
   repeatability: Repeatability;
   round?: number;
   started_ms?: number;
+  /** The end of its output. */
   tail?: string;
   value?: string | null;
+  /** The reason for which its device was chosen. */
   why?: string;
 }
 
@@ -1102,25 +1201,36 @@ export interface Shown {
 
 /** A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish. */
 export interface Question {
+  /** The hash of the action that an approval or a wish is bound to. */
   action?: string | null;
+  /** The answer; None while it is open, empty where it is void. */
   answer?: string | null;
   answered_by?: string | null;
   answered_ms?: number;
+  /** The calls that the answer `always` allows from now on. */
   calls?: Call[];
   choices?: Choice[];
   effects?: Effect[];
+  /** The time at which an approval that is open counts as denied; 0: never. */
   expires_ms?: number;
   id: string;
   kind: string;
+  /** Why there is no answer `always`. */
   once_because?: string;
   opened_ms: number;
+  /** The edit of a wish, or the calls of a step, as JSON text. */
   operations?: string;
   reason?: string;
+  /** The part of a result that stands beside it. */
   shown?: Shown | null;
+  /** The task or the group that waits for it; None: the whole constellation does. */
   task?: string | null;
   text: string;
+  /** The choice that a planner would take; a planner's question takes other words as well. */
   usual?: string;
+  /** The version of the plan that it is about. */
   version?: number;
+  /** The ways in which a wish is wider than what was approved, in words. */
   wider?: string[];
 }
 
@@ -1164,24 +1274,34 @@ export interface Look {
 
 /** Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes. */
 export interface Job {
+  /** The number of calls of a model that it made. */
   calls?: number;
+  /** The like failures of items that a review stands for, as GROUP/ROUND and the cause: one review for each. */
   causes?: string[];
   claimed_by?: string | null;
   claims?: number;
   expires_ms?: number;
   fault?: Fault | null;
+  /** The conversation of a goal, which `tasks` names as GROUP/ROUND. */
   goal?: GoalRun | null;
+  /** How long a review holds what waits for it, where its endpoint has more time than the usual hold. */
   hold_ms?: number;
   id: string;
   kind: string;
+  /** The answer of a planning job that looks first. */
   look?: Look | null;
+  /** The rounds of a review, whose state is `looking` until the newest has ended. */
   looks?: Look[];
+  /** The cost of its calls, in millionths of a dollar. */
   micros?: number;
   opened_ms: number;
+  /** The time at which a review went on after its newest round of looks. */
   resumed_ms?: number;
   state?: string;
+  /** The tasks of a review as TASK/ROUND; of a judge TASK/ROUND/ATTEMPT, or how far the whole is. */
   tasks?: string[];
   tokens?: number;
+  /** The verdict of a judge. */
   verdict?: Verdict | null;
 }
 
@@ -1189,10 +1309,47 @@ export interface Job {
 export interface RecipeVersion {
   at_ms: number;
   author: string;
+  back_from?: number;
+  because?: string;
   name: string;
   number: number;
   text: string;
   title: string;
+}
+
+/** The runs of one version of a saved recipe; `ends` has the newest last: c for a clean one, f for a failed one. */
+export interface VersionRuns {
+  clean?: number;
+  clean_id?: string;
+  clean_ms?: number;
+  ends?: string;
+  failed?: number;
+  failed_id?: string;
+  failed_ms?: number;
+  number: number;
+}
+
+/** The runs of a saved recipe by version, oldest version first. */
+export interface RecipeRuns {
+  in_a_row?: number;
+  name: string;
+  source?: string;
+  told?: number;
+  trial?: boolean;
+  versions?: VersionRuns[];
+}
+
+/** A plan of `owner` that ended clean and may be kept as a recipe, or the mark that it was proposed once. */
+export interface RecipeProposal {
+  at_ms: number;
+  constellation: string;
+  id: string;
+  owner: string;
+  plan?: string;
+  recipe?: string;
+  request?: string;
+  shape: string;
+  state?: string;
 }
 
 /** One numbered fact of a stream (a constellation's id, `fleet` or `access`). */
@@ -1795,7 +1952,7 @@ export interface RunReport {
   work_ms: number;
 }
 
-export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | Finding | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency | KeptResult;
+export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | Finding | RuleRecord | Question | Version | Job | ModelCall | Draft | Device | Offer | Enrollment | RecipeVersion | RecipeRuns | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Pace | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency | KeptResult | RecipeProposal;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
@@ -1830,6 +1987,7 @@ export interface EntityByKind {
   offer: Offer;
   enrollment: Enrollment;
   recipe: RecipeVersion;
+  recipe_runs: RecipeRuns;
   schedule: Schedule;
   scheduled_plan: ScheduledPlan;
   standing: Standing;
@@ -1845,6 +2003,7 @@ export interface EntityByKind {
   signin: SignIn;
   idem: Idempotency;
   kept: KeptResult;
+  proposal: RecipeProposal;
 }
 
 export const FINAL_TASK_STATES: ReadonlySet<TaskState> = new Set<TaskState>(["succeeded", "failed", "cancelled", "skipped"]);
@@ -2105,8 +2264,13 @@ export const KINDS: Record<EventKind, KindRow> = {
   schedule_seen: {"category": "schedules", "words": "read a notice of the schedule %", "housekeeping": false},
   schedule_stopped: {"category": "schedules", "words": "stopped the schedule %", "housekeeping": false},
   schedule_told: {"category": "schedules", "words": "sent a notice about the schedule %", "housekeeping": false},
+  recipe_proposal_closed: {"category": "recipes", "words": "closed the proposal of a recipe", "housekeeping": false},
+  recipe_proposed: {"category": "recipes", "words": "proposed a recipe", "housekeeping": false},
+  recipe_ran: {"category": "recipes", "words": "counted a run of the recipe %", "housekeeping": true},
   recipe_removed: {"category": "recipes", "words": "removed the recipe %", "housekeeping": false},
   recipe_saved: {"category": "recipes", "words": "saved the recipe %", "housekeeping": false},
+  recipe_seen: {"category": "recipes", "words": "read a notice of the recipe %", "housekeeping": false},
+  recipe_went_back: {"category": "recipes", "words": "took the recipe % back to an earlier version", "housekeeping": false},
   fault_asked: {"category": "lab", "words": "asked the lab to break something", "housekeeping": false},
   fault_ended: {"category": "lab", "words": "repaired the broken part", "housekeeping": false},
   fault_failed: {"category": "lab", "words": "could not break it", "housekeeping": false},
