@@ -1,4 +1,4 @@
-"""The rows of the threat table about texts that reach a model, goals that it pursues, and workers that speak for it."""
+"""The rows of the threat table about models: texts that reach one, its goals, its workers, recipes of its plans."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from tests.guard.threat import Threat
 _FINDINGS = "tests/guard/test_findings.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
 _INJECTIONS = "tests/guard/test_injections.py::"
+_KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
 _TIERS = "tests/guard/test_hostile_tiers.py::"
@@ -125,5 +126,26 @@ MIND_THREATS = (
             "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
         ),
         part="within the envelope a small model may have a larger and dearer one asked, once a goal",
+    ),
+    Threat(
+        "T119",
+        "a plan that ended clean becomes a recipe with a stranger's words, a hidden call or a secret, for another "
+        "person, or in place of a built-in recipe",
+        "a recipe is made by code from the words of its author and the plan that ran, and shown only if it makes that "
+        "plan again; only the author keeps it; it takes no words of another recipe, and while on trial none at all",
+        (
+            _KEPT + "test_t119_no_text_of_a_result_or_a_model_becomes_a_phrase",
+            _KEPT + "test_t119_a_plan_with_a_call_that_its_recipe_would_not_show_is_not_proposed",
+            _KEPT + "test_t119_a_call_that_changes_stands_in_the_text_and_in_the_effects",
+            _KEPT + "test_t119_only_its_author_keeps_or_dismisses_a_proposal",
+            _KEPT + "test_t119_a_flood_of_plans_is_bounded_for_each_person_and_takes_no_other_one_s_room",
+            _KEPT + "test_t119_words_of_a_built_in_recipe_are_not_taken_over",
+            _KEPT + "test_t119_words_start_nothing_by_a_recipe_on_trial",
+            _KEPT + "test_t119_what_looks_secret_is_never_kept",
+            "tests/edge/routes/requests/test_proposals.py::test_another_person_neither_sees_keeps_nor_dismisses_it",
+            "tests/planner/recipes/test_raising.py",
+        ),
+        part="a constant that a model chose is a default that the person sees; a secret without the name or form of "
+        "one is not recognised",
     ),
 )

@@ -30,7 +30,6 @@ _OTHERS = "tests/guard/test_other_agents.py::"
 _TURNS = "tests/guard/test_turns_and_times.py::"
 _WATCHING = "tests/guard/test_watching_plans.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
-_KEPT = "tests/guard/test_kept_recipes.py::"
 _OTHER_CALLS = "tests/guard/test_other_calls.py::"
 _REUSED = "tests/guard/test_reused_results.py::"
 
@@ -761,27 +760,6 @@ THREATS = (
             "tests/planner/preview/test_plan.py",
         ),
         part="a tool whose name is a parameter is known once the parameter has its value, in the preview",
-    ),
-    Threat(
-        "T119",
-        "a plan that ended clean becomes a recipe with a stranger's words, a hidden call or a secret, for another "
-        "person, or in place of a built-in recipe",
-        "a recipe is made by code from the words of its author and the plan that ran, and shown only if it makes that "
-        "plan again; only the author keeps it; it takes no words of another recipe, and while on trial none at all",
-        (
-            _KEPT + "test_t119_no_text_of_a_result_or_a_model_becomes_a_phrase",
-            _KEPT + "test_t119_a_plan_with_a_call_that_its_recipe_would_not_show_is_not_proposed",
-            _KEPT + "test_t119_a_call_that_changes_stands_in_the_text_and_in_the_effects",
-            _KEPT + "test_t119_only_its_author_keeps_or_dismisses_a_proposal",
-            _KEPT + "test_t119_a_flood_of_plans_is_bounded_for_each_person_and_takes_no_other_one_s_room",
-            _KEPT + "test_t119_words_of_a_built_in_recipe_are_not_taken_over",
-            _KEPT + "test_t119_words_start_nothing_by_a_recipe_on_trial",
-            _KEPT + "test_t119_what_looks_secret_is_never_kept",
-            "tests/edge/routes/requests/test_proposals.py::test_another_person_neither_sees_keeps_nor_dismisses_it",
-            "tests/planner/recipes/test_raising.py",
-        ),
-        part="a constant that a model chose is a default that the person sees; a secret without the name or form of "
-        "one is not recognised",
     ),
     Threat(
         "T120",
