@@ -126,7 +126,7 @@ MIND_BUGS = [
     Bug(
         "a goal forgets at its next step that it read what a stranger wrote",
         f"{_GOALS}conversation.py",
-        "    return run.stranger or stranger_in(fleet, constellation, calls)\n",
+        "    return run.stranger or stranger_in(fleet, constellation, calls) or in_findings(constellation, group)\n",
         "    return stranger_in(fleet, constellation, [*calls][-1:])\n",
         MINDS,
     ),
@@ -149,7 +149,7 @@ MIND_BUGS = [
     Bug(
         "calls that do more than read are made side by side",
         f"{_GOALS}steps.py",
-        "    if not faults and len(judged) > 1 and not all(each.reads for each in judged):\n",
+        "    if not faults and beside and not all(each.reads for each in judged):\n",
         "    if False:\n",
         CORE,
         _GOAL_TESTS,
