@@ -38,7 +38,7 @@ INSTRUCTIONS: Final = """\
 Starloom makes one machine of a person's laptops, phones and servers. You can see the devices and what they offer,
 carry out recipes, and write plans: graphs of tool calls on those devices.
 
-Usual way: where a recipe fits the person's words, call its tool (`recipe_...`). `recipes` lists all of them; one without
+Usual way: where a recipe fits the person's words, call its tool (`recipe_...`). `recipes` lists all; one without
 a tool goes by `submit`. Otherwise `preview` the words: it tells how to write a plan; write one, `preview` it until it
 has no faults, `submit` it. Then `watch` until it is final, and read the `result`. `goal` is for what nobody can plan
 beforehand. `why` explains what does not move.
