@@ -184,6 +184,7 @@ def goal_begun(tiers: tuple[str, ...]) -> SeenGoal:
         attempts={},
         request="",
         devices=[STORE],
+        findings=[],
         tools=goal.tools,
         tokens_left=goal.tokens,
         now_ms=_NOW_MS,

@@ -8,11 +8,13 @@ const deed = (more: Partial<ActivityRow>): ActivityRow => ({
   seq: 1,
   at: "2026-11-25T10:00:00Z",
   by: "device:d-1",
+  by_name: "",
   kind: "task_succeeded",
   category: "work",
   about: "tell",
   about_name: "",
   note: "",
+  stream_name: "",
   ...more,
 });
 const names = (id: string) => (id === "d-1" ? "wolke7" : id);
