@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 
 from starloom.store.opening import open_store
 from starloom.store.port import Corrupt, DiskFull
@@ -96,3 +96,25 @@ async def test_a_history_without_room_names_its_folder(file: Path) -> None:
             await database.write(fill)
     finally:
         await database.close()
+
+
+async def test_a_write_that_fails_is_rolled_back_and_the_next_one_takes_another_connection(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'history.db'}")
+    used: list[Connection] = []
+
+    def fail(connection: Connection) -> None:
+        connection.exec_driver_sql("CREATE TABLE left_behind (number INTEGER)")
+        raise LookupError("on purpose")
+
+    try:
+        await database.write(used.append)
+        await database.write(used.append)
+        with pytest.raises(LookupError, match="on purpose"):
+            await database.write(fail)
+        await database.write(used.append)
+        assert used[0] is used[1] is not used[2]
+        assert used[0].closed
+        assert not await database.read(lambda connection: inspect(connection).has_table("left_behind"))
+    finally:
+        await database.close()
+    assert used[2].closed

@@ -365,7 +365,7 @@ def _carry_out() -> int:
         text += part
     spec = decode_spec(bytes(text))
     if os.environ != spec.environment:
-        # Nearly always it is that of the zygote, and to write it anew would copy many pages of this process.
+        # Nearly always it is that of the zygote, and each variable that is written copies pages of this process.
         os.environ.clear()
         os.environ.update(spec.environment)
     os.environ["STARLOOM_FENCE"] = spec.fence
