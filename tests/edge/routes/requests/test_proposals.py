@@ -56,7 +56,7 @@ async def ended(world: World, outcome: str = "ok", **body: Any) -> str:
 
 
 async def planned_by_a_worker(world: World, constellation: str, recipe: str) -> None:
-    about = {"by": "worker:w", "constellation": constellation, "job": "plan-1", "worker": "w"}
+    about: dict[str, Any] = {"by": "worker:w", "constellation": constellation, "job": "plan-1", "worker": "w"}
     plan = world.hub.planner.plan_recipe(recipe, {}).plan
     for item in (
         inputs.JobClaimed(id=f"claim-{constellation}", ttl_ms=60_000, **about),
