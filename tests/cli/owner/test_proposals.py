@@ -1,0 +1,78 @@
+"""Proposals at the command line: listed with their phrase, kept with another name, dismissed; versions brought back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cli.test_commands import StubHub, hub, starloom
+
+__all__ = ["hub"]
+
+ID = "0123456789abcdef01234567"
+DOCUMENT = {"starloom_recipe": 1, "name": "count-papers", "params": {"nas": {"type": "device"}}}
+ROW: dict[str, Any] = {
+    "id": ID,
+    "constellation": "c-1",
+    "proposed_at": "2026-11-26T18:00:00.000Z",
+    "request": "count papers at nas",
+    "name": "count-papers",
+    "title": "Count papers at nas",
+    "phrase": "count papers at {nas}",
+    "values": {"nas": {"name": "nas"}, "most": 3},
+    "effects": ["read"],
+    "document": DOCUMENT,
+    "text": "",
+}
+MADE = {"name": "count-papers", "version": 1}
+
+
+def listed(hub: StubHub, *rows: Any) -> None:
+    hub.answers[("GET", "/recipe-proposals")] = (200, {"items": list(rows), "next": None})
+
+
+def test_a_proposal_is_listed_with_its_phrase_and_the_values_that_change(hub: StubHub) -> None:
+    listed(hub, ROW)
+    code, said = starloom(hub, "recipe", "proposals")
+    assert code == 0
+    assert "01234567  Count papers at nas  (read)" in said
+    assert "“count papers at {nas}”" in said
+    assert "nas: nas" in said
+    assert "most" not in said
+    assert "starloom recipe keep 01234567" in said
+
+
+def test_one_without_a_phrase_says_so(hub: StubHub) -> None:
+    listed(hub, {**ROW, "phrase": ""})
+    assert "by its name only" in starloom(hub, "recipe", "proposals")[1]
+
+
+def test_it_is_kept_by_the_beginning_of_its_id_with_another_name_and_phrase(hub: StubHub) -> None:
+    listed(hub, ROW)
+    hub.answers[("POST", "/recipes")] = (201, MADE)
+    code, said = starloom(hub, "recipe", "keep", "0123", "--name", "papers", "--phrase", "papers at {nas}")
+    assert (code, "on trial. Nothing has run." in said) == (0, True)
+    document = {**DOCUMENT, "name": "papers", "phrases": ["papers at {nas}"]}
+    assert hub.asked[-1] == ("POST", "/recipes", {"recipe": document, "proposal": ID})
+
+
+def test_it_is_dismissed(hub: StubHub) -> None:
+    listed(hub, ROW)
+    hub.answers[("DELETE", f"/recipe-proposals/{ID}")] = (204, None)
+    code, said = starloom(hub, "recipe", "dismiss", ID)
+    assert (code, "is not proposed again" in said) == (0, True)
+
+
+def test_a_beginning_of_none_or_of_two_is_refused_and_keeps_nothing(hub: StubHub) -> None:
+    listed(hub, ROW, {**ROW, "id": "01" + "f" * 22})
+    for given, told in (("9", "there is no proposal 9 for you"), ("01", "2 proposals begin with 01")):
+        code, said = starloom(hub, "recipe", "keep", given)
+        assert (code, told in said) == (2, True), said
+    assert {asked[0] for asked in hub.asked} == {"GET"}
+
+
+def test_a_version_is_brought_back_after_the_newest(hub: StubHub) -> None:
+    hub.answers[("GET", "/recipes/mine")] = (200, {"name": "mine", "version": 3, "text": "old"})
+    hub.answers[("POST", "/recipes")] = (201, {"name": "mine", "version": 4})
+    code, said = starloom(hub, "recipe", "restore", "mine", "2")
+    assert (code, "version 2 of mine is back as version 4" in said) == (0, True)
+    assert hub.asked[-1] == ("POST", "/recipes", {"recipe": "old", "base_version": 3})
