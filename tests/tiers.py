@@ -5,12 +5,15 @@ docs/testing.md has the rule. A tier is chosen by `--tier`; without it pytest ru
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable
-from typing import Any, Final
+from collections.abc import Generator, Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any, Final
 
 import pytest
 
@@ -53,6 +56,9 @@ WAITING: Final = frozenset(
 
 OUT_OF_TIME: Final = 3
 """The exit code of pytest where the end of the run came first; pytest's own 3 is an internal error, as bad."""
+
+FIRST_WORKER: Final = "gw0"
+"""The name that pytest-xdist gives to the first."""
 
 NOT_RUN: Final = pytest.StashKey[list[str]]()
 
@@ -215,13 +221,52 @@ class Heap:
 
 
 class Sharing:
-    """Shares the tests of a tier out among its workers."""
+    """Shares the tests of a tier out among its workers, of which the first collects before the others.
+
+    It leaves each module compiled: all of them at once would compile each of them at once.
+    """
+
+    def __init__(self) -> None:
+        self._turn: IO[bytes] | None = None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
         from tests.sharing import ByFolder  # without pytest-xdist a tier runs in one process
 
         return ByFolder(config, log)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        if self._turn is None:
+            self._turn = tempfile.NamedTemporaryFile(prefix="sl-turn-")  # noqa: SIM115 - as long as this process
+            fcntl.flock(self._turn, fcntl.LOCK_EX)
+        node.workerinput["turn"] = self._turn.name
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        self._end_turn()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self) -> None:
+        self._end_turn()  # also of a worker that died while it collected
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+
+
+class Turn:
+    """Has a worker wait until the first one has collected; the kernel ends the wait if the run's process dies."""
+
+    def __init__(self, worker: Mapping[str, Any]) -> None:
+        self._worker = worker
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        if self._worker["workerid"] != FIRST_WORKER:
+            with Path(self._worker["turn"]).open("rb") as turn:
+                fcntl.flock(turn, fcntl.LOCK_SH)
+        return (yield)
 
 
 def register(config: pytest.Config) -> None:
@@ -233,6 +278,9 @@ def register(config: pytest.Config) -> None:
     config.pluginmanager.register(Limits(until_s))
     config.pluginmanager.register(End(config, until_s))
     tier = config.getoption("--tier")
+    worker: Mapping[str, Any] = getattr(config, "workerinput", {})
+    if "turn" in worker:
+        config.pluginmanager.register(Turn(worker))
     if tier and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Account(config, tier))
         config.pluginmanager.register(Sharing())

@@ -107,6 +107,26 @@ def test_a_file_or_a_shared_folder_has_one_worker(tmp_path: Path, folder: str) -
     assert len({worker for worker, _ in pairs}) == (1 if folder == "e2e" else 2)
 
 
+def test_what_computes_runs_beside_what_waits(tmp_path: Path) -> None:
+    """The browser has two installations, and one worker begins with what computes although what waits comes first."""
+    writes = (
+        f"def test_it(worker_id):\n    open({str(tmp_path / 'said')!r}, 'a').write(f'{{worker_id}} {{__file__}}\\n')\n"
+    )
+    for file in ("e2e/test_one", "e2e/test_two", "e2e/test_walk", "chaos/test_three", "core/test_four"):
+        place = tmp_path / "tests" / f"{file}.py"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(writes, encoding="utf-8")
+    workers = str((os.cpu_count() or 1) + 1)
+    assert run(tmp_path, "--tier=test", "-n", workers, *PARALLEL[2:]).returncode == 0
+    order: dict[str, list[str]] = {}
+    for line in (tmp_path / "said").read_text().splitlines():
+        worker, file = line.split()
+        order.setdefault(worker, []).append(Path(file).stem)
+    of = {file: worker for worker, files in order.items() for file in files}
+    assert of["test_one"] == of["test_two"] != of["test_walk"]
+    assert order[of["test_four"]][0] == "test_four"
+
+
 @pytest.mark.parametrize("how", [(), PARALLEL], ids=["alone", "parallel"])
 def test_a_run_past_its_end_names_what_did_not_run(tmp_path: Path, how: tuple[str, ...]) -> None:
     (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
