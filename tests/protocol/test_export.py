@@ -11,6 +11,7 @@ import pytest
 from msgspec import inspect
 
 from starloom_protocol import export
+from starloom_protocol.records import entities
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,3 +61,8 @@ def test_types_of_typescript() -> None:
     assert export._type(inspect.type_info(dict[str, list[float]])) == "Record<string, number[]>"
     with pytest.raises(TypeError, match="teach it"):
         export._type(inspect.type_info(set[int]))
+
+
+def test_the_words_of_a_field_stand_above_it_on_the_page() -> None:
+    assert export.field_docs(entities.Job)["calls"] == "The number of calls of a model that it made."
+    assert "  /** The number of calls of a model that it made. */\n  calls?: number;\n" in export.typescript()

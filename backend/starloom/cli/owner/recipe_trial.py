@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from starloom.client.problems import usage
+from starloom_protocol.plan.language.models import SelectorDoc
 from starloom_protocol.vocabulary import DeviceLink
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ def _names_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        if isinstance(value.get("name"), str):
-            yield value["name"]
-        for one in value.get("any") or []:
-            yield from _names_in(one)
+        yield from _names_of(SelectorDoc.model_validate(value))
+
+
+def _names_of(selector: SelectorDoc) -> Iterator[str]:
+    if selector.name is not None:
+        yield selector.name
+    for one in selector.any:
+        yield from _names_of(one)

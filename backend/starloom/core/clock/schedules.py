@@ -52,9 +52,9 @@ ON_TIME_MS = 60_000
 QUEUED_MOST = 24
 """A day of an hourly schedule."""
 COUNTED_MOST = 1_000
-"""The moments of a long absence are counted so far; more are told as *or more*."""
+"""The moments of a long absence are counted so far; more are shown as *or more*."""
 TELLING_DEADLINE_S = 6 * 3600
-"""A notice that nobody could be given for so long is old news."""
+"""A notice that could not be sent for so long is too old to be of use."""
 PLAN_BYTES_MOST = 64 * 1024
 """The plan of a schedule stands in the state of the fleet."""
 _LOOKED_AT = 48

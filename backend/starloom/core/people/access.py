@@ -28,7 +28,7 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ROLE_RANK, Code, PrincipalKind, Role
 
 LINKS_MOST: Final = 10
-"""A program in a loop makes no more doors than a person could count."""
+"""Each is an event, so that below the role of owner nobody fills the log with them."""
 LINKS_WITHIN_MS: Final = 15 * 60_000
 
 
