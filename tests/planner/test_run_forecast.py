@@ -137,6 +137,15 @@ def test_another_device_like_one_makes_the_end_earlier() -> None:
     assert found["said"].endswith(" earlier.")
 
 
+def test_a_copy_that_can_take_nothing_changes_nothing() -> None:
+    made = driver("one")
+    made.submit(plan(task("a", device="one"), task("b", "x=a", device="one")))
+    made.now_ms += 2 * TAKES_MS
+    found = asked(made, change=Change(copies=("d-one",)), words="With a copy of one")
+    assert found["now"] == found["then"]
+    assert found["said"] == "With a copy of one, it should end at about the same time."
+
+
 def test_work_that_may_not_be_repeated_has_no_end_without_its_device() -> None:
     made = driver("one", "two", tool="t.never")
     made.submit(plan(task("a", tool="t.never"), policy=Policy(approval=Approval.NEVER)))

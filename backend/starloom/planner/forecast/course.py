@@ -122,7 +122,8 @@ class Course:
         self._others = _held_by_others(held, shard.fleet.devices)
         load(shard, OTHERS, 0, dict(self._others))
         load(shard, name, 0, _simple(state.constellations[name]))
-        self._spreads = spreads_of(self._paces.values())
+        # Of the real devices alone: a copy of one tells nothing new about chance.
+        self._spreads = spreads_of(state.fleet.paces.values())
         self._constellation = shard.constellations[name]
         self._find_lost()
 
