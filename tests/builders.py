@@ -9,9 +9,9 @@ import msgspec
 
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom.core.state.effects import Answer, ArmTimer, SendCancel, SendDispatch
 from starloom.core.state.invariants import check, check_touched
 from starloom.core.state.model import Constellation, Shard, ShardSettings
+from starloom.core.state.orders import Answer, ArmTimer, SendCancel, SendDispatch
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom_protocol.records.edits import LoweredPlan
@@ -131,8 +131,8 @@ class Driver:
             fold(self.folded.setdefault(event.stream, {}), [event])
         if self.whole:
             check(self.shard)
-        self.sent = work.effects
-        for effect in work.effects:
+        self.sent = work.orders
+        for effect in work.orders:
             if isinstance(effect, SendDispatch):
                 self.dispatched.append(effect)
             elif isinstance(effect, SendCancel):

@@ -53,16 +53,16 @@ from starloom.edge.live.views import FleetView, Headlines, Others, QuestionsView
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
 from starloom.edge.web.hub_seals import Peers, secret_of
-from starloom.engine.effects.secrets import Given
 from starloom.engine.inputs.remote import RemoteInbox
 from starloom.engine.loop import Engine
+from starloom.engine.orders.secrets import DispatchedSecrets
 from starloom.engine.ports import Inbox, Overloaded
-from starloom.engine.settings import EngineSettings, Keeping
-from starloom.engine.succession import Patience, Succession
+from starloom.engine.settings import EngineSettings, FinishedRetention
+from starloom.engine.succession import Succession, TakeoverTimings
 from starloom.jobs.broker import CelerySender, broker_url_of, make_celery
 from starloom.lab.desk.desk import Desk
 from starloom.lab.desk.scenario_runs import ScenarioRuns
-from starloom.planner.fleet import FleetView as PlannerFleet
+from starloom.planner.fleet import FleetSnapshot as PlannerFleet
 from starloom.planner.recipes.catalogue import built_in_folder, load_catalogue
 from starloom.planner.service import Planning
 from starloom.process.clock import HubClock, follow_dates
@@ -72,8 +72,8 @@ from starloom.process.huge_pages import keep_gathered
 from starloom.process.program import of_hub
 from starloom.process.settings import Settings, SettingsInvalid, default_home, load
 from starloom.store.blobs.artifacts import FileBlobs
+from starloom.store.blobs.collection import ArtifactRetention as BlobKeeping
 from starloom.store.blobs.collection import Collector
-from starloom.store.blobs.collection import Keeping as BlobKeeping
 from starloom.store.blobs.logs import AttemptLogs
 from starloom.store.faults import full, has_no_room
 from starloom.store.file_names import DATABASE_FILE
@@ -114,7 +114,7 @@ class _Parts:
     store: RedisStore
     fanout: Fanout
     links: Links
-    given: Given
+    given: DispatchedSecrets
     refusals: Refusals
     blobs: FileBlobs
     attempt_logs: AttemptLogs
@@ -202,7 +202,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         store=store,
         fanout=Fanout(),
         links=Links(),
-        given=Given(),
+        given=DispatchedSecrets(),
         refusals=Refusals(),
         blobs=FileBlobs(
             shared / "blobs",
@@ -248,7 +248,7 @@ def _take_place(parts: _Parts) -> _Shard:
         make=lambda: _make_engine(parts, collector),
         cut=went_back,
         changed=changed,
-        patience=Patience(look_ms=min(250, parts.owner_ttl_ms // 8), unseen_ms=parts.owner_ttl_ms * 3 // 10),
+        patience=TakeoverTimings(look_ms=min(250, parts.owner_ttl_ms // 8), unseen_ms=parts.owner_ttl_ms * 3 // 10),
     )
     peers = Peers(secret_of(settings.shared_home / HUB_KEY_FILE), parts.hub_id, clock.wall_ms)
     neighbours = Neighbours(store.log, succession, peers, parts.fanout, clock, parts.own_url)
@@ -271,7 +271,7 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
             renew_ms=parts.owner_ttl_ms // 4,
             lease_ttl_ms=round(settings.scaled_lease_ttl_s * 1000),
             lease_grace_ms=round(settings.scaled_lease_grace_s * 1000),
-            keeping=Keeping(
+            keeping=FinishedRetention(
                 quiet_ms=round(settings.retire_after_s * 1000),
                 constellations_most=settings.finished_most,
                 tasks_most=settings.finished_tasks_most,

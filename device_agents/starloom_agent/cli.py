@@ -228,7 +228,7 @@ def stop(options: argparse.Namespace) -> int:
 
 
 def upgrade(options: argparse.Namespace) -> int:
-    wishes = upgrading.Wishes(
+    wishes = upgrading.UpgradeOptions(
         again=options.again,
         downgrade=options.downgrade,
         dry_run=options.dry_run,

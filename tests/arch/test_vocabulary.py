@@ -7,7 +7,7 @@ import typing
 
 import pytest
 
-from starloom.core.state import effects, inputs
+from starloom.core.state import inputs, orders
 from starloom_protocol.stream.events import KINDS, Category, EventKind
 from starloom_protocol.wire import frames
 from tests.arch.shape import bare_kinds
@@ -73,7 +73,7 @@ WORDS = [f"{name}.{member}" for name, members in vocabularies().items() if name 
 STRUCTS = {
     "frame": [kind for side in (frames.AgentFrame, frames.HubFrame) for kind in typing.get_args(side)],
     "input": list(typing.get_args(inputs.AnyInput)),
-    "effect": list(typing.get_args(effects.AnyEffect)),
+    "effect": list(typing.get_args(orders.AnyOrder)),
 }
 
 

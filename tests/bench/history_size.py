@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from starloom.engine.settings import Keeping
+from starloom.engine.settings import FinishedRetention
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.sql import history, pruning
 from starloom.store.sql.database import Database, open_database
@@ -28,7 +28,7 @@ _TABLES = "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_nam
 async def _played(constellations: int, tasks: int) -> MemoryHistory:
     """Return the history of constellations that ran to their end, a chain of tasks each."""
     made = MemoryHistory()
-    found = await build(TurningClock(), MemoryRedis(), made, Wires(), Keeping(quiet_ms=1_000))
+    found = await build(TurningClock(), MemoryRedis(), made, Wires(), FinishedRetention(quiet_ms=1_000))
     try:
         await found.join("one")
         for number in range(constellations):

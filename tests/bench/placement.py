@@ -18,7 +18,7 @@ from typing import Any
 from starloom.core.placement.pace import finish
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.records.entities import Policy, ToolOffer
 from starloom_protocol.vocabulary import Approval, Effect, Outcome, Repeatability
 from starloom_protocol.wire.frames import ResultFrame
@@ -102,10 +102,10 @@ class Fleet:
         assert driver.state(name) == "succeeded", driver.state(name)
         return driver.now_ms - begin_ms
 
-    def seen(self) -> FleetView:
+    def seen(self) -> FleetSnapshot:
         """Return the fleet with its paces as the planner sees it."""
         fleet = self._driver.shard.fleet
-        return FleetView.of(fleet.devices, fleet.offers, paces=fleet.paces)
+        return FleetSnapshot.of(fleet.devices, fleet.offers, paces=fleet.paces)
 
     def _end(self, dispatch: Any, size: int) -> None:
         frame = ResultFrame(at=dispatch.at, report=1, outcome=Outcome.OK, value="1", bytes=size)

@@ -15,8 +15,8 @@ from heapq import heappop, heappush
 import msgspec
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
 from starloom.core.state.model import Shard, ShardSettings
+from starloom.core.state.orders import SendDispatch
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom_protocol.records.entities import Policy
@@ -67,7 +67,7 @@ class _Hub:
         for event in work.events:
             event.finished()
         self._shard.journal.clear()
-        for effect in work.effects:
+        for effect in work.orders:
             if isinstance(effect, SendDispatch):
                 self._order += 1
                 heappush(running, (self._now_ms + self._takes_ms[effect.device], self._order, effect))

@@ -18,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from starloom.engine.effects.pump import JOB_SWEEP_MS
+from starloom.engine.orders.pump import JOB_SWEEP_MS
 from starloom.host.ports import free_port
 from starloom_protocol.records.entities import Answer, Head, Job, Question
 from starloom_protocol.records.models import ModelCall

@@ -10,8 +10,8 @@ from starloom.core.clock.schedules import TIMERS
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom.core.state.effects import Answer
 from starloom.core.state.model import ShardSettings
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Principal, Token
 from starloom_protocol.records.schedules import Schedule

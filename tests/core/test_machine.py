@@ -15,8 +15,8 @@ from starloom.core.answer.why import explain
 from starloom.core.people.inquiries import due_moments
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,

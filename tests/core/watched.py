@@ -11,9 +11,9 @@ from typing import Any
 from starloom.core.clock.expiry import TIDY
 from starloom.core.clock.timers import due_moments
 from starloom.core.state.apply import full_key, load
-from starloom.core.state.effects import Answer, ArmTimer
 from starloom.core.state.invariants import check
 from starloom.core.state.model import Shard
+from starloom.core.state.orders import Answer, ArmTimer
 from starloom_protocol.records.entities import Attempt, Record, TaskRecord, decode_entity, encode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, state_hash
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, REPEATABLE, AttemptEnd, EffectSeen, TaskState

@@ -37,7 +37,7 @@ from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
 from starloom.planner.context.assembly import PromptPart
 from starloom.planner.context.brief import Brief, brief
-from starloom.planner.fleet import FleetView as PlannersFleet
+from starloom.planner.fleet import FleetSnapshot as PlannersFleet
 from starloom.planner.forecast.plans import Change, what_if
 from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.prompt import planning_parts

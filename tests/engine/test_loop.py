@@ -14,7 +14,7 @@ import pytest
 from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
-from starloom.engine.settings import EngineSettings, Keeping
+from starloom.engine.settings import EngineSettings, FinishedRetention
 from starloom_protocol.records.entities import Enrollment, Offer
 from starloom_protocol.vocabulary import DeviceLink, Outcome, Profile
 from starloom_protocol.wire.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
@@ -161,7 +161,11 @@ class Hub:
 
 
 async def build(
-    clock: TurningClock, redis: MemoryRedis, history: MemoryHistory, wires: Wires, keeping: Keeping | None = None
+    clock: TurningClock,
+    redis: MemoryRedis,
+    history: MemoryHistory,
+    wires: Wires,
+    keeping: FinishedRetention | None = None,
 ) -> Hub:
     store = MemoryStore(redis, history, sleep=lambda seconds: clock.wait(int(seconds * 1000)))
     engine = Engine(
@@ -172,7 +176,7 @@ async def build(
         live=wires,
         jobs=wires,
         values=wires,
-        settings=EngineSettings(owner="hub", check_every=1, keeping=keeping or Keeping()),
+        settings=EngineSettings(owner="hub", check_every=1, keeping=keeping or FinishedRetention()),
         chance=random.Random(1),
     )
     await engine.start()

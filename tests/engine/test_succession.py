@@ -16,7 +16,7 @@ from starloom.engine.inputs.remote import RemoteInbox, take_remote
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings
-from starloom.engine.succession import Patience, Succession
+from starloom.engine.succession import Succession, TakeoverTimings
 from starloom.store.port import Unavailable
 from starloom_protocol.wire.frames import LeaseRef
 from tests.builders import plan, task
@@ -94,7 +94,7 @@ def site(name: str, clock: TurningClock, redis: MemoryRedis, history: MemoryHist
         make=make,
         cut=cut,
         changed=changed,
-        patience=Patience(look_ms=100, unseen_ms=1_000),
+        patience=TakeoverTimings(look_ms=100, unseen_ms=1_000),
     )
     made = Site(name, store, wires, succession)
     return made

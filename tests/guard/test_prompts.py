@@ -11,7 +11,7 @@ from starloom.planner.context.assembly import Asking, joined
 from starloom.planner.context.brief import brief
 from starloom.planner.context.devices import Devices
 from starloom.planner.context.tools import shelf, ways
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.prompt import planning_context, reviewing_context
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Candidate, Missing
@@ -33,7 +33,7 @@ PAYLOADS = (
 BREAKS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def hostile(text: str) -> tuple[FleetView, Recipe]:
+def hostile(text: str) -> tuple[FleetSnapshot, Recipe]:
     schema = {
         "description": text,
         "examples": [text],

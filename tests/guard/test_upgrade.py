@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import starloom_agent
 from starloom.edge.agents.hub_keys import verifies
 from starloom_agent.home.directory import AgentHome, Joined
-from starloom_agent.install.upgrading import CannotUpgrade, Wishes, upgrade
+from starloom_agent.install.upgrading import CannotUpgrade, UpgradeOptions, upgrade
 from starloom_agent.wire.joining import JoinRefused
 from starloom_agent.work.runtime import Agent as RealAgent
 from starloom_protocol.wire.channel import LEAVE, UPGRADE, answer_bytes
@@ -156,7 +156,7 @@ def refused(home: AgentHome, hub: FalseHub, fetched: tuple[str, ...] = ()) -> st
     """Upgrade, and see that nothing came of it; return why."""
     said: list[str] = []
     with pytest.raises((CannotUpgrade, JoinRefused)) as caught:
-        upgrade(home, said.append, Wishes())
+        upgrade(home, said.append, UpgradeOptions())
     assert (home.root / "venv").resolve().name == "venv-first"
     assert [path.name for path in home.root.glob("venv*") if not path.is_symlink()] == ["venv-first"]
     assert not list(home.run.glob("upgrade-*"))

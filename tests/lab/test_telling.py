@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from starloom.client.view import View
-from starloom.lab.effects import Effects, count, read_ledger
+from starloom.lab.attempt_counts import AttemptCounts, count, read_ledger
 from starloom.lab.scenarios.verdict import misses
 from starloom.lab.story import FAULT, LINES_MAX, Story
 from starloom_agent.work.ledger import Ledger
@@ -101,7 +101,7 @@ def test_what_may_be_repeated_may_be_begun_twice_unless_it_is_named() -> None:
 
 def test_pure_work_that_is_to_be_counted_is_no_silent_success() -> None:
     view = ended(strike=attempt(repeatability=Repeatability.PURE))
-    assert "no ledger" in misses(expect(at_most_once=["strike"]), view, Effects({}), 1.0, [])[0]
+    assert "no ledger" in misses(expect(at_most_once=["strike"]), view, AttemptCounts({}), 1.0, [])[0]
 
 
 def test_the_story_is_in_order_and_says_what_the_engine_did() -> None:

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, Matched, match
 from starloom_protocol.plan import Recipe
@@ -73,7 +73,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Corpus:
-    fleets: Mapping[str, FleetView]
+    fleets: Mapping[str, FleetSnapshot]
     requests: tuple[Request, ...] = field(default=())
 
 
@@ -90,7 +90,7 @@ def read_corpus(folder: Path = FOLDER) -> Corpus:
     return Corpus(fleets, tuple(requests))
 
 
-def _fleet(described: list[dict[str, Any]]) -> FleetView:
+def _fleet(described: list[dict[str, Any]]) -> FleetSnapshot:
     """Return a fleet whose phones have a camera besides the tools of every agent; `tools` are all that a device has."""
     devices = [device(**{key: value for key, value in item.items() if key != "tools"}) for item in described]
     everyone = offer()
@@ -124,7 +124,7 @@ def _request(place: str, line: Mapping[str, Any]) -> Request:
     )
 
 
-def judge(request: Request, recipes: list[Recipe], fleets: Mapping[str, FleetView]) -> Judged:
+def judge(request: Request, recipes: list[Recipe], fleets: Mapping[str, FleetSnapshot]) -> Judged:
     """Return how the matcher takes a request, and whether that is right."""
     found = match(request.words, recipes, fleets[request.fleet])
     return Judged(request, found, _verdict(request, found))

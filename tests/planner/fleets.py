@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import Device, Offer, ToolOffer
 from starloom_protocol.vocabulary import DeviceLink
@@ -39,11 +39,11 @@ def offer(*, grants: Iterable[str] = GRANTS, without: Iterable[str] = ()) -> Off
     return Offer(digest="x", grants=sorted(given), slots=3, tools=tools)
 
 
-def fleet(*devices: Device, offers: dict[str, Offer] | None = None) -> FleetView:
+def fleet(*devices: Device, offers: dict[str, Offer] | None = None) -> FleetSnapshot:
     made = {item.id: (offers or {}).get(item.name, offer()) for item in devices}
-    return FleetView.of({item.id: item for item in devices}, made)
+    return FleetSnapshot.of({item.id: item for item in devices}, made)
 
 
-def sample() -> FleetView:
+def sample() -> FleetSnapshot:
     """Return the three devices of the sample request."""
     return fleet(device("vm"), device("demo-server", demo=True), device("demo-phone", demo=True))

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from starloom.planner.context.assembly import Asking, Context, joined, request_part
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.prompt import planning_context
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom_agent.policy.offers import schema_of
@@ -41,7 +41,7 @@ class Case:
     """One fleet with a request, and what a planner has to find in the text."""
 
     words: str
-    fleet: Callable[[], FleetView]
+    fleet: Callable[[], FleetSnapshot]
     needs: tuple[str, ...]
 
 
@@ -89,11 +89,11 @@ def _args(fields: Mapping[str, str]) -> str:
     return canonical({"description": "The fields of one record.", "properties": properties, "type": "object"})
 
 
-def _one() -> FleetView:
+def _one() -> FleetSnapshot:
     return fleet(device("laptop"), offers={"laptop": offer(())})
 
 
-def _two() -> FleetView:
+def _two() -> FleetSnapshot:
     phone = device("phone", labels=["phone"], os="android")
     offers = {"desk": offer(DESK), "phone": offer(("files:read",), PHONE_LACKS)}
     return fleet(_as(device("desk"), Profile.OPERATE), phone, offers=offers)
@@ -102,7 +102,7 @@ def _two() -> FleetView:
 PHONE_LACKS = ("adb.", "browser.", "container.", "desktop.", "git.", "package.", "service.", "shell.", "screen.")
 
 
-def _nebula() -> FleetView:
+def _nebula() -> FleetSnapshot:
     devices = [
         _as(device("desk", labels=["desk"]), Profile.OPERATE),
         *(_as(device(name, labels=["server"]), Profile.OPERATE) for name in ("srv-a", "srv-b")),
@@ -113,18 +113,18 @@ def _nebula() -> FleetView:
     return fleet(*devices, offers={**offers, "desk": offer(DESK), "phone": offer(READS, PHONE_LACKS)})
 
 
-def _many(names: Iterable[str], offers: Callable[[int], Offer]) -> FleetView:
+def _many(names: Iterable[str], offers: Callable[[int], Offer]) -> FleetSnapshot:
     devices = [_as(device(name, labels=["server"]), Profile.OPERATE) for name in names]
     return fleet(*devices, offers={item.name: offers(number) for number, item in enumerate(devices, 1)})
 
 
 @cache
-def _alike() -> FleetView:
+def _alike() -> FleetSnapshot:
     return _many((f"srv-{number:02}" for number in range(1, 51)), lambda _: offer(ALL))
 
 
 @cache
-def _mcp() -> FleetView:
+def _mcp() -> FleetSnapshot:
     plain = offer(WORKS)
     return _many(
         (f"office-{number:02}" for number in range(1, 51)),
@@ -191,13 +191,13 @@ def text_of(case: Case, words: str | None = None) -> str:
     return joined(part.text for part in (*found.parts, request)) + "\n"
 
 
-def away(view: FleetView) -> FleetView:
+def away(view: FleetSnapshot) -> FleetSnapshot:
     """Return the fleet with every second device offline."""
     records = [
         msgspec.structs.replace(record, link=DeviceLink.OFFLINE if number % 2 else record.link)
         for number, record in enumerate(view.records.values())
     ]
-    return FleetView.of({record.id: record for record in records}, view.offers)
+    return FleetSnapshot.of({record.id: record for record in records}, view.offers)
 
 
 def table() -> list[str]:

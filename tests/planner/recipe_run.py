@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import msgspec
 import yaml
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.files import packing
@@ -169,7 +169,7 @@ class Fleet:
             lab=True,
         )
 
-    def view(self) -> FleetView:
+    def view(self) -> FleetSnapshot:
         """Return the fleet as the planner sees it."""
         offers = [
             ToolOffer(name=tool.name, effects=list(tool.effects), repeatability=tool.repeatability, grant=tool.grant)
@@ -189,7 +189,7 @@ class Fleet:
             )
             for name, machine in self.machines.items()
         }
-        return FleetView.of(
+        return FleetSnapshot.of(
             devices, {name: Offer(digest="x", grants=grants, slots=3, tools=offers) for name in devices}
         )
 

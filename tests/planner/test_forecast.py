@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.placement.pace.table import key_of, with_sample
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.plans import (
     PLAYS_LEAST,
     PLAYS_MOST,
@@ -27,7 +27,7 @@ from tests.builders import TOOLS, plan, task, when
 from tests.planner.fleets import device
 
 
-def seen(calls: int = 5, slots: int = 1, **takes_ms: int) -> FleetView:
+def seen(calls: int = 5, slots: int = 1, **takes_ms: int) -> FleetSnapshot:
     """A fleet of devices with the time of a call of `t.pure` on each."""
     devices = {item.id: item for item in (device(name) for name in takes_ms)}
     offers = {name: Offer(digest="x", slots=slots, tools=TOOLS) for name in devices}
@@ -37,7 +37,7 @@ def seen(calls: int = 5, slots: int = 1, **takes_ms: int) -> FleetView:
         for number in range(calls):
             row = with_sample(row, time_ms + number, 10, 0)
         paces[key_of("t.pure", item.id, 0)] = row
-    return FleetView.of(devices, offers, paces=paces)
+    return FleetSnapshot.of(devices, offers, paces=paces)
 
 
 def chain(length: int) -> LoweredPlan:

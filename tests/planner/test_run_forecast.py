@@ -11,7 +11,7 @@ from starloom.core.placement.queue_position import Held, held_by_others
 from starloom.core.state.apply import load
 from starloom.core.state.inputs import EditProposed
 from starloom.core.state.model import Constellation
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.plans import Change
 from starloom.planner.forecast.runs import STEPS_MOST, EditRefused, RunAsked, run_forecast
 from starloom_protocol.api.previews import RunCourse, RunWhatIf
@@ -42,7 +42,7 @@ def driver(*devices: str, slots: int = 1, calls: int = 5, tool: str = "t.pure") 
 
 def asked(made: Driver, name: str = "c1", **more: Any) -> RunWhatIf:
     fleet = made.shard.fleet
-    view = FleetView.of(fleet.devices, fleet.offers, paces=fleet.paces)
+    view = FleetSnapshot.of(fleet.devices, fleet.offers, paces=fleet.paces)
     found = made.shard.constellations[name]
     counted = more.pop("counted", lambda _steps: None)
     more.setdefault("steps", FEW)

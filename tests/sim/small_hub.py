@@ -10,9 +10,9 @@ import msgspec
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import full_key, load
-from starloom.core.state.effects import ArmTimer, SendCancel, SendDispatch, SendQuery, SendResume
 from starloom.core.state.invariants import Violated, check, check_touched
 from starloom.core.state.model import Shard
+from starloom.core.state.orders import ArmTimer, SendCancel, SendDispatch, SendQuery, SendResume
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, RemoveTask
@@ -154,7 +154,7 @@ class SmallHub:
                 raise Violation(f"the state of {stream} is not the fold of its events")
         (answer,) = work.answers
         state = hashlib.blake2b(repr([sorted(found.items()) for found in entities.values()]).encode()).hexdigest()
-        return entities, seqs, [effect for effect in work.effects if not isinstance(effect, ArmTimer)], answer, state
+        return entities, seqs, [effect for effect in work.orders if not isinstance(effect, ArmTimer)], answer, state
 
     def submit(self) -> None:
         answer = self._do(i.RequestReceived(id="i", by="person:ann", constellation=NAME, plan=PLAN))

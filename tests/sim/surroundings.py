@@ -16,7 +16,7 @@ from typing import Any
 from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Inbox
-from starloom.engine.settings import Keeping
+from starloom.engine.settings import FinishedRetention
 from starloom_protocol.records.entities import Enrollment, Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
 from starloom_protocol.wire.frames import Alive, LedgerReport, Receipt, ResultFrame, Started
@@ -39,7 +39,7 @@ class Surroundings(ABC):
     def __init__(self, chance: random.Random, devices: Sequence[str], redis: MemoryRedis) -> None:
         self.chance = chance
         self.tools = TOOLS
-        self.keeping = Keeping(
+        self.keeping = FinishedRetention(
             quiet_ms=chance.choice([0, 2_000, 15_000]),
             constellations_most=chance.choice([0, 1, 9]),
             tasks_most=chance.choice([5, 1_000]),

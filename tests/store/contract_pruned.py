@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from starloom.store.chain import Break, Walk
-from starloom.store.port import EndedConstellation, Ownership, Refused, Tombstone, Unavailable, Wanted
+from starloom.store.port import ActivityFilter, EndedConstellation, Ownership, Refused, Tombstone, Unavailable
 from starloom_protocol.vocabulary import ConstellationState
 from tests.store.harness import Store, World
 from tests.store.sample import attempt, commit, head, seqs, task
@@ -88,7 +88,7 @@ class PrunedContract:
         assert await store.entities("c3") == kept
         assert seqs(await store.events("access", 0, 10)) == [1, 2, 3]
         assert seqs(await store.events("c3", 0, 10)) == [1, 2, 3]
-        page = await store.activity(Wanted(), None, 100)
+        page = await store.activity(ActivityFilter(), None, 100)
         assert [pos for pos, _, _ in page.events] == [10, 9, 8, 7, 7, 4, 1]
 
     async def test_the_chain_goes_on_across_what_was_pruned(self, world: World) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from starloom.store.chain import BEGINNING, Walk, digest_of, link_of
-from starloom.store.port import Commit, Ownership, Wanted
+from starloom.store.port import ActivityFilter, Commit, Ownership
 from starloom.store.sql.history import past_of
 from starloom_protocol.stream.feed import decode_event
 from starloom_protocol.vocabulary import ConstellationState
@@ -82,7 +82,7 @@ class RecordContract:
         seen: list[tuple[int, int]] = []
         before: tuple[int, int] | None = None
         while True:
-            page = await store.activity(Wanted(), before, 2)
+            page = await store.activity(ActivityFilter(), before, 2)
             seen += [(pos, place) for pos, place, _ in page.events]
             before = page.next
             if before is None:
@@ -93,15 +93,15 @@ class RecordContract:
         store = await world.store()
         await record(store, await store.take("a", 1))
 
-        async def found(wanted: Wanted) -> list[tuple[str, int]]:
+        async def found(wanted: ActivityFilter) -> list[tuple[str, int]]:
             page = await store.activity(wanted, None, 100)
             events = [decode_event(raw) for _, _, raw in page.events]
             return [(event.stream, event.seq) for event in events]
 
-        assert await found(Wanted(stream="c2")) == [("c2", 2), ("c2", 1)]
-        assert await found(Wanted(about="d")) == [("c1", 2)]
-        assert await found(Wanted(kinds=["task_changed"], by="engine", stream="c1", text="C1"))
-        assert await found(Wanted(by="person:ann")) == []
-        assert await found(Wanted(kinds=["device_joined"])) == []
-        assert await found(Wanted(without=["task_changed"])) == []
-        assert await found(Wanted(kinds=["task_changed"], without=["task_changed"])) == []
+        assert await found(ActivityFilter(stream="c2")) == [("c2", 2), ("c2", 1)]
+        assert await found(ActivityFilter(about="d")) == [("c1", 2)]
+        assert await found(ActivityFilter(kinds=["task_changed"], by="engine", stream="c1", text="C1"))
+        assert await found(ActivityFilter(by="person:ann")) == []
+        assert await found(ActivityFilter(kinds=["device_joined"])) == []
+        assert await found(ActivityFilter(without=["task_changed"])) == []
+        assert await found(ActivityFilter(kinds=["task_changed"], without=["task_changed"])) == []

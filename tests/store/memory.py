@@ -14,8 +14,9 @@ from typing import Final
 
 import msgspec
 
-from starloom.store.chain import Kept, Pruning
+from starloom.store.chain import ChainedCommit, Pruning
 from starloom.store.port import (
+    ActivityFilter,
     ActivityPage,
     Commit,
     Damaged,
@@ -29,7 +30,6 @@ from starloom.store.port import (
     StreamRow,
     Tombstone,
     Unavailable,
-    Wanted,
 )
 from starloom.store.redis.inbox import INBOX_MOST
 from starloom.store.sql.audit import fits
@@ -447,7 +447,7 @@ class MemoryStore:
                 found[device] = dict(states)
         return found
 
-    async def kept(self, after: int, limit: int) -> list[Kept]:
+    async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
         self.history.reach()
         return self.history.kept(after, limit)
 
@@ -532,7 +532,7 @@ class MemoryStore:
         before = (raw for commit in self.history.commits[: self.history.place(pos)] for raw in commit.events)
         return sum(1 for raw in before if decode_event(raw).stream == stream)
 
-    async def activity(self, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
+    async def activity(self, wanted: ActivityFilter, before: tuple[int, int] | None, limit: int) -> ActivityPage:
         self.history.reach()
         rows = [
             (commit.pos, place, raw)

@@ -19,7 +19,7 @@ import msgspec
 from starloom.store.chain import (
     BEGINNING,
     Anchor,
-    Kept,
+    ChainedCommit,
     Leftover,
     Pruning,
     decode_numbered,
@@ -241,7 +241,7 @@ class MemoryHistory:
         self._list(rows)
         self.meta = msgspec.structs.replace(self.meta, watermark=rows.last)
 
-    def kept(self, after: int, limit: int) -> list[Kept]:
+    def kept(self, after: int, limit: int) -> list[ChainedCommit]:
         """Return commits as `audit.read_kept` does."""
         start = self.place(after + 1) if self.prunings else after
         parts = {left.pos: made.no for made in self.prunings for left in made.leftovers}

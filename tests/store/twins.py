@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.store.port import Commit, Damaged, Ownership, Refused, Unavailable, Wanted
+from starloom.store.port import ActivityFilter, Commit, Damaged, Ownership, Refused, Unavailable
 from starloom.store.redis import keys
 from starloom.store.redis.store import RedisStore
 from starloom_protocol.vocabulary import ConstellationState
@@ -291,7 +291,7 @@ class Side:
         return found
 
     async def _activity(self, call: Call, store: Store, *, wanted: Any, before: Any, limit: int) -> Any:
-        return await store.activity(Wanted(**wanted), before, limit)
+        return await store.activity(ActivityFilter(**wanted), before, limit)
 
     async def _follow(self, call: Call, store: Store, *, after: int, pos: int) -> Any:
         log = store.log

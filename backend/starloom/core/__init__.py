@@ -1,6 +1,6 @@
 """The pure core: `step(shard, input)` decides, `apply` changes state, nothing here awaits or reads a clock.
 
-Inputs come in through `step`; events, effects and the answer go out. The rooms form layers; each imports only rooms
+Inputs come in through `step`; events, orders and the answer go out. The rooms form layers; each imports only rooms
 below it, which `lint-imports` checks:
 
 step        dispatches an input to its handler, settles the tasks it touched, places tasks last
@@ -12,5 +12,5 @@ fleet       devices: joining, connecting, draining, their owners' questions
 run         attempts: leases, reports, recovery, timeouts, hedges, checks, verification
 rights      the limits of an author: effects, consent, scope of edits, budgets, secrets
 placement   the choice of a device for a ready task, and the reasons against others
-state       entities, indexes, inputs, effects and the batch that changes them
+state       entities, indexes, inputs, orders and the batch that changes them
 """

@@ -40,9 +40,9 @@ from starloom.core.run.rungs import other_calls
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state import inputs as i
 from starloom.core.state import stalls
-from starloom.core.state.effects import Answer
 from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import Answer
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
@@ -65,7 +65,7 @@ class Unsettled(Exception):
 
 
 def step(work: Work, item: AnyInput) -> None:
-    """Decide one input within a batch: its events, effects and answer are added to `work`.
+    """Decide one input within a batch: its events, orders and answer are added to `work`.
 
     A refused input adds only its answer.
     """
@@ -257,7 +257,7 @@ def _unpark(work: Work, constellation: Constellation, group: str) -> None:
 def _place(work: Work, *, silent: bool) -> bool:
     """Carry out the hub's own calls and lease all tasks that can be placed now; True if there were any."""
     placed = hub_calls.carry_out(work)
-    turn = finish.Round(work.at_ms, silent)
+    turn = finish.PlacementPass(work.at_ms, silent)
     while True:
         found = next_lease(work.shard, turn)
         if found is None:

@@ -29,7 +29,7 @@ from starloom.edge.live.views import FleetView, Headlines, QuestionsView, StopRu
 from starloom.edge.peers.neighbours import Ownership
 from starloom.edge.web.admission import Computing
 from starloom.edge.web.hub_seals import Peers
-from starloom.engine.effects.secrets import Given
+from starloom.engine.orders.secrets import DispatchedSecrets
 from starloom.engine.ports import Inbox
 from starloom.planner.context.assembly import PromptPart
 from starloom.planner.context.brief import Brief
@@ -137,7 +137,7 @@ class Hub:
     vitals: VitalLines
     computing: Computing = field(default_factory=Computing)
     drawn: Callable[[], Awaitable[None]] = next_frame
-    given: Given = field(default_factory=Given)
+    given: DispatchedSecrets = field(default_factory=DispatchedSecrets)
     lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None

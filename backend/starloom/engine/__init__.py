@@ -8,7 +8,7 @@ loop         takes inputs, steps, commits, then acts
 redeciding   commits of the log decided again from their inputs
 retention    finished constellations leave memory and come back, old ones leave the durable history
 commits      a commit through outages, and the record of its inputs
-effects      frames and wake-ups, secrets in a dispatch, acknowledgements of reports
+orders       frames and wake-ups, secrets in a dispatch, acknowledgements of reports
 inputs       the inbox, inputs of other processes, ends of leases, timers
 ownership    the lease of the shard, and the proof of it
 ports        the interfaces that the engine needs and offers

@@ -1,7 +1,7 @@
 """The engine's loop: takes all queued inputs, steps each, makes one commit, then acts. Nothing else owns state.
 
 One commit is in flight at a time and no timer is on that path. Events leave the loop only once committed; answers and
-effects that promise durability wait for the history's watermark. If a commit's fate is unknown, its position is read
+orders that promise durability wait for the history's watermark. If a commit's fate is unknown, its position is read
 back before anything else; if the shard was lost, it is taken again and state is reloaded.
 """
 
@@ -21,24 +21,24 @@ from starloom.core.clock.eviction import missing
 from starloom.core.clock.timers import due_moments, is_stale
 from starloom.core.placement.queue_position import Held, Position, held_by_others, position
 from starloom.core.state.apply import load
-from starloom.core.state.effects import DURABLE, Answer, AnyEffect, ArmTimer, OutboxEffect
 from starloom.core.state.inputs import (
     AnyInput,
     DeviceConnected,
 )
 from starloom.core.state.invariants import Violated, check
 from starloom.core.state.model import Shard
+from starloom.core.state.orders import DURABLE, Answer, AnyOrder, ArmTimer, OutboxOrder
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.engine.commits.committing import TAKEN_OVER, Committing, Counts, Measured, is_waited_for
 from starloom.engine.commits.recording import Recording
-from starloom.engine.effects.acks import REPORTS, Acknowledgements
-from starloom.engine.effects.pump import Pump, sweep_jobs
-from starloom.engine.effects.secrets import Given, Giving, NoSecrets, SecretSource
 from starloom.engine.inputs.inbox import EngineInbox, Entry, Lag
 from starloom.engine.inputs.leases import Leases
 from starloom.engine.inputs.remote import take_remote
 from starloom.engine.inputs.timers import Timers
+from starloom.engine.orders.acks import REPORTS, Acknowledgements
+from starloom.engine.orders.pump import Pump, sweep_jobs
+from starloom.engine.orders.secrets import DispatchedSecrets, NoSecrets, SecretDelivery, SecretSource
 from starloom.engine.ownership import Owning, gone_with_their_hub
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Obstacle, Reply, ValueStore
 from starloom.engine.retention.pruning import Offered, Retention
@@ -55,8 +55,8 @@ SLOW_STEP_MS = 50
 RETRY_MS = 200
 RETIRE_SWEEP_MS = 1_000
 
-_encode_effect = msgspec.json.Encoder().encode
-_decode_effect = msgspec.json.Decoder(OutboxEffect)
+_encode_order = msgspec.json.Encoder().encode
+_decode_order = msgspec.json.Decoder(OutboxOrder)
 
 
 class Engine:
@@ -77,7 +77,7 @@ class Engine:
         settings: EngineSettings,
         chance: random.Random | None = None,
         secrets: SecretSource | None = None,
-        given: Given | None = None,
+        given: DispatchedSecrets | None = None,
         measure: Measured | None = None,
         refused: Callable[[str, str, str], None] | None = None,
         offered: Offered | None = None,
@@ -98,8 +98,8 @@ class Engine:
         self.inbox = EngineInbox(self._leases, self._owning)
         self._lag = Lag(store, clock, self.inbox)
         self.timers = Timers(clock, self.inbox.post, lambda timer: is_stale(self._shard, timer))
-        self.given = Given() if given is None else given
-        self._giving = Giving(secrets or NoSecrets(), self.given, self.inbox, clock)
+        self.given = DispatchedSecrets() if given is None else given
+        self._giving = SecretDelivery(secrets or NoSecrets(), self.given, self.inbox, clock)
         self._pump = Pump(
             sender=sender,
             live=live,
@@ -114,7 +114,7 @@ class Engine:
         self._sent_pos = 0
         self._watermark = 0
         self._now_ms = 0
-        self._later: deque[tuple[int, list[AnyEffect], list[tuple[asyncio.Future[Reply], Reply]]]] = deque()
+        self._later: deque[tuple[int, list[AnyOrder], list[tuple[asyncio.Future[Reply], Reply]]]] = deque()
         self._acks = Acknowledgements(sender)
         self._recording = Recording()
         self.retiring = Retiring(store, clock, settings.keeping, self._acks, self._recording)
@@ -249,7 +249,7 @@ class Engine:
         self.timers.replace(due_moments(shard))
         await self._giving.recall(shard)
         for _pos, raw in loaded.outbox:
-            self._pump.act(_decode_effect.decode(raw))
+            self._pump.act(_decode_order.decode(raw))
         self._sent_pos = loaded.pos
         log.info(
             "event=shard_taken term=%d incarnation=%d pos=%d constellations=%d",
@@ -341,7 +341,7 @@ class Engine:
             events=events,
             heads=list(heads.items()),
             incarnation=own.incarnation,
-            outbox=[_encode_effect(effect) for effect in work.effects if not isinstance(effect, ArmTimer)],
+            outbox=[_encode_order(order) for order in work.orders if not isinstance(order, ArmTimer)],
             pos=self._pos + 1,
             sent_pos=self._sent_pos,
             term=own.term,
@@ -359,7 +359,7 @@ class Engine:
         self.counts.events += len(events)
         if self._settings.check_every and self._pos % self._settings.check_every == 0:
             self._check()
-        # Effects first: devices wait for them. Askers wake after this turn, when the read models have the commit too.
+        # Orders first: devices wait for them. Askers wake after this turn, when the read models have the commit too.
         self._act(work, batch)
         self.last = events
         self._live.publish(self._pos, published)
@@ -412,16 +412,16 @@ class Engine:
         self.inbox.put_back([item for item, future in batch if future is None and isinstance(item, REPORTS)])
 
     def _act(self, work: Work, batch: list[Entry]) -> None:
-        """Carry out effects and answers of a commit: now, or once the history has it."""
+        """Carry out orders and answers of a commit: now, or once the history has it."""
         futures = {item.id: future for item, future in batch if future is not None}
-        effects_later: list[AnyEffect] = []
+        orders_later: list[AnyOrder] = []
         answers_later: list[tuple[asyncio.Future[Reply], Reply]] = []
         durable = self._watermark >= self._pos
-        for effect in work.effects:
-            if effect.after == DURABLE and not durable:
-                effects_later.append(effect)
+        for order in work.orders:
+            if order.after == DURABLE and not durable:
+                orders_later.append(order)
             else:
-                self._pump.act(effect)
+                self._pump.act(order)
         self._sender.flush()
         for answer in work.answers:
             future = futures.get(answer.input_id)
@@ -432,8 +432,8 @@ class Engine:
                 answers_later.append((future, reply))
             else:
                 future.set_result(reply)
-        if effects_later or answers_later:
-            self._later.append((self._pos, effects_later, answers_later))
+        if orders_later or answers_later:
+            self._later.append((self._pos, orders_later, answers_later))
         elif not self._later:
             self._sent_pos = self._pos
         if self._acks.note(self._pos, (item for item, _future in batch)) and self._watermark >= self._pos:
@@ -463,9 +463,9 @@ class Engine:
     def _release(self) -> None:
         later = self._later
         while later and later[0][0] <= self._watermark:
-            pos, effects, answers = later.popleft()
-            for effect in effects:
-                self._pump.act(effect)
+            pos, orders, answers = later.popleft()
+            for order in orders:
+                self._pump.act(order)
             for future, reply in answers:
                 if not future.done():
                     future.set_result(reply)

@@ -19,18 +19,18 @@ from starloom.core.state.model import Shard
 from starloom.core.state.work import Work
 from starloom.core.step import look, step
 from starloom.engine.commits.recording import (
-    Brought,
+    ConstellationLoaded,
     Foreign,
-    Looked,
     Mark,
-    Pruned,
-    Regained,
-    Taken,
+    QueuesExamined,
+    QueuesPruned,
+    ShardLoaded,
+    ShardRegained,
     decode_kept,
     with_settings,
 )
 from starloom.engine.retention.retiring import decode_entities
-from starloom.store.chain import Kept
+from starloom.store.chain import ChainedCommit
 from starloom.store.port import ReadPort
 from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
@@ -88,7 +88,9 @@ class Redeciding:
         self.differences: list[Difference] = []
         self.different = 0
 
-    def load(self, streams: Sequence[tuple[str, int, dict[str, bytes]]], taken: Taken | None, incarnation: int) -> None:
+    def load(
+        self, streams: Sequence[tuple[str, int, dict[str, bytes]]], taken: ShardLoaded | None, incarnation: int
+    ) -> None:
         """Start with these streams (name, seq, entities), as an owner does."""
         self.shard = Shard(with_settings(taken.settings) if taken is not None else None)
         self.shard.incarnation = taken.incarnation if taken is not None else incarnation
@@ -111,7 +113,7 @@ class Redeciding:
         self.shard.settled.clear()
         self.shard.queued_now.clear()
 
-    def take(self, commit: Kept) -> None:
+    def take(self, commit: ChainedCommit) -> None:
         """Decide one commit again and compare it with the log."""
         self.commits += 1
         self.events += len(commit.events)
@@ -137,13 +139,13 @@ class Redeciding:
         self._follow(logged)
 
     def _step(self, work: Work, kept: AnyInput | Mark) -> None:
-        if isinstance(kept, Regained):
+        if isinstance(kept, ShardRegained):
             self.shard.incarnation = kept.incarnation
-        elif isinstance(kept, Pruned):
+        elif isinstance(kept, QueuesPruned):
             prune_demands(self.shard)
-        elif isinstance(kept, Looked):
+        elif isinstance(kept, QueuesExamined):
             look(work)
-        elif not isinstance(kept, Taken | Brought):
+        elif not isinstance(kept, ShardLoaded | ConstellationLoaded):
             self.inputs += 1
             marks, answers = work.marks(), len(work.answers)
             try:
@@ -152,7 +154,7 @@ class Redeciding:
                 work.back_to(marks)
                 del work.answers[answers:]
 
-    def _tell(self, commit: Kept, decided: list[bytes], made_by: list[str]) -> None:
+    def _tell(self, commit: ChainedCommit, decided: list[bytes], made_by: list[str]) -> None:
         logged = commit.events
         at = next((n for n, (a, b) in enumerate(zip(decided, logged, strict=False)) if a != b), None)
         at = min(len(decided), len(logged)) if at is None else at
@@ -264,7 +266,7 @@ async def _pruned(reads: ReadPort) -> list[tuple[int, int]]:
 
 async def _start(
     reads: ReadPort, first: int, last: int, pruned: Sequence[tuple[int, int]]
-) -> tuple[int, Taken | None, str]:
+) -> tuple[int, ShardLoaded | None, str]:
     """Return where and how a whole shard was loaded before a commit; or that commit itself if that is too far back."""
     pos = first
     while pos > 0:
@@ -276,7 +278,7 @@ async def _start(
             return first, None, "Commits before it were pruned; ties may fall otherwise."
         for raw in (await reads.kept(since - 1, 1))[0].inputs:
             found = decode_kept(raw)
-            if isinstance(found, Taken):
+            if isinstance(found, ShardLoaded):
                 return since, found, ""
         pos = since - 1
     return first, None, "The log was begun without inputs."
@@ -286,17 +288,17 @@ async def _standing(reads: ReadPort, pos: int) -> list[tuple[str, int, dict[str,
     return [(name, seq, await reads.entities_at(name, seq)) for name, seq in (await reads.standing(pos)).items()]
 
 
-async def _prepare(reads: ReadPort, run: Redeciding, commit: Kept, *, begins: bool) -> None:
+async def _prepare(reads: ReadPort, run: Redeciding, commit: ChainedCommit, *, begins: bool) -> None:
     """Load what its owner loaded before this commit: the whole shard, or constellations that came back."""
     items: list[AnyInput] = []
     names: dict[str, None] = {}
     for kept in map(decode_kept, commit.inputs):
-        if isinstance(kept, Taken):
+        if isinstance(kept, ShardLoaded):
             if not begins:
                 run.load(await _standing(reads, commit.pos), kept, commit.incarnation)
-        elif isinstance(kept, Brought):
+        elif isinstance(kept, ConstellationLoaded):
             names[kept.constellation] = None
-        elif not isinstance(kept, Looked | Pruned | Regained | Foreign):
+        elif not isinstance(kept, QueuesExamined | QueuesPruned | ShardRegained | Foreign):
             items.append(kept)
     names.update(dict.fromkeys(missing(run.shard, items)))
     for name in names:

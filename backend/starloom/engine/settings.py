@@ -11,7 +11,7 @@ QUIET_LEAST_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class FinishedRetention:
     """The time that a finished constellation is held after its last write, and the most of them that are held.
 
     Above the caps the longest quiet leave first, but none before `QUIET_LEAST_MS`: clients that waited for its end read
@@ -38,7 +38,7 @@ class EngineSettings:
     backoff_first_ms: int = 1_000
     backoff_most_ms: int = 30_000
     check_every: int = 0
-    keeping: Keeping = field(default_factory=Keeping)
+    keeping: FinishedRetention = field(default_factory=FinishedRetention)
     history: HistoryLimits = field(default_factory=HistoryLimits)
     prune_every_ms: int = 600_000
     random_placement: bool = False

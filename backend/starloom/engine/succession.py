@@ -23,7 +23,7 @@ from starloom_protocol.wire.frames import LeaseRef, Renew
 log = logging.getLogger("starloom.engine")
 
 
-class Seat:
+class OwnerInbox:
     """The inbox of the shard's owner, as this hub reaches it; implements `ports.Inbox`.
 
     Without an engine here, requests go through the store to the owner, and reports of devices are dropped: their
@@ -69,7 +69,7 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class TakeoverTimings:
     """The period of checks of the owner, and the time that it must be unseen before this hub takes over.
 
     The latter gives precedence to an owner whose lease was lost with a replaced Redis: it alone has the last commits.
@@ -93,7 +93,7 @@ class Succession:
         make: Callable[[], Engine],
         cut: Callable[[], Awaitable[None]],
         changed: Callable[[], Awaitable[None]],
-        patience: Patience | None = None,
+        patience: TakeoverTimings | None = None,
     ) -> None:
         """`changed` is awaited when this hub begins or ceases to own the shard, `cut` when the log went back."""
         self._hub = hub
@@ -101,11 +101,11 @@ class Succession:
         self._clock = clock
         self._make = make
         self._changed = changed
-        self._patience = patience or Patience()
+        self._patience = patience or TakeoverTimings()
         self._unseen_since_ms: int | None = None
         self._following: asyncio.Task[None] | None = None
         self.follower = Follower(source, live, clock, cut)
-        self.seat = Seat(remote)
+        self.seat = OwnerInbox(remote)
         self.holder: str | None = None
         self.takeovers = 0
 

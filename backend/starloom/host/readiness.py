@@ -9,7 +9,7 @@ TOLD_AFTER_S: Final = 3.0
 OPENING_WORDS: Final = "  the history is brought up to date; after an update that can take minutes, once"
 
 
-class Patience:
+class StartDeadline:
     """The patience of one start; callers report the time in seconds and whether the history is being opened."""
 
     def __init__(self, began_s: float) -> None:

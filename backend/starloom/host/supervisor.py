@@ -27,7 +27,7 @@ from starloom.client.terminal.typed import in_this_folder, say
 from starloom.host import ports
 from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.host.processes import Child, Program, log_tail
-from starloom.host.readiness import READY_S, Patience
+from starloom.host.readiness import READY_S, StartDeadline
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import Keeper
 from starloom.jobs.broker import broker_url_of
@@ -45,7 +45,7 @@ STOP_S = 8.0
 
 
 @dataclass(frozen=True)
-class Wishes:
+class UpOptions:
     """The options of `starloom up`."""
 
     agent: bool = True
@@ -59,7 +59,7 @@ class Wishes:
     report: Path | None = None
 
 
-def serve(wishes: Wishes) -> int:
+def serve(wishes: UpOptions) -> int:
     """Run the service until a signal stops it, and return the exit code.
 
     Raises:
@@ -159,7 +159,7 @@ class holding:  # noqa: N801 - reads as a statement
 class Service:
     """The parts of one installation, in the order in which they need each other."""
 
-    def __init__(self, settings: Settings, wishes: Wishes) -> None:
+    def __init__(self, settings: Settings, wishes: UpOptions) -> None:
         self._settings = settings
         self._wishes = wishes
         self._home = settings.home
@@ -307,7 +307,7 @@ class Service:
             Problem: it ended or took too long; its log is quoted.
         """
         address = HubAddress(self._settings.url, None, "this service")
-        probe, patience = Client(address), Patience(time.monotonic())
+        probe, patience = Client(address), StartDeadline(time.monotonic())
         try:
             while patience.lasts(now_s := time.monotonic(), opening=(self._home / OPENING_FILE).exists()):
                 if words := patience.words(now_s):

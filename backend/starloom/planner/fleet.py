@@ -47,7 +47,7 @@ def singular(word: str) -> str:
 
 
 @dataclass(frozen=True)
-class DeviceSeen:
+class DeviceSnapshot:
     """One device that was not revoked; `tools` are those it offers, the unavailable ones too."""
 
     id: str
@@ -73,10 +73,10 @@ class DeviceSeen:
 
 
 @dataclass(frozen=True)
-class FleetView:
+class FleetSnapshot:
     """All devices, by name; the entities behind them, by id, for placement."""
 
-    devices: tuple[DeviceSeen, ...] = ()
+    devices: tuple[DeviceSnapshot, ...] = ()
     records: Mapping[str, Device] = field(default_factory=dict)
     offers: Mapping[str, Offer] = field(default_factory=dict)
     standing: Mapping[str, Standing] = field(default_factory=dict)
@@ -90,25 +90,25 @@ class FleetView:
         standing: Mapping[str, Standing] | None = None,
         secrets: Mapping[str, Secret] | None = None,
         paces: Mapping[str, Pace] | None = None,
-    ) -> FleetView:
+    ) -> FleetSnapshot:
         """Take the picture from entities by id."""
         records = {device.id: device for device in devices.values() if not device.revoked}
         tools: dict[int, Mapping[str, ToolOffer]] = {}
         seen = [_seen(device, offers.get(device.id), tools) for device in records.values()]
         kept = {name: offer for name, offer in offers.items() if name in records}
         ordered = tuple(sorted(seen, key=lambda device: device.name))
-        return FleetView(ordered, records, kept, dict(standing or {}), dict(secrets or {}), dict(paces or {}))
+        return FleetSnapshot(ordered, records, kept, dict(standing or {}), dict(secrets or {}), dict(paces or {}))
 
     @cached_property
-    def by_name(self) -> Mapping[str, DeviceSeen]:
+    def by_name(self) -> Mapping[str, DeviceSnapshot]:
         """Devices by name in lower case and by id."""
         return {key: device for device in self.devices for key in (device.id, device.name.casefold())}
 
     @cached_property
-    def _able(self) -> dict[tuple[str, ...], tuple[DeviceSeen, ...]]:
+    def _able(self) -> dict[tuple[str, ...], tuple[DeviceSnapshot, ...]]:
         return {}
 
-    def able(self, needs: list[str]) -> tuple[DeviceSeen, ...]:
+    def able(self, needs: list[str]) -> tuple[DeviceSnapshot, ...]:
         """Return the devices that offer all these tools, real ones before those of the demonstration."""
         key = tuple(needs)
         if key not in self._able:
@@ -146,7 +146,7 @@ class FleetView:
         return list({id(device.tools): device.tools for device in self.devices}.values())
 
 
-def of_class(kind: str, devices: Sequence[DeviceSeen], *, guess: bool = True) -> list[DeviceSeen]:
+def of_class(kind: str, devices: Sequence[DeviceSnapshot], *, guess: bool = True) -> list[DeviceSnapshot]:
     """Return the devices of a class. `guess` False: a bare word names a device, so nobody is taken for it."""
     named = DEVICE_CLASSES.get(_class_of(kind), (frozenset({kind}), frozenset[str]()))
     words, systems = named[0] | {kind} | _KINDS.get(_class_of(kind), frozenset()), named[1]
@@ -163,16 +163,16 @@ def _class_of(word: str) -> str:
     return next((name for name, (words, _) in DEVICE_CLASSES.items() if word == name or word in words), word)
 
 
-def _is_other_class(device: DeviceSeen) -> bool:
+def _is_other_class(device: DeviceSnapshot) -> bool:
     others = DEVICE_CLASSES["phone"][0] | DEVICE_CLASSES["tablet"][0] | DEVICE_CLASSES["server"][0]
     return not device.words.isdisjoint(others) or device.os.casefold() in DEVICE_CLASSES["phone"][1]
 
 
-def _seen(device: Device, offer: Offer | None, tools: dict[int, Mapping[str, ToolOffer]]) -> DeviceSeen:
+def _seen(device: Device, offer: Offer | None, tools: dict[int, Mapping[str, ToolOffer]]) -> DeviceSnapshot:
     """Return one device; `tools` has the sets met so far by the list that devices share."""
     if offer is not None and id(offer.tools) not in tools:
         tools[id(offer.tools)] = {tool.name: tool for tool in offer.tools}
-    return DeviceSeen(
+    return DeviceSnapshot(
         id=device.id,
         name=device.name,
         os=device.os,

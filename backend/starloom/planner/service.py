@@ -10,7 +10,7 @@ from typing import Any
 
 from starloom.core.people.approvals import changing_calls
 from starloom.planner.context.brief import Brief, brief
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.plans import STEPS_OF_PREVIEW, Change, estimate_of, forecast, plays_for, what_if
 from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.prompt import PromptPart, planning_parts
@@ -46,7 +46,7 @@ class Planning:
     def __init__(
         self,
         catalogue: Catalogue,
-        fleet: Callable[[], FleetView],
+        fleet: Callable[[], FleetSnapshot],
         saved: Callable[[], Iterable[RecipeVersion]] = tuple,
         runs: Callable[[], Iterable[RecipeRuns]] = tuple,
     ) -> None:

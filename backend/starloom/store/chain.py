@@ -83,7 +83,7 @@ decode_numbered: Final = msgspec.json.Decoder(Numbered).decode
 """Reads `Numbered` from an event's bytes."""
 
 
-class Told(Protocol):
+class IndexedEvent(Protocol):
     """The fields of an event that are in the index."""
 
     @property
@@ -107,7 +107,7 @@ class Span(NamedTuple):
     told: str
 
 
-def spans_of(events: Iterable[Told]) -> list[Span]:
+def spans_of(events: Iterable[IndexedEvent]) -> list[Span]:
     """Return the spans of a commit in the order of first appearance; numbers must rise within a stream."""
     last: dict[str, int] = {}
     told: dict[str, dict[tuple[str, str], None]] = {}
@@ -170,7 +170,7 @@ def link_of(before: bytes, digest: bytes) -> bytes:
     return sha256(before + digest).digest()
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class ChainedCommit(msgspec.Struct, frozen=True, kw_only=True):
     """A commit of the history with the lines of the index that point to it, in any order.
 
     `chain` is None for commits that were written before there was a chain. `pruning` is the number of the pruning that
@@ -242,7 +242,7 @@ class Walk:
             if pruning.no != number:
                 self._broken(pruning.after_pos, f"pruning {number} is missing before pruning {pruning.no}")
 
-    def take(self, commits: Sequence[Kept]) -> None:
+    def take(self, commits: Sequence[ChainedCommit]) -> None:
         """Check the next commits, in the order of their positions."""
         for commit in commits:
             self._come_to(commit.pos)
@@ -304,14 +304,14 @@ class Walk:
         if anchor is not None and anchor not in links:
             self._broken(pos, "its link is not that of the anchor")
 
-    def _judge_leftover(self, commit: Kept) -> None:
+    def _judge_leftover(self, commit: ChainedCommit) -> None:
         left = self._left.pop(commit.pos, b"")
         if left != self._digest(commit):
             self._broken(commit.pos, "it lies in what was pruned, and is not what was left there")
         for what in self._told(commit):
             self._broken(commit.pos, what)
 
-    def _found(self, commit: Kept) -> Iterator[str]:
+    def _found(self, commit: ChainedCommit) -> Iterator[str]:
         if commit.pos != self.pos + 1:
             missing = f"{self.pos + 1}" if commit.pos == self.pos + 2 else f"{self.pos + 1} to {commit.pos - 1}"
             yield f"commit {missing} is missing before this one"
@@ -325,7 +325,7 @@ class Walk:
             told = ", ".join(f"{span.stream} up to {span.last_seq}" for span in commit.spans[:5])
             yield f"it is not what was chained here: {told or 'a commit without events'}"
 
-    def _told(self, commit: Kept) -> Iterator[str]:
+    def _told(self, commit: ChainedCommit) -> Iterator[str]:
         """Yield the faults in the numbers of the events, and differences between them and the index."""
         named: list[_Named] = []
         for place, body in enumerate(commit.events):

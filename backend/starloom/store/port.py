@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from starloom.store.chain import Kept, Pruning
+from starloom.store.chain import ChainedCommit, Pruning
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import Code
 
@@ -210,7 +210,7 @@ class CommitPort(Protocol):
         ...
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ActivityFilter(msgspec.Struct, frozen=True, kw_only=True):
     """The filter of events: kinds (all, if there are none), author, subject, words."""
 
     about: str = ""
@@ -346,7 +346,7 @@ class ReadPort(Protocol):
         """Count constellations made since a moment that had an attempt on these devices: device -> state -> count."""
         ...
 
-    async def kept(self, after: int, limit: int) -> list[Kept]:
+    async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
         """Return durable commits above a position, whole and in order, for verifying and deciding again."""
         ...
 
@@ -382,7 +382,7 @@ class ReadPort(Protocol):
         """Return the number of a stream's last event before the commit at `pos`, 0 if it has none."""
         ...
 
-    async def activity(self, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
+    async def activity(self, wanted: ActivityFilter, before: tuple[int, int] | None, limit: int) -> ActivityPage:
         """Return matching durable events, newest first; `before` is the (pos, place) cursor. The search is bounded."""
         ...
 

@@ -57,7 +57,7 @@ class CannotUpgrade(Exception):
 
 
 @dataclass(frozen=True)
-class Wishes:
+class UpgradeOptions:
     """The options that the owner typed."""
 
     again: bool = False
@@ -67,7 +67,7 @@ class Wishes:
     wait_s: float = 600.0
 
 
-def refusal(installed: str, offered: str, wishes: Wishes) -> str | None:
+def refusal(installed: str, offered: str, wishes: UpgradeOptions) -> str | None:
     """Return why an offered version is not installed, or None. An unknown order of the two counts as older."""
     if installed == offered:
         return (
@@ -81,7 +81,7 @@ def refusal(installed: str, offered: str, wishes: Wishes) -> str | None:
     )
 
 
-def upgrade(home: AgentHome, say: Say, wishes: Wishes) -> None:
+def upgrade(home: AgentHome, say: Say, wishes: UpgradeOptions) -> None:
     """Carry out an upgrade, and print one line for each step.
 
     Raises:
@@ -131,7 +131,13 @@ class _Upgrade:
     """One upgrade to one version."""
 
     def __init__(
-        self, home: AgentHome, joined: Joined, environments: Environments, version: str, say: Say, wishes: Wishes
+        self,
+        home: AgentHome,
+        joined: Joined,
+        environments: Environments,
+        version: str,
+        say: Say,
+        wishes: UpgradeOptions,
     ) -> None:
         self._home = home
         self._joined = joined

@@ -31,7 +31,7 @@ from starloom_agent.toolkit.clients.http_streams import AddressFault, address_fa
 from starloom_agent.toolkit.interface import NO_PERMITS, Tool, ToolContext, refused_line
 from starloom_agent.toolkit.result_schemas import result_schema
 from starloom_agent.tools.agents import agent, remote_agent
-from starloom_agent.tools.agents.agent import ToldAgent, WorkDone, ground_of, tool_of, why_not
+from starloom_agent.tools.agents.agent import AgentSettings, WorkDone, ground_of, tool_of, why_not
 from starloom_agent.tools.agents.remote_agent import RemoteDone, RemoteWork, ToldRemote
 from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.text.wording import quoted
@@ -45,7 +45,7 @@ _TITLE_CHARS: Final = 200
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
 _NO_SECRETS: Final = Scrubber(())
 
-Told = ToldAgent | ToldRemote
+Told = AgentSettings | ToldRemote
 
 
 class AgentsFault(Exception):
@@ -167,7 +167,7 @@ def greeted(told: Told) -> str:
             record.close()
 
 
-def _session(wire: AcpWire, ground: launch.Ground, record: AcpRecord, told: ToldAgent) -> AcpSession:
+def _session(wire: AcpWire, ground: launch.Ground, record: AcpRecord, told: AgentSettings) -> AcpSession:
     context = ToolContext(ground.own, _Nowhere(), _Nowhere())
     bounds = Bounds(all_s=told.silent_s, silent_s=told.silent_s)
     return AcpSession(
@@ -208,7 +208,7 @@ def _told(home: Path, path: Path, name: str, plain: Any) -> Told:
     if exposed:
         raise AgentsFault(f"{where}: {exposed} would show it the key and the policy of this device; name another")
     effects = [effect for effect in Effect if effect in entry.effects] if entry.confined else list(Effect)
-    return ToldAgent(
+    return AgentSettings(
         name=name,
         title=_title(name, folders, effects, confined=entry.confined),
         argv=entry.command,

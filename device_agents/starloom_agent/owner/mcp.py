@@ -24,7 +24,7 @@ from starloom_agent.toolkit.clients.mcp.keeping import Keep
 from starloom_agent.toolkit.clients.mcp.reading import URI_CHARS_MOST, McpPrompts, McpResources
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import result_schema
-from starloom_agent.tools.agents.mcp import MODULE, McpAnswer, Told, talking, tool_of
+from starloom_agent.tools.agents.mcp import MODULE, McpAnswer, McpToolSettings, talking, tool_of
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.tools.results import SCHEMA_CHARS_MAX
 from starloom_protocol.values import canonical, name_fault, parse
@@ -229,7 +229,7 @@ def _text_tool(server_name: str, server: Server, name: str) -> Tool:
     # A server of the web learns which text is read.
     reads = [Effect.READ, *([Effect.REACH] if server.url else [])]
     return tool_of(
-        Told(
+        McpToolSettings(
             name=f"mcp.{server_name}.{name}",
             remote=name,
             method=method,
@@ -310,7 +310,7 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
         return None
     effects, repeatability = _declared(server, server.tools.get(remote, OfTool()))
     return tool_of(
-        Told(
+        McpToolSettings(
             name=name,
             remote=remote,
             title=_title(listed) or remote,

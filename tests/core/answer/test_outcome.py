@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace as with_fields
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendOver
+from starloom.core.state.orders import SendOver
 from starloom_protocol.records.edits import RemoveTask
 from starloom_protocol.records.entities import Answer, ForEach, Policy, ResultSpec, Selector
 from starloom_protocol.values import canonical

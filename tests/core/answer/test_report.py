@@ -12,8 +12,8 @@ import pytest
 
 from starloom.core.answer.report import covered, report
 from starloom.core.answer.spans import Record, folded
-from starloom.core.state.effects import SendDispatch
 from starloom.core.state.inputs import QuestionAnswered
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.records.entities import Choice, ForEach, Policy
 from starloom_protocol.records.run_report import FOR_A_PERSON, ON_A_DEVICE, Phase, RunReport
 from starloom_protocol.stream.feed import Event, decode_event

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starloom.core.answer.why import explain
-from starloom.core.state.effects import ArmTimer
+from starloom.core.state.orders import ArmTimer
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.vocabulary import Code, Outcome, Reason

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starloom.core.clock.schedules import DUE, TIMERS
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom.core.state.effects import ArmTimer
+from starloom.core.state.orders import ArmTimer
 from starloom_protocol.records.entities import Principal
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Outcome, Overlap, Role

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, CloseDevice
+from starloom.core.state.orders import Answer, CloseDevice
 from starloom_protocol.records.entities import Enrollment, Offer, ToolOffer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Profile, Reason, TaskState

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from starloom.core.answer.why import explain
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDrain, SendQuery
+from starloom.core.state.orders import SendDrain, SendQuery
 from starloom_protocol.records.entities import Device, OnAbsence, Timeouts
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, DeviceLink, Outcome, Reason

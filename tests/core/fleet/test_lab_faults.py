@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starloom.core.clock.timers import due_moments
 from starloom.core.fleet import lab_faults
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, ArmTimer
+from starloom.core.state.orders import Answer, ArmTimer
 from starloom_protocol.records.lab import FaultKind, FaultState, FaultTarget, LabFault
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code

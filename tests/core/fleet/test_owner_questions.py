@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import DURABLE, Answer, SendAnswer
+from starloom.core.state.orders import DURABLE, Answer, SendAnswer
 from starloom_protocol.records.approvals import DeviceAsks, OwnerAsk
 from starloom_protocol.vocabulary import Code
 from tests.builders import Driver

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from starloom.core.people.access import LINKS_MOST, LINKS_WITHIN_MS
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, CloseToken
+from starloom.core.state.orders import Answer, CloseToken
 from starloom_protocol.records.entities import Principal, SignIn, Token
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, PrincipalKind, Role

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.entities import Cite
 from starloom_protocol.vocabulary import Code, ConstellationState, Outcome, Sharing
 from tests.core.people.test_looks import Asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.entities import Answer as AnswerRecord
 from starloom_protocol.records.entities import UndoCall
 from starloom_protocol.vocabulary import Attention, Code, Outcome

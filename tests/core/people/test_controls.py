@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, ArmTimer, StartJob
+from starloom.core.state.orders import Answer, ArmTimer, StartJob
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom_protocol.records.entities import Choice, Fault, ForEach, Policy
 from starloom_protocol.vocabulary import (

@@ -8,7 +8,7 @@ import pytest
 
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.records.entities import Question, Selector
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Outcome, TaskState

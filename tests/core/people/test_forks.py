@@ -9,8 +9,8 @@ import pytest
 
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
 from starloom.core.state.invariants import check
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import AddTask, RemoveTask
 from starloom_protocol.records.entities import ForEach, Origin, UndoCall, encode_entity
 from starloom_protocol.stream.feed import Event, fold

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from starloom.core.state.effects import SendHint
+from starloom.core.state.orders import SendHint
 from starloom_protocol.records.entities import Selector
 from starloom_protocol.vocabulary import Code
 from tests.builders import TOOLS, plan, task

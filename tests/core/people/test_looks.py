@@ -8,8 +8,8 @@ import pytest
 
 from starloom.core.people.inquiries import CALLS_MOST, ROUND_S, ROUNDS_MOST, TIMER
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, StartJob
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import Answer, StartJob
 from starloom_protocol.records.entities import Budget, Read, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (

@@ -10,7 +10,7 @@ from starloom.core.clock.timers import due_moments
 from starloom.core.people.inquiries import ROUND_S, ROUNDS_MOST, TIMER
 from starloom.core.plan import review
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, StartJob
+from starloom.core.state.orders import Answer, StartJob
 from starloom_protocol.records.edits import AddTask, Supersede
 from starloom_protocol.records.entities import Input, Policy, Read
 from starloom_protocol.vocabulary import Code, ConstellationState, Outcome, Sharing, TaskState

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, SendDispatch
+from starloom.core.state.orders import Answer, SendDispatch
 from starloom.core.state.tasks.shown import SHOWN_CHARS_MOST
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.edits import LoweredPlan

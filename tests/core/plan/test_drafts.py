@@ -6,7 +6,7 @@ import pytest
 
 from starloom.core.plan.drafts import DRAFTS_MOST
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, Reassign, RemoveTask
 from starloom_protocol.records.entities import ForEach, RuleRecord, Selector
 from starloom_protocol.values import canonical

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
 from starloom.core.state.model import ShardSettings
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records.entities import ForEach, ToolOffer
 from starloom_protocol.values import canonical

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starloom.core.answer import story
 from starloom.core.plan.batches.inverse import NotUndoable, undoing
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.vocabulary import Code, Op, Outcome
 from tests.builders import Driver

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starloom.core.answer.why import explain
 from starloom.core.plan.progress_rules import APART_MS, POINTS_MOST
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.vocabulary import Code, Reason, Repeatability

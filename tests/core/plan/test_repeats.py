@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starloom.core.answer.why import explain
-from starloom.core.state.effects import ArmTimer
+from starloom.core.state.orders import ArmTimer
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan
 from starloom_protocol.records.entities import ForEach

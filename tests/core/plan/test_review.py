@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starloom.core.clock.timers import due_moments
 from starloom.core.plan import review
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, StartJob
+from starloom.core.state.orders import Answer, StartJob
 from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from starloom.core.answer.why import explain
-from starloom.core.state.effects import SendDispatch
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import ForEach, Selector

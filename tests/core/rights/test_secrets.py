@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from starloom.core.answer.why import explain, shard_of
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.records.access import SECRETS_MOST
 from starloom_protocol.records.entities import RuleRecord, Selector, TaskSpec, encode_entity
 from starloom_protocol.values import canonical

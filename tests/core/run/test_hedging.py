@@ -6,7 +6,7 @@ import pytest
 
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.records.entities import Retry
 from starloom_protocol.vocabulary import AttemptEnd, Code, Outcome
 from tests.builders import NONE, Driver, plan, task

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starloom.core.clock.timers import due_moments
 from starloom.core.run import judgement
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer, StartJob
+from starloom.core.state.orders import Answer, StartJob
 from starloom_protocol.records.edits import AddTask, RemoveTask, SetPolicy, Supersede, UpdateTask
 from starloom_protocol.records.entities import Cite, Judge, Policy, Retry
 from starloom_protocol.records.specs import Check

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendFetch
+from starloom.core.state.orders import SendFetch
 from starloom_protocol.records.edits import AddDependency, AddTask
 from starloom_protocol.vocabulary import Op, Outcome
 from starloom_protocol.wire.frames import FactsFrame, ResultFrame

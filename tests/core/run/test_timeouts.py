@@ -8,7 +8,7 @@ import pytest
 
 from starloom.core.run.timeouts import KINDS, UNNAMED, passed
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendCancel, SendDispatch, SendResume
+from starloom.core.state.orders import SendCancel, SendDispatch, SendResume
 from starloom_protocol.records.entities import OnAbsence, Retry, Timeouts
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, EffectSeen, Outcome, Reason
 from starloom_protocol.wire.frames import Receipt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.vocabulary import Attention, EffectSeen, Outcome
 from starloom_protocol.wire.frames import BEGUN, LeaseRef
 from tests.builders import Driver, plan, task

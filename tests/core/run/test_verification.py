@@ -9,7 +9,7 @@ import pytest
 from starloom.core.answer.why import explain
 from starloom.core.run.verification import name_of
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.records.entities import Check, ToolOffer, VerifyCall
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Effect, Op, Outcome, Repeatability

@@ -12,7 +12,7 @@ from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.identity import Identity
 from starloom_agent.home.locking import AlreadyRunning, hold_home, hold_upgrade
 from starloom_agent.install import upgrading
-from starloom_agent.install.upgrading import CannotUpgrade, Wishes, refusal, upgrade
+from starloom_agent.install.upgrading import CannotUpgrade, UpgradeOptions, refusal, upgrade
 from starloom_agent.wire import signed_requests
 from starloom_agent.wire.signed_requests import Release, Wheel
 from starloom_protocol.wire.version import release_numbers
@@ -38,20 +38,20 @@ def offered(version: str) -> Release:
 @pytest.mark.parametrize(
     ("installed", "there", "wishes", "words"),
     [
-        ("0.1.0", "0.2.0", Wishes(), None),
-        ("0.9.0", "0.10.0", Wishes(), None),
-        ("0.1.0", "0.1.0", Wishes(), "--again"),
-        ("0.1.0", "0.1.0", Wishes(again=True), None),
-        ("0.10.0", "0.9.9", Wishes(), "--downgrade"),
-        ("0.10.0", "0.9.9", Wishes(again=True), "--downgrade"),
-        ("0.10.0", "0.9.9", Wishes(downgrade=True), None),
-        ("0.1.0", "0.1.0+local", Wishes(), "--downgrade"),
-        ("0.1.0", "newest", Wishes(), "--downgrade"),
-        ("dev", "0.1.0", Wishes(), "--downgrade"),
+        ("0.1.0", "0.2.0", UpgradeOptions(), None),
+        ("0.9.0", "0.10.0", UpgradeOptions(), None),
+        ("0.1.0", "0.1.0", UpgradeOptions(), "--again"),
+        ("0.1.0", "0.1.0", UpgradeOptions(again=True), None),
+        ("0.10.0", "0.9.9", UpgradeOptions(), "--downgrade"),
+        ("0.10.0", "0.9.9", UpgradeOptions(again=True), "--downgrade"),
+        ("0.10.0", "0.9.9", UpgradeOptions(downgrade=True), None),
+        ("0.1.0", "0.1.0+local", UpgradeOptions(), "--downgrade"),
+        ("0.1.0", "newest", UpgradeOptions(), "--downgrade"),
+        ("dev", "0.1.0", UpgradeOptions(), "--downgrade"),
     ],
 )
 def test_only_a_newer_version_is_installed_unasked(
-    installed: str, there: str, wishes: Wishes, words: str | None
+    installed: str, there: str, wishes: UpgradeOptions, words: str | None
 ) -> None:
     found = refusal(installed, there, wishes)
     assert (found is None) if words is None else (found is not None and words in found)
@@ -76,12 +76,12 @@ def test_an_agent_that_was_installed_otherwise_is_left_alone(
     monkeypatch.setattr(sys, "prefix", "/opt/other")
     monkeypatch.setattr(upgrading, "find_spec", lambda _name: object() if beside_hub else None)
     with pytest.raises(CannotUpgrade, match=words):
-        upgrade(home, print, Wishes())
+        upgrade(home, print, UpgradeOptions())
 
 
 def test_two_upgrades_of_one_home_do_not_meet(home: AgentHome) -> None:
     with hold_upgrade(home), pytest.raises(AlreadyRunning, match="upgrades the agent of"):
-        upgrade(home, print, Wishes())
+        upgrade(home, print, UpgradeOptions())
 
 
 def test_calls_that_run_are_not_cut_short_unasked(home: AgentHome, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,10 +97,10 @@ def test_calls_that_run_are_not_cut_short_unasked(home: AgentHome, monkeypatch: 
     said: list[str] = []
     with hold_home(home):
         with pytest.raises(CannotUpgrade, match=r"1 calls still run here.*drain box"):
-            upgrade(home, said.append, Wishes(wait_s=0.0))
+            upgrade(home, said.append, UpgradeOptions(wait_s=0.0))
         assert not replaced
-        upgrade(home, said.append, Wishes(now=True))
+        upgrade(home, said.append, UpgradeOptions(now=True))
         (home.work / "abc123-4").rmdir()
-        upgrade(home, said.append, Wishes(wait_s=0.0))
+        upgrade(home, said.append, UpgradeOptions(wait_s=0.0))
     assert replaced == [True, True]
     assert said.count(f"version    {starloom_agent.__version__} here, 900.0 at the hub") == 3

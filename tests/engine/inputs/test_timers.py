@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
+from starloom.core.state.orders import ArmTimer
 from starloom.engine.inputs.timers import HELD_LEAST, Timers
 from tests.engine.test_loop import TurningClock, settle
 

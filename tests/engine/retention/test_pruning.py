@@ -11,7 +11,7 @@ import pytest
 
 from starloom.core.clock.retention import HistoryLimits
 from starloom.engine.retention.pruning import Retention
-from starloom.engine.settings import Keeping
+from starloom.engine.settings import FinishedRetention
 from starloom.store.chain import Walk
 from starloom.store.port import Refused
 from starloom_protocol.vocabulary import Code, DeviceLink
@@ -21,7 +21,7 @@ from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
 from tests.store.memory import MemoryHistory, MemoryRedis
 
 HOUR_MS = 3_600_000
-QUICK = Keeping(quiet_ms=1_000, constellations_most=0, tasks_most=0)
+QUICK = FinishedRetention(quiet_ms=1_000, constellations_most=0, tasks_most=0)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.engine.settings import Keeping
+from starloom.engine.settings import FinishedRetention
 from starloom.store.port import Unavailable
 from starloom_protocol.stream.feed import state_hash
 from starloom_protocol.vocabulary import Outcome
@@ -19,11 +19,11 @@ from tests.builders import plan, task
 from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
 from tests.store.memory import MemoryHistory, MemoryRedis
 
-QUICK = Keeping(quiet_ms=10_000, constellations_most=3, tasks_most=1_000)
+QUICK = FinishedRetention(quiet_ms=10_000, constellations_most=3, tasks_most=1_000)
 
 
 @asynccontextmanager
-async def hub(keeping: Keeping = QUICK) -> AsyncIterator[Hub]:
+async def hub(keeping: FinishedRetention = QUICK) -> AsyncIterator[Hub]:
     found = await build(TurningClock(), MemoryRedis(), MemoryHistory(), Wires(), keeping)
     try:
         await found.join("one")
@@ -83,7 +83,7 @@ async def test_a_running_one_stays_however_quiet_it_is() -> None:
 
 
 async def test_above_the_cap_the_longest_quiet_leave_first() -> None:
-    async with hub(Keeping(quiet_ms=3_600_000, constellations_most=2, tasks_most=1_000)) as found:
+    async with hub(FinishedRetention(quiet_ms=3_600_000, constellations_most=2, tasks_most=1_000)) as found:
         for name in ("c1", "c2", "c3", "c4"):
             await finish(found, name)
             await found.clock.turn(1_000)
@@ -92,7 +92,7 @@ async def test_above_the_cap_the_longest_quiet_leave_first() -> None:
 
 
 async def test_above_the_cap_of_tasks_one_large_constellation_leaves() -> None:
-    async with hub(Keeping(quiet_ms=3_600_000, constellations_most=9, tasks_most=3)) as found:
+    async with hub(FinishedRetention(quiet_ms=3_600_000, constellations_most=9, tasks_most=3)) as found:
         await finish(found, "c1")
         await finish(found, "c2")
         await found.clock.turn(7_000)
@@ -353,16 +353,16 @@ async def test_a_replaced_redis_has_again_what_the_owner_holds(lose_moves: bool,
 
 async def test_two_owners_in_turn_never_write_to_half_a_copy() -> None:
     """A paused owner wakes with a copy that the other had dropped meanwhile; it writes nothing of it any more."""
-    async with hub(Keeping(quiet_ms=3_600_000)) as paused:
+    async with hub(FinishedRetention(quiet_ms=3_600_000)) as paused:
         await finish(paused, "c1")
-        other = await build(paused.clock, paused.redis, paused.history, Wires(), Keeping(quiet_ms=0))
+        other = await build(paused.clock, paused.redis, paused.history, Wires(), FinishedRetention(quiet_ms=0))
         asking = asyncio.ensure_future(paused.engine.inbox.ask(control("retry_from", "c1", "b")))
         await paused.clock.turn(2_000)
         assert [fault.code for fault in (await asking).faults] == ["store_unavailable"]
         assert paused.engine.lost.is_set()
         assert "c1" not in paused.redis.heads
         await kill(other)
-        third = await build(paused.clock, paused.redis, paused.history, Wires(), Keeping(quiet_ms=3_600_000))
+        third = await build(paused.clock, paused.redis, paused.history, Wires(), FinishedRetention(quiet_ms=3_600_000))
         again = asyncio.ensure_future(third.engine.inbox.ask(control("retry_from", "c1", "b")))
         await paused.clock.turn(2_000)
         assert not (await again).faults
@@ -372,7 +372,7 @@ async def test_two_owners_in_turn_never_write_to_half_a_copy() -> None:
 
 
 async def test_memory_and_redis_stay_bounded_over_many_constellations() -> None:
-    async with hub(Keeping(quiet_ms=3_600_000, constellations_most=2, tasks_most=100)) as found:
+    async with hub(FinishedRetention(quiet_ms=3_600_000, constellations_most=2, tasks_most=100)) as found:
         for number in range(40):
             await finish(found, f"c{number}")
             await found.clock.turn(6_000, by=1_000)

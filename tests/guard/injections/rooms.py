@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
+from starloom.core.state.orders import SendDispatch
 from starloom.planner.recipes.catalogue import Catalogue
 from starloom_protocol.plan import check_plan, read_recipe
 from starloom_protocol.records.entities import Enrollment, Offer, encode_entity

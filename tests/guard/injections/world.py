@@ -17,8 +17,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import SendDispatch
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import SendDispatch
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.values import parse

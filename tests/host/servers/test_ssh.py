@@ -75,7 +75,7 @@ LACKS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("reason", LACKS)
 def test_what_a_server_lacks_is_said_before_anything_is_changed(reason: str) -> None:
     fields, way = LACKS[reason]
-    wanted = enrolling.Wanted(TARGET)
+    wanted = enrolling.ServerEnrollment(TARGET)
     enrolling.judge(wanted, SERVER)
     with pytest.raises(Problem, match=reason) as caught:
         enrolling.judge(wanted, msgspec.structs.replace(SERVER, **fields))

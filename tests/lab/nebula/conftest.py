@@ -9,10 +9,10 @@ from typing import Final
 
 import pytest
 
+from starloom.lab.nebula.world.checked_world import Snapshot, take_snapshot
 from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Facts, Ground
 from starloom.lab.nebula.world.nebula_world import lay_base
-from starloom.lab.nebula.world.seen import Snapshot, take_snapshot
 
 DAY: Final = date(2026, 11, 25)
 SITES: Final = {

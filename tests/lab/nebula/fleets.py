@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from starloom.lab.nebula.world import world_program
 from starloom.lab.nebula.world.devices import DEVICES, LOOPBACK, NebulaDevice, mcp_file
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom_agent.owner.mcp import FILE, find_tools
 from starloom_agent.policy.commands import CommandRule, word_of
 from starloom_agent.policy.offers import make_offer
@@ -40,7 +40,7 @@ def _offer(device: NebulaDevice, home: Path) -> Offer:
 
 
 @cache
-def nebula_fleet() -> FleetView:
+def nebula_fleet() -> FleetSnapshot:
     """Return the five devices, all online; their MCP program is asked for its tools as an agent asks it."""
     records, offers = {}, {}
     with TemporaryDirectory() as folder:
@@ -58,4 +58,4 @@ def nebula_fleet() -> FleetView:
                 profile=device.profile,
             )
             offers[identity] = _offer(device, home)
-    return FleetView.of(records, offers)
+    return FleetSnapshot.of(records, offers)

@@ -11,10 +11,10 @@ import pytest
 from starloom.lab.nebula.scoring.score import score
 from starloom.lab.nebula.suite import SMOKE
 from starloom.lab.nebula.task import CATEGORIES, FOLDERS, Task, TaskInvalid, all_tasks, chosen, filled, folders_below
+from starloom.lab.nebula.world.checked_world import AnswerSeen, CheckedWorld, take_snapshot
 from starloom.lab.nebula.world.devices import DECLARED, DEVICES, NAMES
 from starloom.lab.nebula.world.files.ground import Facts, Ground
 from starloom.lab.nebula.world.nebula_world import lay_base
-from starloom.lab.nebula.world.seen import AnswerSeen, Seen, take_snapshot
 from starloom.lab.nebula.world.world_program import TOOLS
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan.checks.check import check_plan
@@ -69,7 +69,7 @@ def test_a_world_in_which_nothing_was_done_is_not_right(task: Task, ground: Grou
     truth = task.fixture(ground) if task.fixture else {}
     before = take_snapshot(ground.root)
     for state in ("succeeded", "partial"):
-        seen = Seen(before, before, AnswerSeen(state, "Done."), truth, ground.facts.words())
+        seen = CheckedWorld(before, before, AnswerSeen(state, "Done."), truth, ground.facts.words())
         scored = score(task, seen)
         assert not scored.met
         assert scored.met_weight < scored.weight

@@ -17,10 +17,10 @@ import msgspec
 import pytest
 import yaml
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.conversations.answering import Words
-from starloom.planner.model.conversations.looking import Round
+from starloom.planner.model.conversations.looking import LookRound
 from starloom.planner.model.conversations.planning import Conversation, Planned, Withdrawn
 from starloom.planner.model.port import ModelFault, Reply, Turn
 from starloom.planner.model.reading import Asked, Looked, Worded, read_reply
@@ -70,7 +70,7 @@ def with_server(made: Offer, area: str) -> Offer:
     return msgspec.structs.replace(made, grants=[*made.grants, f"mcp:{area}"], tools=[*made.tools, *tools])
 
 
-def household() -> FleetView:
+def household() -> FleetSnapshot:
     profiles = {
         "mira-laptop": Profile.OPERATE,
         "attic": Profile.WORK,
@@ -113,7 +113,7 @@ async def came_to(stem: str) -> list[str]:
     request = REQUESTS[stem.removesuffix(FIRST)]
     replies = [line["text"] for line in lines_of(stem, Stage.PLANNING)]
     asked: list[tuple[str, str]] = []
-    rounds: list[Round] = []
+    rounds: list[LookRound] = []
     came: list[str] = []
     while len(came) < len(replies):
         model = Repeated(replies[len(came) :])
@@ -130,7 +130,7 @@ async def came_to(stem: str) -> list[str]:
         planned = await talk.plan()
         came += [*_between(model), _kind(planned)]
         if isinstance(planned, Looked):
-            rounds.append(Round(answer=replies[len(came) - 1], told="DATA looks", shown=planned.shown))
+            rounds.append(LookRound(answer=replies[len(came) - 1], told="DATA looks", shown=planned.shown))
         if isinstance(planned, Asked):
             asked.append((planned.text, str(request["person"]["question"])))
     return came

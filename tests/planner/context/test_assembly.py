@@ -12,7 +12,7 @@ from starloom.planner.context.devices import Devices
 from starloom.planner.context.recipes import call
 from starloom.planner.context.relevance import ranked
 from starloom.planner.context.tools import more, near, shelf, ways
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.prompt import planning_context
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom_protocol.plan import Recipe
@@ -148,7 +148,7 @@ def test_devices_that_have_no_room_are_counted() -> None:
     assert missing[0].startswith(f"{200 - len(lines)} of 200 devices are not listed")
 
 
-def hostile_fleet() -> FleetView:
+def hostile_fleet() -> FleetSnapshot:
     """Return a fleet in which every text, name and schema of a tool is as long and wide as a device may make it."""
     wide = {
         "properties": {f"field{number}": {"enum": ["v" * 60] * 30} for number in range(200)},

@@ -9,7 +9,7 @@ import pytest
 
 from starloom.planner.context.brief import BRIEF_BYTES_MAX, brief, find_plan
 from starloom.planner.context.brief_words import EXAMPLES, LANGUAGE
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import check_plan, read_document
@@ -36,7 +36,7 @@ TOOLS = [
 OFFER = Offer(digest="x", tools=TOOLS)
 
 
-def three(first: str = "laptop") -> FleetView:
+def three(first: str = "laptop") -> FleetSnapshot:
     names = (first, "server", "phone")
     return fleet(*(device(name) for name in names), offers=dict.fromkeys(names, OFFER))
 
@@ -124,6 +124,6 @@ def test_a_hostile_name_stays_inside_its_quotes() -> None:
 
 
 def test_a_fleet_without_devices_says_so() -> None:
-    made = brief("anything", FleetView(), RECIPES)
+    made = brief("anything", FleetSnapshot(), RECIPES)
     assert "no device has joined yet" in made.text
     assert "(no tool can be used now)" in made.text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.people.approvals import plan_effects
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.plan import core_fleet, preview
 from starloom.planner.recipes.catalogue import RecipeBroken, load_catalogue
 from starloom.planner.service import Planning
@@ -23,17 +23,17 @@ from tests.planner.fleets import GRANTS, device, fleet, offer, sample
 SAMPLE = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop"
 
 
-def planning(view: FleetView) -> Planning:
+def planning(view: FleetSnapshot) -> Planning:
     return Planning(load_catalogue(), lambda: view)
 
 
-def plan_of(view: FleetView, recipe: str, **params: Any) -> LoweredPlan:
+def plan_of(view: FleetSnapshot, recipe: str, **params: Any) -> LoweredPlan:
     check = planning(view).plan_recipe(recipe, params)
     assert check.plan is not None, check.faults
     return check.plan
 
 
-def shown(view: FleetView, plan: LoweredPlan) -> dict[str, TaskPreviewRow]:
+def shown(view: FleetSnapshot, plan: LoweredPlan) -> dict[str, TaskPreviewRow]:
     return {task["id"]: task for task in planning(view).preview(plan)["tasks"]}
 
 
@@ -144,8 +144,8 @@ def test_a_tool_that_nobody_has_is_a_warning_with_every_device_s_reason() -> Non
 
 
 def test_a_fleet_without_devices_has_a_preview_that_says_so() -> None:
-    plan = plan_of(FleetView(), "fleet-health")
-    assert planning(FleetView()).preview(plan)["warnings"] == [
+    plan = plan_of(FleetSnapshot(), "fleet-health")
+    assert planning(FleetSnapshot()).preview(plan)["warnings"] == [
         "There is no device yet; the tasks wait until one has joined."
     ]
 
@@ -214,7 +214,7 @@ def many(count: int, **more: Any) -> LoweredPlan:
     return checked.plan
 
 
-def crowd(count: int) -> FleetView:
+def crowd(count: int) -> FleetSnapshot:
     return fleet(*(device(f"m{number}") for number in range(count)))
 
 

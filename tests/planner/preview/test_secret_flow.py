@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starloom.cli.text.preview_text import plan_text
 from starloom.client.exits import Exit, exit_of_plan
 from starloom.client.terminal.typed import typed
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.api.previews import PlanPreview
@@ -22,16 +22,16 @@ from tests.planner.fleets import device, fleet, offer
 SCHEMA = canonical({"properties": {"argv": {}, "env": {"writeOnly": True}, "stdin": {"writeOnly": True}}})
 
 
-def view(**limits: Any) -> FleetView:
+def view(**limits: Any) -> FleetSnapshot:
     made = offer()
     tools = [replace(tool, args=SCHEMA) if tool.name == "shell.run" else tool for tool in made.tools]
     offers = {name: replace(made, tools=tools) for name in ("server", "phone")}
     kept = Secret(by="person:ann", cipher="x", created_ms=1, name="key", set_ms=1, version=1, **limits)
     found = fleet(device("server"), device("phone"), offers=offers)
-    return FleetView.of(found.records, found.offers, secrets={"key": kept})
+    return FleetSnapshot.of(found.records, found.offers, secrets={"key": kept})
 
 
-def previewed(fleet: FleetView, *tasks: dict[str, Any]) -> PlanPreview:
+def previewed(fleet: FleetSnapshot, *tasks: dict[str, Any]) -> PlanPreview:
     checked = check_plan({"starloom": 1, "name": "n", "tasks": list(tasks)})
     assert checked.plan is not None, checked.faults
     return Planning(load_catalogue(), lambda: fleet).preview(checked.plan)

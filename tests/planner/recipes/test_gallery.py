@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue, plan_recipe
 from starloom.planner.recipes.gallery import Filled, card, filled, shape
 from starloom.planner.requests.matching import Match, match
@@ -26,7 +26,7 @@ def with_camera(of: Offer) -> Offer:
     return Offer(digest=of.digest, grants=of.grants, slots=of.slots, tools=[*of.tools, CAMERA])
 
 
-def house() -> FleetView:
+def house() -> FleetSnapshot:
     """Return a fleet with other names than the documents'."""
     return fleet(
         device("brunhilde", labels=["server"]),
@@ -36,7 +36,7 @@ def house() -> FleetView:
     )
 
 
-def demo() -> FleetView:
+def demo() -> FleetSnapshot:
     return fleet(device("demo-server", demo=True), device("demo-phone", demo=True), device("vm"))
 
 
@@ -48,7 +48,7 @@ def named(made: Filled) -> list[str]:
     return [part.text for part in made.parts if part.kind == "device"]
 
 
-def understood(words: str, view: FleetView, name: str) -> None:
+def understood(words: str, view: FleetSnapshot, name: str) -> None:
     found = match(words, RECIPES, view)
     assert found.outcome is Match.EXACT, (words, found)
     assert found.candidates[0].recipe == name, words
@@ -114,7 +114,7 @@ def test_a_device_that_has_not_allowed_it_comes_last_and_is_named() -> None:
     assert alone.ungranted == ["anna"]
 
 
-def lacks(name: str, view: FleetView) -> Iterable[tuple[str, str]]:
+def lacks(name: str, view: FleetSnapshot) -> Iterable[tuple[str, str]]:
     return [(item["reason"], item["way"]) for item in filled(recipe(name), view).lacks]
 
 

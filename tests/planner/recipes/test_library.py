@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import (
     RecipeBroken,
     built_in_folder,
@@ -103,7 +103,7 @@ def test_a_recipe_that_was_saved_before_is_listed_and_tells_its_faults() -> None
     text = version("mine", 1).text.replace("tool: system.info", "tool: system.info, checks: [{exit_code: 0}]")
     saved = with_saved(BUILT_IN, [version("mine", 1, text=text)]).get("mine")
     assert saved is not None
-    assert [fault.place for fault in plan_recipe(saved, {}, FleetView()).faults] == ["plan.tasks[0].checks[0]"]
+    assert [fault.place for fault in plan_recipe(saved, {}, FleetSnapshot()).faults] == ["plan.tasks[0].checks[0]"]
 
 
 def test_versions_are_found_among_the_fleet() -> None:

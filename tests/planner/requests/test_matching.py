@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import CANDIDATES_MOST, Match, match
 from starloom.planner.requests.slots import take
@@ -232,7 +232,7 @@ def test_only_devices_with_the_tools_are_taken_by_class() -> None:
     ],
 )
 def test_each_type_takes_its_words(kind: str, words: str, value: Any) -> None:
-    found = take(words, ParamDoc(type=kind), FleetView())
+    found = take(words, ParamDoc(type=kind), FleetSnapshot())
     assert found.filled, found.reason
     assert found.value == value
     assert type(found.value) is type(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match
 from starloom.planner.requests.refusals import EXAMPLES, examples, refused
@@ -32,7 +32,7 @@ def test_a_greeting_and_another_language_get_examples(words: str) -> None:
 
 
 def test_without_a_device_the_answer_says_how_to_add_one() -> None:
-    fault = refused(match("hello", RECIPES, FleetView()), FleetView())
+    fault = refused(match("hello", RECIPES, FleetSnapshot()), FleetSnapshot())
     assert "starloom enroll" in fault.reason
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from starloom.store.blobs.artifacts import FileBlobs
-from starloom.store.blobs.collection import PAGE_BYTES, Collector, Keeping, Told
+from starloom.store.blobs.collection import PAGE_BYTES, ArtifactRetention, Collector, StreamArtifacts
 from starloom.store.blobs.fault import BlobRefused
 from starloom.store.blobs.logs import AttemptLogs
 from starloom_protocol.vocabulary import Code
@@ -20,15 +20,15 @@ from starloom_protocol.vocabulary import Code
 pytestmark = pytest.mark.short
 
 NOW_S = 1_000_000.0
-KEEPING = Keeping(unnamed_s=100, logs_s=1000, logs_bytes=100)
+KEEPING = ArtifactRetention(unnamed_s=100, logs_s=1000, logs_bytes=100)
 
 
 @dataclass
 class Names:
     """What is kept, by stream; `late` is a stream that is listed only from the second list on."""
 
-    told: dict[str, Told] = field(default_factory=dict)
-    late: dict[str, Told] = field(default_factory=dict)
+    told: dict[str, StreamArtifacts] = field(default_factory=dict)
+    late: dict[str, StreamArtifacts] = field(default_factory=dict)
     lists: int = 0
     running_now: set[str] = field(default_factory=set)
 
@@ -39,8 +39,8 @@ class Names:
     async def running(self) -> set[str]:
         return self.running_now
 
-    async def read(self, stream: str) -> Told:
-        return {**self.told, **self.late}.get(stream, Told())
+    async def read(self, stream: str) -> StreamArtifacts:
+        return {**self.told, **self.late}.get(stream, StreamArtifacts())
 
 
 class Place:
@@ -73,7 +73,7 @@ def place(tmp_path: Path) -> Place:
 
 async def test_only_what_is_old_and_named_by_nothing_goes(place: Place) -> None:
     old, young, named = place.put(b"old", 101), place.put(b"young", 99), place.put(b"named", 101)
-    place.names.told["c-1"] = Told(entities=[b'{"args":"{\\"artifact\\":\\"%s\\"}"}' % named.encode()])
+    place.names.told["c-1"] = StreamArtifacts(entities=[b'{"args":"{\\"artifact\\":\\"%s\\"}"}' % named.encode()])
     assert await place.collector.collect(NOW_S) == 3
     assert (place.blobs.has(old), place.blobs.has(young), place.blobs.has(named)) == (False, True, True)
     assert place.blobs.used_bytes == len(b"young") + len(b"named")
@@ -91,24 +91,24 @@ async def test_a_value_that_was_too_big_keeps_the_files_it_names(place: Place) -
     inner = place.put(b"a file", 101)
     # Its hash lies over the border of two pages.
     value = place.put(b'"' + b" " * (PAGE_BYTES - 31) + inner.encode() + b'"', 101)
-    place.names.told["c-1"] = Told(entities=[value.encode()], values=[value, "0" * 64])
+    place.names.told["c-1"] = StreamArtifacts(entities=[value.encode()], values=[value, "0" * 64])
     assert await place.collector.collect(NOW_S) == 0
-    place.names.told["c-1"] = Told(entities=[value.encode()])
+    place.names.told["c-1"] = StreamArtifacts(entities=[value.encode()])
     assert await place.collector.collect(NOW_S) == len(b"a file")
 
 
 async def test_what_came_since_the_oldest_running_attempt_began_stays(place: Place) -> None:
     before, since = place.put(b"before", 600), place.put(b"since", 400)
-    place.names.told["c-1"] = Told(running_since_s=NOW_S - 500)
-    place.names.told["c-2"] = Told(running_since_s=NOW_S - 10)
+    place.names.told["c-1"] = StreamArtifacts(running_since_s=NOW_S - 500)
+    place.names.told["c-2"] = StreamArtifacts(running_since_s=NOW_S - 10)
     await place.collector.collect(NOW_S)
     assert (place.blobs.has(before), place.blobs.has(since)) == (False, True)
 
 
 async def test_what_is_named_while_the_names_are_read_stays(place: Place) -> None:
     named = place.put(b"named late", 101)
-    place.names.told["c-1"] = Told()
-    place.names.late["c-2"] = Told(entities=[named.encode()])
+    place.names.told["c-1"] = StreamArtifacts()
+    place.names.late["c-2"] = StreamArtifacts(entities=[named.encode()])
     assert await place.collector.collect(NOW_S) == 0
     assert place.blobs.has(named)
 
@@ -117,14 +117,14 @@ async def test_a_device_that_hears_that_the_hub_has_it_may_rely_on_it(place: Pla
     asked, sent, put = (place.put(raw, 101) for raw in (b"asked", b"sent", b"put"))
     read = place.names.read
 
-    async def meanwhile(stream: str) -> Told:
+    async def meanwhile(stream: str) -> StreamArtifacts:
         assert place.blobs.claim(asked) == 5
         assert place.blobs.append(sent, 0, 4, b"sent")
         assert place.blobs.put_bytes(b"put") == put
         return await read(stream)
 
     place.names.read = meanwhile  # type: ignore[method-assign]
-    place.names.told["c-1"] = Told()
+    place.names.told["c-1"] = StreamArtifacts()
     assert await place.collector.collect(NOW_S) == 0
     assert all(map(place.blobs.has, (asked, sent, put)))
 
@@ -132,11 +132,11 @@ async def test_a_device_that_hears_that_the_hub_has_it_may_rely_on_it(place: Pla
 async def test_nothing_goes_when_the_names_cannot_be_read(place: Place) -> None:
     old = place.put(b"old", 101)
 
-    async def away(stream: str) -> Told:
+    async def away(stream: str) -> StreamArtifacts:
         raise OSError(f"{stream} cannot be read")
 
     place.names.read = away  # type: ignore[method-assign]
-    place.names.told["c-1"] = Told()
+    place.names.told["c-1"] = StreamArtifacts()
     with pytest.raises(OSError, match="c-1"):
         await place.collector.collect(NOW_S)
     assert place.blobs.has(old)

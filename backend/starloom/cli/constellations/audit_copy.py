@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from starloom.store.chain import Anchor, Break, Chained, Kept, Leftover, Pruning, Walk, digest_with, spans_of
+from starloom.store.chain import Anchor, Break, Chained, ChainedCommit, Leftover, Pruning, Walk, digest_with, spans_of
 from starloom_protocol.stream.feed import decode_event
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def verify(file: Path, anchors: Sequence[str]) -> ChainCheck:
         ValueError: it is no copy of a record.
     """
     prunings: list[Pruning] = []
-    commits: list[Kept] = []
+    commits: list[ChainedCommit] = []
     changed = False
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -101,9 +101,9 @@ def _pruning(said: _PruningLine) -> Pruning:
     return Pruning(**{**kept, "anchors": anchors, "leftovers": leftovers, "seal": bytes.fromhex(said["seal"])})
 
 
-def _commit(said: _CommitLine) -> Kept:
+def _commit(said: _CommitLine) -> ChainedCommit:
     events = [text.encode() for text in said["events"]]
-    return Kept(
+    return ChainedCommit(
         at_ms=said["at_ms"],
         chain=None if said["chain"] is None else bytes.fromhex(said["chain"]),
         events=events,

@@ -94,10 +94,10 @@ def enroll(
         return
     if ssh:
         _refuse_with_ssh(qr=qr, replace=replace)
-        from starloom.host.servers.enrolling import Wanted
+        from starloom.host.servers.enrolling import ServerEnrollment
         from starloom.host.servers.ssh import Target
 
-        wanted = Wanted(
+        wanted = ServerEnrollment(
             target=Target(ssh, port, identity, ssh_config),
             label=label,
             profile=profile or Profile.OBSERVE,

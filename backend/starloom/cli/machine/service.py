@@ -48,7 +48,7 @@ def up(
     report: Annotated[Path | None, typer.Option("--report", help="Write the sample's figures there as JSON.")] = None,
 ) -> None:
     """Run the whole service in the foreground until Ctrl-C, which stops all its processes."""
-    from starloom.host.supervisor import Wishes, serve
+    from starloom.host.supervisor import UpOptions, serve
 
     if (once or report) and not demo:
         raise usage("--once and --report belong to the sample, which only --demo carries out", "Add --demo.")
@@ -56,7 +56,7 @@ def up(
         raise usage("the sample needs this computer's agent", "Leave out --no-agent, or --demo.")
     if run.as_json:
         raise usage("a service in the foreground has no JSON output", "Use `starloom doctor --json`, or --report FILE.")
-    wishes = Wishes(
+    wishes = UpOptions(
         agent=not no_agent,
         demo=demo,
         lab=lab or demo,

@@ -15,8 +15,8 @@ from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
 from starloom.core.run import judgement
-from starloom.core.state.effects import SendOver
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.orders import SendOver
 from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.names import called
 from starloom.core.state.tasks.supersession import successor

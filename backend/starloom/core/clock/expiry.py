@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from starloom.core.state import stalls
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Access, Fleet, Stream
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Work
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET

@@ -11,9 +11,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.turns import begins_ms
 from starloom.core.state.work import Work, change_task, moved

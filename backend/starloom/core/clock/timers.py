@@ -13,8 +13,8 @@ from starloom.core.plan import review
 from starloom.core.plan.goals import conversation
 from starloom.core.run import judgement
 from starloom.core.run.fences import absence_of, fence_after_ms
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Work
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Reason, TaskState

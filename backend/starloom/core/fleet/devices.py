@@ -18,7 +18,6 @@ from starloom.core.run.absence import heard
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.fences import TOLD_TO_STOP, lease_ref
 from starloom.core.run.late_facts import ask_again
-from starloom.core.state.effects import CloseDevice, SendQuery
 from starloom.core.state.inputs import (
     DeviceConnected,
     DeviceControlled,
@@ -29,6 +28,7 @@ from starloom.core.state.inputs import (
     OfferReceived,
 )
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, fault, moved, unattend
 from starloom_protocol.records.entities import Device, Enrollment

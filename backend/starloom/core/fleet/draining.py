@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from starloom.core.placement.selection import elsewhere
 from starloom.core.run.fences import lease_ref
-from starloom.core.state.effects import ArmTimer, SendCancel, SendDrain
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.orders import ArmTimer, SendCancel, SendDrain
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, fault
 from starloom_protocol.records.entities import Device

@@ -11,9 +11,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import LabFaultAsked, LabFaultBegan, LabFaultEnded, LabFaultHealAsked, TimerFired
 from starloom.core.state.model import Fleet, Shard
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.lab import FAULT_MAX_S, OPEN_FAULT_STATES, FaultState, LabFault
 from starloom_protocol.stream.events import EventKind

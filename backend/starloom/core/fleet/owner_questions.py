@@ -10,8 +10,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.state.effects import DURABLE, SendAnswer
 from starloom.core.state.inputs import AsksReceived, OwnerAskAnswered
+from starloom.core.state.orders import DURABLE, SendAnswer
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.records.approvals import DeviceAsks, OwnerAsk, PendingAsk
 from starloom_protocol.stream.authors import may_decide

@@ -10,7 +10,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.state.effects import CloseToken
 from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import (
     PrincipalAdded,
@@ -22,6 +21,7 @@ from starloom.core.state.inputs import (
     TokenRevoked,
 )
 from starloom.core.state.model import Access
+from starloom.core.state.orders import CloseToken
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.entities import Token
 from starloom_protocol.stream.events import EventKind

@@ -13,9 +13,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.people.inquiries import PLAN_JOB, rounds
-from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import AnswerWorded, PlanProposed, TimerFired
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.work import Put, Refusal, Work, check_claim, fault
 from starloom_protocol.records.entities import Answer, Fault, Job
 from starloom_protocol.stream.events import EventKind

@@ -27,9 +27,9 @@ from starloom.core.rights.call_effects import (
 )
 from starloom.core.rights.consent import beyond, consent_to, may_run_on
 from starloom.core.rights.envelope_words import envelope_words
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
 from starloom_protocol.records.approvals import Call, Standing
 from starloom_protocol.records.edits import LoweredPlan
@@ -62,7 +62,7 @@ _STATE = ConstellationState
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ApprovalNeed:
     """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered.
 
     `tools` are those for whose calls a person is asked, in the order of the plan, with the number of turns of a repeat.
@@ -130,7 +130,7 @@ def judge(
     asked_in_words: bool,
     hold: bool,
     by: str,
-) -> Verdict:
+) -> ApprovalNeed:
     """Decide whether a plan waits for a person before its first task, and which calls that person could always allow.
 
     `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments
@@ -166,7 +166,7 @@ def judge(
             because = because or f"a rule may add {spec.id} while it runs"
     every_time = hold or policy.approval is Approval.ALWAYS
     if not calls and not every_time:
-        return Verdict(asks=False)
+        return ApprovalNeed(asks=False)
     if every_time:
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
     elif len(calls) > CALLS_MOST:
@@ -175,7 +175,7 @@ def judge(
     others = [call.tool for spec in (*specs, *added) for call in spec.any_of]
     named = (f"{call.tool} up to {often[call.task]} times" if call.task in often else call.tool for call in calls)
     tools = tuple(dict.fromkeys(name for name in (*named, *others) if name))
-    return Verdict(asks=True, calls=[] if because else calls, once_because=because, tools=tools)
+    return ApprovalNeed(asks=True, calls=[] if because else calls, once_because=because, tools=tools)
 
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool, by: str) -> bool:
@@ -284,7 +284,7 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
     if not verdict.asks:
         # The plan needed approval once, so its change does too, even if the new plan alone would not.
-        verdict = Verdict(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
+        verdict = ApprovalNeed(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
     effects = _effects(work.shard.fleet, [*specs, *specs_by_rules(rules, specs)])
     _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
 
@@ -301,7 +301,7 @@ def hash_of(constellation: Constellation) -> str:
 
 
 def _ask(
-    work: Work, constellation: Constellation, verdict: Verdict, effects: list[Effect], *, action: str, note: str
+    work: Work, constellation: Constellation, verdict: ApprovalNeed, effects: list[Effect], *, action: str, note: str
 ) -> None:
     head = constellation.head
     goals = [spec for spec in constellation.specs.values() if spec.goal is not None]
@@ -327,7 +327,7 @@ def _ask(
     work.order(due_moment(constellation, question))
 
 
-def _by(verdict: Verdict) -> str:
+def _by(verdict: ApprovalNeed) -> str:
     """Return the tools that the question is about: the name of a plan may say anything."""
     if not verdict.tools:
         return ""

@@ -21,9 +21,9 @@ from starloom.core.rights.authorship import check_control
 from starloom.core.run import timeouts
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.fences import lease_ref
-from starloom.core.state.effects import DURABLE, SendHint
 from starloom.core.state.inputs import ControlRequested
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import DURABLE, SendHint
 from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import redone
 from starloom.core.state.tasks.names import is_of_goal

@@ -17,9 +17,9 @@ from starloom.core.people import approvals
 from starloom.core.plan import review
 from starloom.core.rights.call_effects import effects_of_call, offers_in
 from starloom.core.run.attempts import ask_to_stop
-from starloom.core.state.effects import COMMIT, DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.orders import COMMIT, DURABLE, ArmTimer, StartJob
 from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
 from starloom_protocol.records.entities import (
     Choice,

@@ -19,9 +19,9 @@ from starloom.core.plan.install import install_plan
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run import judgement
 from starloom.core.run.rungs import last_resort
-from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import DURABLE, ArmTimer, StartJob
 from starloom.core.state.tasks.shown import NothingToShow, shown_of
 from starloom.core.state.work import Refusal, Work, attend, change_task, check_claim, fault, moved, unattend
 from starloom_protocol.records.edits import LoweredPlan

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Fleet, Shard
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt
 from starloom_protocol.records.fleet import Health

@@ -13,9 +13,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.placement.selection import selects
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Device, Selector
 from starloom_protocol.stream.events import EventKind

@@ -27,7 +27,7 @@ from starloom.core.placement.pace.finish import (
     PASSED_MOST,
     WAIT_MOST_MS,
     Paced,
-    Round,
+    PlacementPass,
     paced_of,
     rests,
     same,
@@ -200,7 +200,7 @@ def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict
 
 
 def pick(
-    shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord, demand: Demand, turn: Round
+    shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord, demand: Demand, turn: PlacementPass
 ) -> Choice | None:
     """Choose among the free capable devices; None if none is free, or a busy one should finish the task earlier.
 
@@ -333,7 +333,7 @@ def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked
     return made, times
 
 
-def _may_wait(turn: Round, constellation: Constellation, demand: Demand, spec: TaskSpec) -> bool:
+def _may_wait(turn: PlacementPass, constellation: Constellation, demand: Demand, spec: TaskSpec) -> bool:
     """Tell whether a task may wait for a better device: few do, and in a long queue none that the next one equals.
 
     There is work enough for all devices then, and no task gains by its place.
@@ -344,7 +344,7 @@ def _may_wait(turn: Round, constellation: Constellation, demand: Demand, spec: T
     return len(line) < PASSED_MOST or -line[0][0] < constellation.rank.get(spec.id, 0)
 
 
-def _better(turn: Round, expected: _Expected, free: int, avoid: Collection[str]) -> tuple[str, int, int] | None:
+def _better(turn: PlacementPass, expected: _Expected, free: int, avoid: Collection[str]) -> tuple[str, int, int] | None:
     """Return the busy device that should finish a task before the best free one: its id, the wait, the time there.
 
     Only devices with known paces are waited for. A free one whose pace is not known is taken, unless its factor over
@@ -484,7 +484,7 @@ def _free(fleet: Fleet, demand: Demand) -> list[int]:
     return free
 
 
-def next_lease(shard: Shard, turn: Round) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
+def next_lease(shard: Shard, turn: PlacementPass) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     """Remove the next placeable task from its queue and return it with its device; None if there is none."""
     if not shard.queued:
         return None
@@ -523,7 +523,7 @@ def _open_demands(shard: Shard, now_ms: int) -> dict[str, list[Demand]]:
 
 
 def _placeable(
-    shard: Shard, turn: Round, constellation: Constellation, demands: list[Demand]
+    shard: Shard, turn: PlacementPass, constellation: Constellation, demands: list[Demand]
 ) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     """Remove a constellation's next placeable task from these demands, highest rank first, and return it."""
     name = constellation.name
@@ -549,7 +549,7 @@ def _prune_head(shard: Shard, demand: Demand, name: str) -> None:
 
 
 def _from_line(
-    shard: Shard, turn: Round, constellation: Constellation, demand: Demand
+    shard: Shard, turn: PlacementPass, constellation: Constellation, demand: Demand
 ) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     queued, name = shard.queued, constellation.name
     line = demand.lines[name]

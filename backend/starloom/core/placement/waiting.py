@@ -9,8 +9,8 @@ from __future__ import annotations
 from starloom.core.placement import off_devices
 from starloom.core.placement.absent_devices import gone
 from starloom.core.placement.selection import judge, nearest
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues.ready import ANY, demand_key, queueable
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
 from starloom.core.state.work import Work, attend, unattend

@@ -16,9 +16,9 @@ from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
 from starloom.core.rights.edit_scope import wider_than_approved
 from starloom.core.rights.supersession_scope import needs_a_person
-from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.failure_causes import cause_of
 from starloom.core.state.tasks.named_times import has_moment
 from starloom.core.state.tasks.names import is_of_goal

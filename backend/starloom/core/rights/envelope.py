@@ -41,7 +41,7 @@ _RUNS: Final = ("python.", "shell.")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CallJudgement:
     """One judged call: `faults` refuse it, `asks` say why a person is asked; `reads` if it only reads."""
 
     spec: TaskSpec
@@ -81,7 +81,7 @@ def only_reads(offer: ToolOffer) -> bool:
     )
 
 
-def judge(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str) -> Judged:
+def judge(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str) -> CallJudgement:
     """Judge one call of a step of the goal `spec`; it would be the task `name`."""
     goal = spec.goal or Goal(aim="")
     made = TaskSpec(
@@ -96,19 +96,19 @@ def judge(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str
     )
     device, faults = _device(fleet, spec, call.device)
     if device is None:
-        return Judged(made, faults, [], reads=True)
+        return CallJudgement(made, faults, [], reads=True)
     made = replace(made, device=Selector(id=device))
     offer = fleet.tools.get(device, {}).get(call.tool)
     known = fleet.devices[device].name
     if offer is None or offer.unavailable is not None:
         reason = f"{known} does not offer {call.tool[:64]}"
-        return Judged(made, [fault(Code.UNKNOWN_TOOL, reason, "tool")], [], reads=True)
+        return CallJudgement(made, [fault(Code.UNKNOWN_TOOL, reason, "tool")], [], reads=True)
     if (goal.tools and call.tool not in goal.tools) or (not goal.tools and not only_reads(offer)):
         reason = f"{call.tool} is outside of what was approved for {spec.id}"
-        return Judged(made, [fault(Code.FORBIDDEN, reason, "tool", _OUTSIDE)], [], reads=True)
+        return CallJudgement(made, [fault(Code.FORBIDDEN, reason, "tool", _OUTSIDE)], [], reads=True)
     args, faults = _args(call.args)
     if faults:
-        return Judged(made, faults, [], reads=True)
+        return CallJudgement(made, faults, [], reads=True)
     faults = [*_against_paths(goal, offer, args, spec.id)]
     effects = effects_of_call(offer, made, offers_in(fleet))
     beyond = [*_beyond(goal, offer, effects, args)]
@@ -117,7 +117,7 @@ def judge(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str
         faults.append(fault(Code.FORBIDDEN, reason, "tool", _OUTSIDE))
     asking = beyond + [effect.value for effect in Effect if effect in effects & RISKY_EFFECTS]
     asks = [f"{name} would {', '.join(dict.fromkeys(asking))} on {known} by {call.tool}"] if asking else []
-    return Judged(made, faults, asks, reads=effects <= {Effect.READ})
+    return CallJudgement(made, faults, asks, reads=effects <= {Effect.READ})
 
 
 def _device(fleet: Fleet, spec: TaskSpec, given: str) -> tuple[str | None, list[Fault]]:

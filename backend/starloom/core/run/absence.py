@@ -11,9 +11,9 @@ from starloom.core.placement import device_conditions, off_devices, waiting
 from starloom.core.run import recovery
 from starloom.core.run.attempts import stopped
 from starloom.core.run.fences import TOLD_TO_STOP, absence_of, timer
-from starloom.core.state.effects import CloseDevice
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import CloseDevice
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task
 from starloom_protocol.stream.events import EventKind

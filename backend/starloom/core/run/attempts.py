@@ -18,7 +18,6 @@ from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, judgement, recovery, verification
 from starloom.core.run.fences import arm_fence, fence_after_ms, lease_ref
-from starloom.core.state.effects import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.inputs import (
     LedgerReported,
     ReceiptReported,
@@ -26,6 +25,7 @@ from starloom.core.state.inputs import (
     StartedReported,
 )
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.tasks.gates import deciding, fact, successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, close_question, moved, unattend

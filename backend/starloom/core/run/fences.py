@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import REPEATABLE, Reason

@@ -9,8 +9,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.run.fences import lease_ref
-from starloom.core.state.effects import SendCancel
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import SendCancel
 from starloom.core.state.work import Put, Work, change_task, moved
 from starloom_protocol.records.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.stream.events import EventKind

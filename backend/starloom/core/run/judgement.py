@@ -15,9 +15,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.run import recovery
-from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.inputs import TimerFired, VerdictGiven
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.tasks.names import called
 from starloom.core.state.work import Put, Refusal, Work, attend, change_task, check_claim, fault, moved
 from starloom_protocol.records.entities import Attempt, Choice, Job, Judge, Question, TaskRecord, TaskSpec, Verdict

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from starloom.core.state.effects import SendFetch
 from starloom.core.state.inputs import FactsReported
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import SendFetch
 from starloom.core.state.tasks.gates import pointer_of, unanswered
 from starloom.core.state.work import Work
 from starloom_protocol.stream.events import EventKind

@@ -16,8 +16,8 @@ from starloom.core.placement.selection import able
 from starloom.core.run import hedging
 from starloom.core.run.rungs import last_resort, other_calls
 from starloom.core.run.verification import ENDED_IN_DOUBT
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues.ready import ANY
 from starloom.core.state.queues.secret_needs import needs_of
 from starloom.core.state.work import Work, attend, change_task, moved

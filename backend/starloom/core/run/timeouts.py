@@ -14,9 +14,9 @@ from starloom.core.placement.pace import finish
 from starloom.core.run import hedge_opening, recovery
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.fences import lease_ref, timer
-from starloom.core.state.effects import ArmTimer, SendCancel, SendResume
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.orders import ArmTimer, SendCancel, SendResume
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Work, attend, change_task, unattend
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec

@@ -2,8 +2,8 @@
 
 model         the shard: fleet, access and constellations as maps of entities, with derived indexes
 apply         the only code that changes the model: put a record, keep the indexes, undo
-inputs        requests, reports, timers       effects      orders to the edge
-work          one batch: its events, effects and answers, and the undoing of an input
+inputs        requests, reports, timers       orders       requests to the edge
+work          one batch: its events, orders and answers, and the undoing of an input
 transitions   the table of (state, trigger) pairs of a task
 tasks         pure functions on tasks: gates, order, names, supersession
 queues        queues of ready tasks, and the fair sharing of free slots

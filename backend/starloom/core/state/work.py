@@ -1,7 +1,7 @@
-"""The work of one batch: the events, effects and answers that its inputs have decided, and the undoing of an input.
+"""The work of one batch: the events, orders and answers that its inputs have decided, and the undoing of an input.
 
 Handlers emit events; each is applied to the shard at once, so a step sees its own decisions. A refused input
-raises `Refusal`: its puts are undone, its events and effects dropped, and only its answer remains.
+raises `Refusal`: its puts are undone, its events and orders dropped, and only its answer remains.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.state.apply import full_key, put_all, undo
-from starloom.core.state.effects import DURABLE, Answer, AnyEffect
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard, Stream
+from starloom.core.state.orders import DURABLE, Answer, AnyOrder
 from starloom_protocol.records.entities import Fault, Job, Record, TaskRecord, encode_entity
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event, encode_event
@@ -91,10 +91,10 @@ class Work:
         "answers",
         "at_ms",
         "by",
-        "effects",
         "events",
         "ignored",
         "item",
+        "orders",
         "ready",
         "refused",
         "roll",
@@ -107,7 +107,7 @@ class Work:
         self.shard = shard
         self.undone = 0
         self.events: list[Drafted] = []
-        self.effects: list[AnyEffect] = []
+        self.orders: list[AnyOrder] = []
         self.answers: list[Answer] = []
         self.ignored: dict[str, int] = {}
         self.refused: list[tuple[str, str, str]] = []
@@ -137,9 +137,9 @@ class Work:
         """Apply a put whose event follows at the end of this step (see `ready`)."""
         put_all(self.shard, stream, ((kind, key, record),))
 
-    def order(self, effect: AnyEffect) -> None:
-        """Keep an effect until its events are committed."""
-        self.effects.append(effect)
+    def order(self, order: AnyOrder) -> None:
+        """Keep an order until its events are committed."""
+        self.orders.append(order)
 
     def answer(self, value: Any = None, *, after: str = DURABLE) -> None:
         """Answer the current input."""
@@ -159,7 +159,7 @@ class Work:
         self.undone += len(self.shard.journal) > marks[0]
         undo(self.shard, marks[0])
         del self.events[marks[1] :]
-        del self.effects[marks[2] :]
+        del self.orders[marks[2] :]
         self.rules_due.clear()
         self.ready.clear()
         self.shard.touched.clear()
@@ -169,7 +169,7 @@ class Work:
 
     def marks(self) -> tuple[int, int, int]:
         """Return the present marks of the batch, for `back_to`."""
-        return len(self.shard.journal), len(self.events), len(self.effects)
+        return len(self.shard.journal), len(self.events), len(self.orders)
 
 
 def change_task(

@@ -28,7 +28,7 @@ from starloom.edge.live.fanout import Fanout
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.shield import refuse_socket
 from starloom.edge.web.sockets import HOLD, Gone, Proving, Socket
-from starloom.engine.effects.secrets import Given
+from starloom.engine.orders.secrets import DispatchedSecrets
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.process.settings import VERSION
 from starloom.store.port import Unavailable
@@ -65,7 +65,7 @@ class AipParts:
     """The parts that the endpoint works with."""
 
     fanout: Fanout
-    given: Given
+    given: DispatchedSecrets
     handshake: Handshake
     inbox: Inbox
     limits: Limits

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from starloom.store.blobs.collection import Told
+from starloom.store.blobs.collection import StreamArtifacts
 from starloom.store.port import ReadPort
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
@@ -59,12 +59,12 @@ class Retained:
                 return found
             before = (rows[-1].created_ms, rows[-1].id)
 
-    async def read(self, stream: str) -> Told:
+    async def read(self, stream: str) -> StreamArtifacts:
         known = await self._reads.entities(stream)
         if known is None:
-            return Told()
+            return StreamArtifacts()
         entities = known[1]
         attempts = [_attempt.decode(raw) for key, raw in entities.items() if key.startswith("attempt/")]
         since = [attempt.leased_ms / 1000 for attempt in attempts if attempt.end is None]
         values = [attempt.artifact for attempt in attempts if attempt.artifact is not None]
-        return Told(entities=entities.values(), values=values, running_since_s=min(since, default=None))
+        return StreamArtifacts(entities=entities.values(), values=values, running_since_s=min(since, default=None))

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from starloom.core.state.effects import DURABLE
+from starloom.core.state.orders import DURABLE
 from starloom.core.state.work import Work
 from starloom.engine.inputs.inbox import EngineInbox, obstacle_of
 from starloom.engine.ownership import Owning
@@ -171,6 +171,6 @@ class Committing:
 
 def is_waited_for(work: Work) -> bool:
     """Tell whether an effect or an answer of this batch waits until the history has it."""
-    return any(effect.after == DURABLE for effect in work.effects) or any(
+    return any(effect.after == DURABLE for effect in work.orders) or any(
         answer.after == DURABLE and not answer.faults for answer in work.answers
     )

@@ -14,30 +14,30 @@ from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard, ShardSettings
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="taken"):
+class ShardLoaded(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="taken"):
     """A mark: the whole shard was loaded just before, under these settings."""
 
     incarnation: int
     settings: dict[str, int]
 
 
-class Regained(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="regained"):
+class ShardRegained(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="regained"):
     """A mark: the shard was taken again with its state, under this incarnation; earlier inputs had another one."""
 
     incarnation: int
 
 
-class Brought(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="brought"):
+class ConstellationLoaded(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="brought"):
     """A mark: a finished constellation was loaded back just before."""
 
     constellation: str
 
 
-class Looked(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="looked"):
+class QueuesExamined(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="looked"):
     """A mark: inputs that decided nothing were stepped; the queues were examined nevertheless."""
 
 
-class Pruned(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="pruned"):
+class QueuesPruned(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="pruned"):
     """A mark: tasks that no longer wait were dropped from the queues just before."""
 
 
@@ -51,7 +51,7 @@ class _Tagged(msgspec.Struct):
     k: str
 
 
-Mark = Taken | Regained | Brought | Looked | Pruned
+Mark = ShardLoaded | ShardRegained | ConstellationLoaded | QueuesExamined | QueuesPruned
 _LOOKED: Final = b'{"k":"looked"}'
 _PRUNED: Final = b'{"k":"pruned"}'
 _MARKS: Final = (b'{"k":"taken"', b'{"k":"regained"', b'{"k":"brought"', _LOOKED, _PRUNED)
@@ -89,15 +89,15 @@ class Recording:
 
     def taken(self, shard: Shard) -> None:
         """Note that the shard was loaded: all earlier notes are void."""
-        self._kept = [_encode(Taken(incarnation=shard.incarnation, settings=settings_of(shard.settings)))]
+        self._kept = [_encode(ShardLoaded(incarnation=shard.incarnation, settings=settings_of(shard.settings)))]
 
     def regained(self, shard: Shard) -> None:
         """Note that the shard was taken again with its state unchanged."""
-        self._kept.append(_encode(Regained(incarnation=shard.incarnation)))
+        self._kept.append(_encode(ShardRegained(incarnation=shard.incarnation)))
 
     def brought(self, constellation: str) -> None:
         """Note that a constellation was loaded back."""
-        self._kept.append(_encode(Brought(constellation=constellation)))
+        self._kept.append(_encode(ConstellationLoaded(constellation=constellation)))
 
     def pruned(self) -> None:
         """Note that the queues were pruned."""

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from starloom.core.run import timeouts
 from starloom.core.run.fences import timer
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import LeaseExpired, TimerFired
 from starloom.core.state.model import Shard
+from starloom.core.state.orders import ArmTimer
 from starloom.engine.ports import Clock
 from starloom_protocol.vocabulary import TaskState
 from starloom_protocol.wire.frames import LeaseRef, Renew

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
+from starloom.core.state.orders import ArmTimer
 from starloom.engine.ports import Clock
 
 # The clock of a waiting process stops while the machine sleeps; the wall clock does not.

@@ -15,10 +15,10 @@ from starloom.core.state.apply import load
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard
 from starloom.engine.commits.recording import Recording
-from starloom.engine.effects.acks import REPORTS, Acknowledgements
 from starloom.engine.inputs.inbox import Entry
+from starloom.engine.orders.acks import REPORTS, Acknowledgements
 from starloom.engine.ports import Clock, Reply
-from starloom.engine.settings import QUIET_LEAST_MS, Keeping
+from starloom.engine.settings import QUIET_LEAST_MS, FinishedRetention
 from starloom.store.port import CommitPort, Damaged, Refused, Unavailable
 from starloom_protocol.records.entities import Fault, Record, decode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET
@@ -30,7 +30,7 @@ AT_ONCE_MOST = 16
 class Finished:
     """The final constellations in memory, the longest quiet first."""
 
-    def __init__(self, keeping: Keeping) -> None:
+    def __init__(self, keeping: FinishedRetention) -> None:
         self._keeping = keeping
         self._quiet: dict[str, tuple[int, int]] = {}  # name -> (last position written, when)
 
@@ -95,7 +95,7 @@ class Retiring:
         self,
         store: CommitPort,
         clock: Clock,
-        keeping: Keeping,
+        keeping: FinishedRetention,
         acks: Acknowledgements,
         recording: Recording,
     ) -> None:

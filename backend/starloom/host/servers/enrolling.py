@@ -42,7 +42,7 @@ _STEP_S = 0.1
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ServerEnrollment:
     """The options of `enroll --ssh`. `kept_in` is the data folder of the service that keeps the tunnel."""
 
     target: ssh.Target
@@ -66,7 +66,7 @@ class Enrolled:
     answer: str
 
 
-async def enroll(client: Client, wanted: Wanted, say: Callable[[str], None], stop: asyncio.Event) -> Enrolled:
+async def enroll(client: Client, wanted: ServerEnrollment, say: Callable[[str], None], stop: asyncio.Event) -> Enrolled:
     """Add the server; without a service to keep the tunnel hold it until `stop`, after the device is ready.
 
     Raises:
@@ -129,7 +129,7 @@ def _hub_of(client: Client) -> _Hub:
     return _Hub(f"https://{shown}:{port}", host, port, str(own.tunnel_socket), own.tunnel_pin)
 
 
-def _record(wanted: Wanted, server: remote.Server, hub: _Hub, name: str) -> tunnels.Record:
+def _record(wanted: ServerEnrollment, server: remote.Server, hub: _Hub, name: str) -> tunnels.Record:
     target = wanted.target
     return tunnels.Record(
         destination=target.destination,
@@ -209,7 +209,7 @@ async def look(target: ssh.Target, home: str, port: int) -> remote.Server:
         ) from error
 
 
-def judge(wanted: Wanted, server: remote.Server) -> None:
+def judge(wanted: ServerEnrollment, server: remote.Server) -> None:
     """Check the server before anything is changed.
 
     Raises:
@@ -243,7 +243,7 @@ def judge(wanted: Wanted, server: remote.Server) -> None:
 
 
 async def _install(
-    client: Client, wanted: Wanted, server: remote.Server, record: tunnels.Record, hub: _Hub
+    client: Client, wanted: ServerEnrollment, server: remote.Server, record: tunnels.Record, hub: _Hub
 ) -> DeviceDetail:
     """Join with a code made for this one server, start the agent there, and return its device."""
     body = {

@@ -19,7 +19,7 @@ from starloom.jobs.kinds.answering import EndedPlan, result_seen
 from starloom.jobs.modelling import ModelJobs, asked_before, questions_in
 from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.context.assembly import date_words
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.conversations.answering import Ground, Words
 from starloom.planner.model.conversations.looking import narrower, rounds_in
 from starloom.planner.model.conversations.planning import Conversation, Withdrawn
@@ -50,7 +50,7 @@ class _Made:
     talk: Conversation | None = None
 
 
-def fleet_of(entities: Mapping[str, bytes]) -> FleetView:
+def fleet_of(entities: Mapping[str, bytes]) -> FleetSnapshot:
     """Return the planner's view of the stream `fleet`."""
     devices: dict[str, Device] = {}
     offers: dict[str, Offer] = {}
@@ -63,7 +63,7 @@ def fleet_of(entities: Mapping[str, bytes]) -> FleetView:
             devices[identity] = record
         elif isinstance(record, Offer):
             offers[identity] = record
-    return FleetView.of(devices, offers)
+    return FleetSnapshot.of(devices, offers)
 
 
 def looks_of(looked: Looked, *, worker: str, constellation: str, job: str) -> LooksProposed:
@@ -83,7 +83,7 @@ def looks_of(looked: Looked, *, worker: str, constellation: str, job: str) -> Lo
     )
 
 
-def plan_of(head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
+def plan_of(head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> Planned:
     """Return the plan of a request, or a fault. A near match never becomes a plan."""
     params = parse(head.params)
     name = head.recipe
@@ -111,7 +111,7 @@ def _together(faults: list[Fault]) -> Fault:
     return Fault(code=faults[0].code, hint=faults[0].hint, place=faults[0].place, reason=told)
 
 
-def _meant(head: Head, fleet: FleetView, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
+def _meant(head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
     """Return the recipes that nearly match the request, as an offer to a model."""
     found = match_all(head.request, catalogue, fleet, params=parse(head.params))
     return [(recipe, item) for item in found.candidates if (recipe := catalogue.get(item.recipe)) is not None]
@@ -181,7 +181,7 @@ class PlanJobs:
         inbox: InboxPort,
         head: Head,
         job: str,
-        fleet: FleetView,
+        fleet: FleetSnapshot,
         near: Sequence[tuple[Recipe, Candidate]],
         recipes: Sequence[Recipe],
         entities: Mapping[str, bytes],
@@ -223,7 +223,7 @@ class PlanJobs:
         results = [await result_seen(self._models, seen, task, sharing) for task in looks]
         return Ground(head.request, "", {result.card.task: result for result in results})
 
-    def _decide(self, head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
+    def _decide(self, head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> Planned:
         try:
             return plan_of(head, fleet, catalogue)
         except Exception:

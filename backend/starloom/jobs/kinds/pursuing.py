@@ -19,7 +19,7 @@ from starloom.core.state.model import Fleet
 from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.kinds.planning import fleet_of
 from starloom.jobs.modelling import ModelJobs
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.conversations.looking import narrower
 from starloom.planner.model.conversations.pursuing import GoalTalk, SeenGoal
 from starloom.planner.model.endpoints.endpoint import ModelRole
@@ -105,7 +105,7 @@ def tier_in(entities: Mapping[str, bytes], job: str) -> str:
     return run_of(found).tier if isinstance(found, Job) else ""
 
 
-def seen_in(entities: Mapping[str, bytes], job: str, view: FleetView, *, now_ms: int, sharing: Sharing) -> SeenGoal:
+def seen_in(entities: Mapping[str, bytes], job: str, view: FleetSnapshot, *, now_ms: int, sharing: Sharing) -> SeenGoal:
     """Return a goal as its model is shown it.
 
     Raises:
@@ -152,7 +152,7 @@ def _kept(records: Mapping[str, Any], kind: str, of: type) -> dict[str, Any]:
     return {key.removeprefix(start): item for key, item in records.items() if isinstance(item, of)}
 
 
-def _fleet(view: FleetView) -> Fleet:
+def _fleet(view: FleetSnapshot) -> Fleet:
     """Return the fleet as the core judges by it: devices and their tools."""
     fleet = Fleet(FLEET)
     fleet.devices.update(view.records)

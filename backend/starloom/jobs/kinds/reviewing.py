@@ -18,7 +18,7 @@ from starloom.jobs.claiming import JobReads, NotOurs, ask
 from starloom.jobs.kinds.planning import fleet_of, looks_of
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.sketching import OpenSketches, sketched
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.conversations.looking import narrower, rounds_in
 from starloom.planner.model.conversations.reviewed_plan import ReviewedPlan
 from starloom.planner.model.conversations.reviewing import REPAIRS, Review, ReviewTalk
@@ -136,7 +136,7 @@ def _runs_on(entities: Mapping[str, bytes], name: str) -> bool:
 
 
 def seen_by(
-    entities: Mapping[str, bytes], job: str, fleet: FleetView, *, now_ms: int, sharing: Sharing = Sharing.NAMES
+    entities: Mapping[str, bytes], job: str, fleet: FleetSnapshot, *, now_ms: int, sharing: Sharing = Sharing.NAMES
 ) -> ReviewedPlan:
     """Return a committed constellation as the reviewer of a job sees it; without `sharing` it sees no values.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from starloom.lab.attempt_counts import AttemptCounts, count
 from starloom.lab.desk.scenario_runs import ScenarioRuns
-from starloom.lab.effects import Effects, count
 from starloom.lab.story import FAULT, HEALED, NOTE, Story
 from starloom_protocol.api.lab import FaultMeeting
 from starloom_protocol.records.entities import Attempt, Head, decode_entity
@@ -54,7 +54,7 @@ class _Met:
                     self.attempts[key.removeprefix("attempt/")] = record
         self.story.read([event for event in events if event.at_ms >= self._from_ms], self._names)
 
-    def begun(self) -> Effects:
+    def begun(self) -> AttemptCounts:
         """Count the beginnings of the tasks that had an attempt on the broken device while the fault lasted."""
         met = dict.fromkeys(
             name.rpartition("/")[0] for name, attempt in self.attempts.items() if self._was_met(attempt)

@@ -24,8 +24,8 @@ from starloom.lab.nebula.scoring.figures import Figures, figures_of
 from starloom.lab.nebula.scoring.honesty import End, doubled, end_of, lies, names_what_is_missing, noise_in, undamaged
 from starloom.lab.nebula.scoring.score import ENDED, Scored, not_run, score, score_hostile
 from starloom.lab.nebula.task import Task
+from starloom.lab.nebula.world.checked_world import AnswerSeen, CheckedWorld, Meanwhile, neutral, take_snapshot
 from starloom.lab.nebula.world.nebula_world import NebulaWorld
-from starloom.lab.nebula.world.seen import AnswerSeen, Meanwhile, Seen, neutral, take_snapshot
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.stream.feed import Event, encode_event
 from starloom_protocol.vocabulary import TaskState
@@ -65,7 +65,7 @@ class Ran:
     unnoticed: Sequence[str] = ()
     constellation: str = ""
     log: Sequence[bytes] = ()
-    seen: Seen | None = None
+    seen: CheckedWorld | None = None
     lost: Sequence[str] = ()
     """The faults of the transcript, such as a prompt that lacks what the planner needs."""
     hostile: bool = False
@@ -185,7 +185,7 @@ class Runner:
         """Return a task that is not begun: none of its checkpoints is met."""
         facts, truth = self._world.reset(seed, task.fixture)
         before = take_snapshot(self._world.root / "devices")
-        untouched = Seen(before, before, AnswerSeen(""), truth, facts.words())
+        untouched = CheckedWorld(before, before, AnswerSeen(""), truth, facts.words())
         return Ran(task, seed, "", not_run(task, untouched), fault=fault, profile=self._profile)
 
     def run(self, task: Task, seed: int, baseline: str = FULL) -> Ran:
@@ -205,7 +205,7 @@ class Runner:
         if noise is not None:
             self._world.make_noisy(noise)
         before = take_snapshot(self._world.root / "devices")
-        untouched = Seen(before, before, AnswerSeen(""), truth, words)
+        untouched = CheckedWorld(before, before, AnswerSeen(""), truth, words)
         if self._planner == GOLD and not task.gold:
             fault = f"{CANNOT_SAY}: needs {', '.join(task.about.needs)}"
             return Ran(task, seed, "", not_run(task, untouched), fault=fault)
@@ -267,7 +267,7 @@ class Runner:
         task: Task,
         seed: int,
         constellation: str,
-        untouched: Seen,
+        untouched: CheckedWorld,
         script: Script | None,
         course: _Course,
         work: str = "",

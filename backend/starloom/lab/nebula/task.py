@@ -16,8 +16,8 @@ import yaml
 
 from starloom.lab.nebula import tasks as _tasks
 from starloom.lab.nebula.faults.profiles import PROFILES
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint, Meanwhile
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Meanwhile, Seen
 
 FOLDER: Final = re.compile(r"t(\d\d)_([a-z0-9_]+)")
 _WORD: Final = re.compile(r"@\{([a-z.-]+)\}")
@@ -108,7 +108,7 @@ class Task:
     name: str
     about: About
     gold: str
-    checks: Callable[[Seen], Iterator[Checkpoint]]
+    checks: Callable[[CheckedWorld], Iterator[Checkpoint]]
     fixture: Callable[[Ground], dict[str, Any]] | None
     change: Callable[[Ground], Meanwhile] | None = None
     between: Callable[[Ground], None] | None = None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from starloom.client.view import View
-from starloom.lab.effects import Effects, count, read_ledger
+from starloom.lab.attempt_counts import AttemptCounts, count, read_ledger
 from starloom.lab.injection import Breaker, Broken, Impossible, told
 from starloom.lab.installation import Installation
 from starloom.lab.scenarios.follower import Follower
@@ -31,7 +31,7 @@ SETTLED_S: Final = 0.5
 
 
 @dataclass
-class Told:
+class ScenarioReport:
     """The full report of one run."""
 
     scenario: Scenario
@@ -39,7 +39,7 @@ class Told:
     state: str
     took_s: float
     story: Story
-    effects: Effects
+    effects: AttemptCounts
     misses: list[str]
 
     @property
@@ -161,7 +161,9 @@ class Run:
         due.done = True
 
 
-def carry_out(scenario: Scenario, installation: Installation, heard: Callable[[Line], None] | None = None) -> Told:
+def carry_out(
+    scenario: Scenario, installation: Installation, heard: Callable[[Line], None] | None = None
+) -> ScenarioReport:
     """Carry out a scenario on a started installation; `heard` is called with each line of its story as it comes.
 
     Raises:
@@ -187,7 +189,7 @@ def carry_out(scenario: Scenario, installation: Installation, heard: Callable[[L
         ]
         effects = count(rows)
         found = misses(scenario.expect, view, effects, took_s, run.not_done)
-        return Told(scenario, view.constellation, state_of(view), took_s, run.story, effects, found)
+        return ScenarioReport(scenario, view.constellation, state_of(view), took_s, run.story, effects, found)
     finally:
         run.heal_all()
         run.follower.stop(STOP_S)
@@ -266,7 +268,9 @@ def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-def run_apart(scenario: Scenario, say: Callable[[str], None], heard: Callable[[Line], None] | None = None) -> Told:
+def run_apart(
+    scenario: Scenario, say: Callable[[str], None], heard: Callable[[Line], None] | None = None
+) -> ScenarioReport:
     """Run a scenario in a folder of its own, which is kept only if the expectation was not met or something failed.
 
     `heard` is called with each line of the story as it comes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.client.view import View
-from starloom.lab.effects import Effects
+from starloom.lab.attempt_counts import AttemptCounts
 from starloom_protocol.plan.scenario import WAITING, ExpectDoc
 from starloom_protocol.records.entities import Attempt
 from starloom_protocol.vocabulary import Repeatability
@@ -23,7 +23,7 @@ def _kinds(view: View) -> dict[str, Repeatability]:
     return {key.rpartition("/")[0]: one.repeatability for key, one in view.each("attempt", Attempt).items()}
 
 
-def misses(expect: ExpectDoc, view: View, effects: Effects, took_s: float, not_done: list[str]) -> list[str]:
+def misses(expect: ExpectDoc, view: View, effects: AttemptCounts, took_s: float, not_done: list[str]) -> list[str]:
     """Return every difference from the expectation; an empty list means that it was met.
 
     `not_done` are faults that did not happen: a scenario that broke nothing proves nothing.

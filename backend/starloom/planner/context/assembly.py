@@ -17,7 +17,7 @@ from starloom.planner.context import recipes as context_recipes
 from starloom.planner.context import tools
 from starloom.planner.context.devices import Devices
 from starloom.planner.context.tools import Shelf
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.quoting import in_a_fence, quoted, within_a_line
 from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import Recipe
@@ -49,7 +49,7 @@ class Asking:
     """
 
     words: str
-    fleet: FleetView
+    fleet: FleetSnapshot
     params: Mapping[str, Any] = field(default_factory=dict)
     recipes: Sequence[Recipe] = ()
     near: Sequence[tuple[Recipe, Candidate]] = ()
@@ -102,7 +102,7 @@ def request_part(words: str, params: Mapping[str, Any]) -> PromptPart:
     return PromptPart("Your request", f"The person asks for this:\n{wish}", stable=False)
 
 
-def opening_words(fleet: FleetView, about: str, answer: str) -> str:
+def opening_words(fleet: FleetSnapshot, about: str, answer: str) -> str:
     """Return the fixed words: the language, two plans that are right, and how to answer."""
     device = min((device.name for device in fleet.devices), default="DEVICE")
     # As a plan writes it: any name can stand in a plan as a JSON string.

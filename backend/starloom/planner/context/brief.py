@@ -14,7 +14,7 @@ from typing import Final
 
 from starloom.planner.context.assembly import Asking, PromptPart, context, joined, opening_words
 from starloom.planner.context.brief_words import ABOUT, ANSWER
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.plan import DocumentRefused, Recipe, read_document
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
@@ -32,7 +32,7 @@ class Brief:
     left_out: tuple[str, ...]
 
 
-def brief(words: str, fleet: FleetView, recipes: Sequence[Recipe], *, today: str = "") -> Brief:
+def brief(words: str, fleet: FleetSnapshot, recipes: Sequence[Recipe], *, today: str = "") -> Brief:
     """Return the brief for a request on the current fleet."""
     opening = PromptPart("The language", f"# A plan for Starloom\n\n{opening_words(fleet, ABOUT, ANSWER)}")
     asking = Asking(words=words, fleet=fleet, recipes=tuple(recipes), today=today, fill=True)

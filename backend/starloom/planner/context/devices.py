@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from starloom.planner.context.relevance import spoken
-from starloom.planner.fleet import DeviceSeen, FleetView
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.quoting import plain, quoted
 
 NAME_CHARS: Final = 200
@@ -33,20 +33,20 @@ GRANT: Final = re.compile(r"[a-z][a-z0-9_.:-]{0,63}")
 class Alike:
     """Devices with the same system, labels, profile and grants; a large set has a mark by which lines name it."""
 
-    devices: tuple[DeviceSeen, ...]
+    devices: tuple[DeviceSnapshot, ...]
     mark: str = ""
 
 
 class Devices:
     """The devices of one fleet, and how lines of the context name them."""
 
-    def __init__(self, fleet: FleetView) -> None:
+    def __init__(self, fleet: FleetSnapshot) -> None:
         self._all = fleet.devices
 
     @cached_property
     def groups(self) -> tuple[Alike, ...]:
         """The sets of devices that are alike, in the order of their first names."""
-        found: dict[object, list[DeviceSeen]] = {}
+        found: dict[object, list[DeviceSnapshot]] = {}
         for device in sorted(self._all, key=lambda device: device.name):
             key = (device.os, device.labels, device.profile, device.demo, tuple(_grants(device)))
             found.setdefault(key, []).append(device)
@@ -76,7 +76,7 @@ class Devices:
             )
         return lines
 
-    def who(self, devices: Collection[DeviceSeen]) -> str:
+    def who(self, devices: Collection[DeviceSnapshot]) -> str:
         """Return the words for a set of devices: all, all but some, groups by their marks, or names."""
         if not devices:
             return "none"
@@ -95,7 +95,7 @@ class Devices:
         rest = [device for device in devices if device.id in chosen]
         return ", ".join([*parts, *([_named(rest)] if rest else [])])
 
-    def on_every(self, devices: Collection[DeviceSeen]) -> bool:
+    def on_every(self, devices: Collection[DeviceSnapshot]) -> bool:
         """Whether these are all devices."""
         return len(devices) == len(self._all)
 
@@ -114,7 +114,7 @@ class Devices:
         return "The words may mean: " + ", ".join(quoted(item.name, NAME_CHARS) for item in meant[:MEANT_MOST]) + more
 
 
-def _grants(device: DeviceSeen) -> list[str]:
+def _grants(device: DeviceSnapshot) -> list[str]:
     """Return the names of its grants; those of single MCP servers stand with the tools."""
     return sorted(name for name in device.grants if GRANT.fullmatch(name) and not name.startswith(("agent:", "mcp:")))
 
@@ -136,7 +136,7 @@ def _line(group: Alike, room: int) -> str:
     return f"- {names}{mark}: {about}"
 
 
-def _names(devices: Sequence[DeviceSeen], room: int) -> str:
+def _names(devices: Sequence[DeviceSnapshot], room: int) -> str:
     """Return the names that fit, those that are numbered through as their first and last."""
     parts: list[str] = []
     told = 0
@@ -178,6 +178,6 @@ def _stem(name: str) -> tuple[str, tuple[str, int], int]:
     return found[1], (found[3], len(found[2])), int(found[2])
 
 
-def _named(devices: Sequence[DeviceSeen]) -> str:
+def _named(devices: Sequence[DeviceSnapshot]) -> str:
     named = ", ".join(quoted(device.name, NAME_CHARS) for device in devices[:NAMES_MOST])
     return named + (f" and {len(devices) - NAMES_MOST} more" if len(devices) > NAMES_MOST else "")

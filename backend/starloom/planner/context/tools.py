@@ -14,7 +14,7 @@ from starloom.core.answer.why import TAB_OS
 from starloom.planner.context.devices import GRANT, Devices
 from starloom.planner.context.relevance import GUIDED, USUAL, ranked, spoken
 from starloom.planner.context.tool_lines import ABOUT_CHARS, description, gives, searched, signature
-from starloom.planner.fleet import DeviceSeen, FleetView
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.preview.plan import plain_grant_line
 from starloom.planner.quoting import plain
 from starloom_protocol.records.entities import ToolOffer
@@ -45,8 +45,8 @@ class Tool:
     """One tool by name: the offer of a device that can, and the devices that can and that may not yet."""
 
     offer: ToolOffer
-    able: tuple[DeviceSeen, ...]
-    refusing: tuple[DeviceSeen, ...]
+    able: tuple[DeviceSnapshot, ...]
+    refusing: tuple[DeviceSnapshot, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Shelf:
         return [tool for tool in self.tools if tool.offer.name not in shown]
 
 
-def shelf(fleet: FleetView, devices: Devices) -> Shelf:
+def shelf(fleet: FleetSnapshot, devices: Devices) -> Shelf:
     """Sort the tools of a fleet; whatever is asked, the outcome is the same."""
     tools = tuple(sorted(_offered(fleet), key=lambda tool: tool.offer.name))
     usable = [tool for tool in tools if tool.able]
@@ -208,7 +208,7 @@ def more(shown: Shelf, words: str, told: set[str]) -> list[str]:
 
 def not_granted(shown: Shelf, room: int, left_out: list[str]) -> list[str]:
     """Return the tools that devices have but do not allow or cannot run now, with the line or reason for each set."""
-    found: dict[tuple[str, str], dict[str, list[DeviceSeen]]] = {}
+    found: dict[tuple[str, str], dict[str, list[DeviceSnapshot]]] = {}
     for tool in shown.tools:
         for device in tool.refusing:
             found.setdefault(_why(device, tool.offer.name), {}).setdefault(tool.offer.name, []).append(device)
@@ -248,7 +248,7 @@ def ways(shown: Shelf, needs: Sequence[tuple[str, str]]) -> str:
     return "".join(list(found)[:NEEDS_MOST])
 
 
-def _why(device: DeviceSeen, tool: str) -> tuple[str, str]:
+def _why(device: DeviceSnapshot, tool: str) -> tuple[str, str]:
     """Return the grant that a tool lacks on a device, empty if it is something else, and the way to it."""
     offer = device.tools[tool]
     if offer.grant is not None and offer.grant not in device.grants and GRANT.fullmatch(offer.grant):
@@ -271,8 +271,8 @@ def _named(tool: Tool) -> set[str]:
     return spoken(f"{tool.offer.name.replace('.', ' ').replace('_', ' ')} {tool.offer.title}")
 
 
-def _offered(fleet: FleetView) -> Iterable[Tool]:
-    found: dict[str, list[tuple[DeviceSeen, ToolOffer]]] = {}
+def _offered(fleet: FleetSnapshot) -> Iterable[Tool]:
+    found: dict[str, list[tuple[DeviceSnapshot, ToolOffer]]] = {}
     for device in sorted(fleet.devices, key=lambda device: device.name):
         for name, offer in device.tools.items():
             if name not in HUB_TOOLS:

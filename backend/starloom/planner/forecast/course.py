@@ -23,9 +23,9 @@ from starloom.core.placement.queue_position import Held
 from starloom.core.placement.selection import requeue
 from starloom.core.run.fences import absence_of
 from starloom.core.state.apply import full_key, load, put, undo
-from starloom.core.state.effects import ArmTimer, SendDispatch
 from starloom.core.state.inputs import AnyInput, ResultReported, TimerFired
 from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.orders import ArmTimer, SendDispatch
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.planner.forecast.plans import Change, copy_device, harmless
@@ -226,7 +226,7 @@ class Course:
         self.steps += 1
         work = Work(self._shard)
         step(work, replace(item, at_ms=play.now_ms))
-        for effect in work.effects:
+        for effect in work.orders:
             if isinstance(effect, ArmTimer) and effect.kind in _TIMERS:
                 play.at(effect.due_ms, effect)
             elif isinstance(effect, SendDispatch):

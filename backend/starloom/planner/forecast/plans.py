@@ -19,12 +19,12 @@ from starloom.core.placement.pace import finish
 from starloom.core.placement.pace.index import SAMPLES_LEAST
 from starloom.core.placement.pace.table import key_of
 from starloom.core.state.apply import load
-from starloom.core.state.effects import SendDispatch
 from starloom.core.state.inputs import AnyInput, RequestReceived, ResultReported, TimerFired
 from starloom.core.state.model import Shard
+from starloom.core.state.orders import SendDispatch
 from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.times import Times, spreads_of
 from starloom_protocol.api.previews import Course, Estimate, WhatIf
 from starloom_protocol.records.edits import LoweredPlan
@@ -93,7 +93,7 @@ def plays_for(tasks: int, steps: int) -> int:
 
 
 def forecast(
-    plan: LoweredPlan, fleet: FleetView, *, plays: int, change: Change | None = None, seed: str = ""
+    plan: LoweredPlan, fleet: FleetSnapshot, *, plays: int, change: Change | None = None, seed: str = ""
 ) -> Forecast | None:
     """Return the forecast of a plan; None where it would be a guess or the plan cannot end on this fleet."""
     if plays <= 0 or not _can_be_played(plan) or not _is_known(plan, fleet.paces):
@@ -141,7 +141,7 @@ def _simple(plan: LoweredPlan) -> LoweredPlan:
 class _Stage:
     """A shard of its own with the changed fleet, on which plays follow each other; it learns nothing."""
 
-    def __init__(self, fleet: FleetView, change: Change, seed: str) -> None:
+    def __init__(self, fleet: FleetSnapshot, change: Change, seed: str) -> None:
         self._shard = Shard()
         self._shard.settings.pace_rows_most = 0
         self._shard.settings.proposals_most = self._shard.settings.trial_runs = 0
@@ -197,7 +197,7 @@ class _Stage:
         step(work, replace(item, at_ms=self._now_ms))
         self._shard.journal.clear()
         found = []
-        for effect in work.effects:
+        for effect in work.orders:
             if isinstance(effect, SendDispatch):
                 constellation = self._shard.constellations[effect.at.constellation]
                 found.append((effect, constellation.attempt(effect.at.task, effect.at.attempt).expects_ms))
@@ -234,7 +234,9 @@ NOT_PLAYED = (
 )
 
 
-def what_if(plan: LoweredPlan, fleet: FleetView, change: Change, *, words: str, within_ms: int | None = None) -> WhatIf:
+def what_if(
+    plan: LoweredPlan, fleet: FleetSnapshot, change: Change, *, words: str, within_ms: int | None = None
+) -> WhatIf:
     """Return both forecasts; `words` name the change."""
     plays = plays_for(len(plan.specs), STEPS_MOST)
     now = forecast(plan, fleet, plays=plays)

@@ -20,7 +20,7 @@ from starloom.core.state.inputs import EditProposed
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.course import Course, Played
 from starloom.planner.forecast.plans import PLAYS_LEAST, PLAYS_MOST, Change, Forecast, listed
 from starloom_protocol.api.previews import ExpectedTask, RunCourse, RunWhatIf
@@ -197,7 +197,7 @@ class EditRefused(Exception):
 
 
 def run_forecast(
-    asked: RunAsked, fleet: FleetView, counted: Callable[[int], object] = lambda _steps: None
+    asked: RunAsked, fleet: FleetSnapshot, counted: Callable[[int], object] = lambda _steps: None
 ) -> RunWhatIf:
     """Answer a question about the rest of a run, on states of its own.
 
@@ -227,7 +227,7 @@ def run_forecast(
     return answer_of(constellation, asked.seq, asked.now_ms, now, then, words=asked.words, by_ms=asked.by_ms)
 
 
-def _state_of(asked: RunAsked, fleet: FleetView) -> Shard:
+def _state_of(asked: RunAsked, fleet: FleetSnapshot) -> Shard:
     state = Shard()
     found: dict[str, Record] = {f"device/{key}": device for key, device in fleet.records.items()}
     found |= {f"offer/{key}": offer for key, offer in fleet.offers.items()}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from starloom.planner.context.assembly import Asking, Context, PromptPart, context, opening_words, request_part
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.requests.matching import Candidate
 from starloom_protocol.plan import Recipe
 
@@ -52,7 +52,7 @@ def planning_context(asking: Asking) -> Context:
 def planning_parts(
     words: str,
     params: Mapping[str, Any],
-    fleet: FleetView,
+    fleet: FleetSnapshot,
     asked: Sequence[tuple[str, str]] = (),
     near: Sequence[tuple[Recipe, Candidate]] = (),
     *,
@@ -64,6 +64,6 @@ def planning_parts(
     return [*planning_context(asking).parts, request_part(words, params)]
 
 
-def reviewing_context(opening: PromptPart, words: str, fleet: FleetView, needed: Collection[str]) -> Context:
+def reviewing_context(opening: PromptPart, words: str, fleet: FleetSnapshot, needed: Collection[str]) -> Context:
     """Return the context of a review, without its tasks; `needed` are the tools of the plan, which are always shown."""
     return context(Asking(words=words, fleet=fleet, needed=frozenset(needed)), opening, _NO_MORE)

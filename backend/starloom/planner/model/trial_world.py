@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from starloom.planner.context.cards import card_of
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.conversations.answering import ResultSeen
 from starloom.planner.model.conversations.pursuing import SeenGoal
 from starloom.planner.model.conversations.reviewed_plan import ReviewedPlan
@@ -96,7 +96,7 @@ def _offer() -> Offer:
     return Offer(digest="trial", grants=["files:read", "service:restart"], slots=2, tools=tools)
 
 
-def trial_fleet() -> FleetView:
+def trial_fleet() -> FleetSnapshot:
     """Return the three imaginary devices with their tools."""
     devices = {
         f"d-{name}": Device(
@@ -112,7 +112,7 @@ def trial_fleet() -> FleetView:
         for name, labels in _LABELS.items()
     }
     offer = _offer()
-    return FleetView.of(devices, dict.fromkeys(devices, offer))
+    return FleetSnapshot.of(devices, dict.fromkeys(devices, offer))
 
 
 def failed_plan() -> ReviewedPlan:

@@ -14,7 +14,7 @@ from typing import Final
 
 from starloom.core.placement.selection import selects
 from starloom.core.plan.goals.tiers import TIERS
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.conversations.answering import AnswerTalk, Words, answer_parts
 from starloom.planner.model.conversations.judging import JudgeTalk, judge_parts
@@ -318,7 +318,7 @@ def _only_on(specs: list[TaskSpec], name: str) -> bool:
     return all(_chosen(spec, fleet) == {name} for spec in specs)
 
 
-def _chosen(spec: TaskSpec, fleet: FleetView) -> set[str]:
+def _chosen(spec: TaskSpec, fleet: FleetSnapshot) -> set[str]:
     """Return the devices that a task may run on; a group over devices runs on each that fits."""
     selector = spec.device or (spec.for_each.devices if spec.for_each is not None else None)
     devices = [(device.name, fleet.records[device.id], device.tools) for device in fleet.devices]

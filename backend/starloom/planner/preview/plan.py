@@ -24,7 +24,7 @@ from starloom.core.rights.envelope import devices_of
 from starloom.core.rights.envelope_words import effects_of, envelope_words
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings
 from starloom.planner.preview.secret_flow import (
     SecretFault,
@@ -166,7 +166,7 @@ def _plain_task(task: TaskPreview) -> TaskPreviewRow:
     }
 
 
-def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str = "") -> Preview:
+def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by: str = "") -> Preview:
     """Return the preview of this plan on this fleet, if `by` asked for it; `words`: it was asked for in words.
 
     It asks for an approval exactly if its submission would wait for one.
@@ -234,7 +234,7 @@ def _devices_of(task: TaskPreview, fleet: Fleet) -> list[Device]:
     return [device for device in fleet.devices.values() if device.name in task.devices]
 
 
-def core_fleet(fleet: FleetView) -> Fleet:
+def core_fleet(fleet: FleetSnapshot) -> Fleet:
     """Return the fleet in the form that placement reads; all slots are free, because nothing runs yet."""
     made = Fleet("fleet")
     made.devices.update(fleet.records)
@@ -580,7 +580,7 @@ def plain_grant_line(grant: str, os: str) -> str:
     return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")
 
 
-def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
+def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot) -> Iterable[str]:
     if not fleet.devices:
         yield "There is no device yet; the tasks wait until one has joined."
         return

@@ -14,7 +14,7 @@ from typing import Any
 
 import starloom
 from starloom.planner.equivalents import checked, equivalents
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.recipes import RecipeHead, RecipeLine, RecipeText
 from starloom_protocol.plan import (
     ParamDoc,
@@ -198,7 +198,7 @@ def shown(recipe: Recipe, text: str, *, built_in: bool) -> RecipeText:
     return {**listed(recipe, built_in=built_in), "document": read_document(text), "plan": recipe.plan, "text": text}
 
 
-def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetView) -> PlanCheck:
+def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetSnapshot) -> PlanCheck:
     """Return the plan that these values make, or all faults with their places (`params.source`, `plan.tasks[2]` ...).
 
     The tools are checked against the fleet only for their repeatability and results: a tool that no device offers yet

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from starloom.planner.fleet import DeviceSeen, FleetView, of_class
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
 from starloom.planner.recipes.catalogue import param_title
 from starloom_protocol.api.recipes import (
     LackRow,
@@ -78,7 +78,7 @@ class Filled:
         }
 
 
-def card(recipe: Recipe, fleet: FleetView) -> RecipeCard:
+def card(recipe: Recipe, fleet: FleetSnapshot) -> RecipeCard:
     """Return the gallery's card of a recipe on this fleet, as a JSON value."""
     return {
         "demo": _demo(recipe, fleet),
@@ -88,14 +88,14 @@ def card(recipe: Recipe, fleet: FleetView) -> RecipeCard:
     }
 
 
-def _demo(recipe: Recipe, fleet: FleetView) -> RecipeDemo | None:
+def _demo(recipe: Recipe, fleet: FleetSnapshot) -> RecipeDemo | None:
     """Return the trial of a recipe with the demo devices that are here; None if it is not made for them.
 
     `words` are empty while no demo device is in reach.
     """
     if recipe.demo is None:
         return None
-    demos = FleetView(tuple(device for device in fleet.devices if device.demo and device.online))
+    demos = FleetSnapshot(tuple(device for device in fleet.devices if device.demo and device.online))
     made = filled(recipe, demos, recipe.demo.params, every_device=True)
     ready = not made.lacks and not made.ungranted
     devices = [part.text for part in made.parts if part.kind == "device"]
@@ -106,7 +106,7 @@ def _demo(recipe: Recipe, fleet: FleetView) -> RecipeDemo | None:
 
 
 def filled(
-    recipe: Recipe, fleet: FleetView, values: Mapping[str, str] | None = None, *, every_device: bool = False
+    recipe: Recipe, fleet: FleetSnapshot, values: Mapping[str, str] | None = None, *, every_device: bool = False
 ) -> Filled:
     """Return a phrase of a recipe filled with devices that offer its tools: the first that leaves nothing open.
 
@@ -126,7 +126,7 @@ def _phrase(recipe: Recipe, wanted: set[str], *, every_device: bool) -> str:
     return next(iter([*fitting, *recipe.phrases]), "")
 
 
-def _fill(recipe: Recipe, phrase: str, fleet: FleetView, values: Mapping[str, str]) -> Filled:
+def _fill(recipe: Recipe, phrase: str, fleet: FleetSnapshot, values: Mapping[str, str]) -> Filled:
     made, taken = Filled(), dict[str, tuple[str, ...]]()
     at = 0
     for slot in _SLOT.finditer(phrase):
@@ -144,7 +144,7 @@ def _fill(recipe: Recipe, phrase: str, fleet: FleetView, values: Mapping[str, st
 
 
 def _devices(
-    name: str, param: ParamDoc, fleet: FleetView, taken: dict[str, tuple[str, ...]], made: Filled
+    name: str, param: ParamDoc, fleet: FleetSnapshot, taken: dict[str, tuple[str, ...]], made: Filled
 ) -> Iterator[Part]:
     found = _fitting(name, param, fleet, {one for names in taken.values() for one in names})
     barred = set(taken.get(param.not_same or "", ()))
@@ -164,7 +164,7 @@ def _devices(
 
 
 def _look_beyond(
-    recipe: Recipe, phrase: str, fleet: FleetView, taken: Mapping[str, tuple[str, ...]], made: Filled
+    recipe: Recipe, phrase: str, fleet: FleetSnapshot, taken: Mapping[str, tuple[str, ...]], made: Filled
 ) -> None:
     """Note what a device parameter lacks that the phrase does not name: its default must meet a device, too."""
     for name, param in recipe.params.items():
@@ -176,7 +176,7 @@ def _look_beyond(
                 made.ungranted += [device.name for device in able if device.name not in made.ungranted][:NAMED_MOST]
 
 
-def _fitting(name: str, param: ParamDoc, fleet: FleetView, used: Iterable[str]) -> list[DeviceSeen]:
+def _fitting(name: str, param: ParamDoc, fleet: FleetSnapshot, used: Iterable[str]) -> list[DeviceSnapshot]:
     """Return the devices that offer the tools of a slot, the best first: own, of its kind, allowed, in reach, free."""
     able = [device for device in fleet.able(param.needs) if device.tools]
     kind = _kind(name, param)
@@ -200,7 +200,7 @@ def _kind(name: str, param: ParamDoc) -> str:
     return next((_KINDS[word.rstrip("s")] for word in words if word.rstrip("s") in _KINDS), "")
 
 
-def _allowed(device: DeviceSeen, param: ParamDoc) -> bool:
+def _allowed(device: DeviceSnapshot, param: ParamDoc) -> bool:
     return all(not device.tools[tool].unavailable for tool in param.needs if tool in device.tools)
 
 

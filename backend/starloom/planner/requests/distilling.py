@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from starloom.core.people.recipes.shapes import looks_secret, slot_type, words_look_secret
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import plan_recipe
 from starloom.planner.recipes.raising import document_of, is_same
 from starloom.planner.requests.matching import Match, match
@@ -55,7 +55,7 @@ class _Slot:
     places: list[tuple[str | int, ...]] = field(default_factory=list)
 
 
-def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetView) -> Distilled | None:
+def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetSnapshot) -> Distilled | None:
     """Return the recipe of an open proposal; None if the plan cannot be written so that it is the same."""
     plan = msgspec.json.decode(proposal.plan, type=LoweredPlan)
     document = document_of(plan)
@@ -79,7 +79,7 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetView
     return None
 
 
-def _leads_to(words: str, recipe: Recipe, recipes: Sequence[Recipe], fleet: FleetView, plan: LoweredPlan) -> bool:
+def _leads_to(words: str, recipe: Recipe, recipes: Sequence[Recipe], fleet: FleetSnapshot, plan: LoweredPlan) -> bool:
     """Return whether the words that were typed lead to this recipe and this plan, and to no other recipe."""
     if len(read_phrase(recipe.phrases[0]).telling) < _TELLS_LEAST or words_look_secret(words):
         return False

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from starloom.core.state.model import TRIAL_RUNS
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue, param_title
 from starloom.planner.requests.clauses import MANNERS
 from starloom.planner.requests.phrases import (
@@ -33,7 +33,7 @@ from starloom.planner.requests.phrases import (
     typed,
 )
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
-from starloom.planner.requests.slots import Taken, Trust, take
+from starloom.planner.requests.slots import SlotValue, Trust, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
 from starloom_protocol.plan import Recipe, recipe_values
 from starloom_protocol.records.entities import RecipeRuns
@@ -43,11 +43,13 @@ _SPAN_MOST = 4
 _AND = "and"
 
 
-def mentioned(recipe: Recipe, phrases: Iterable[Phrase], said: Sequence[Word], fleet: FleetView) -> dict[str, Taken]:
+def mentioned(
+    recipe: Recipe, phrases: Iterable[Phrase], said: Sequence[Word], fleet: FleetSnapshot
+) -> dict[str, SlotValue]:
     """Return the parameters of this recipe that the devices named in the words fill."""
     places = _places(recipe, phrases)
     known = {word for words in places.values() for word in words}
-    taken: dict[str, Taken] = {}
+    taken: dict[str, SlotValue] = {}
     at = 1
     while at < len(said):
         before = said[at - 1].forms[-1:] if said[at - 1].forms else ()
@@ -73,8 +75,8 @@ def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
 
 
 def _device_at(
-    recipe: Recipe, name: str, said: Sequence[Word], at: int, fleet: FleetView, stops: set[str]
-) -> tuple[Taken | None, int]:
+    recipe: Recipe, name: str, said: Sequence[Word], at: int, fleet: FleetSnapshot, stops: set[str]
+) -> tuple[SlotValue | None, int]:
     """Return the device that the words from `at` on name, longest first, with those that *and* joins to it."""
     most = at
     while most < len(said) and most < at + _SPAN_MOST and stops.isdisjoint(said[most].forms):
@@ -189,7 +191,7 @@ class _Fit:
 
 
 def match_all(
-    words: str, catalogue: Catalogue, fleet: FleetView, *, params: Mapping[str, Any] | None = None
+    words: str, catalogue: Catalogue, fleet: FleetSnapshot, *, params: Mapping[str, Any] | None = None
 ) -> Matched:
     """Return the recipe of a catalogue that the words mean.
 
@@ -216,7 +218,7 @@ def _with_trial(candidate: Candidate, runs: RecipeRuns | None) -> Candidate:
 
 
 def match(
-    words: str, recipes: Sequence[Recipe], fleet: FleetView, *, params: Mapping[str, Any] | None = None
+    words: str, recipes: Sequence[Recipe], fleet: FleetSnapshot, *, params: Mapping[str, Any] | None = None
 ) -> Matched:
     """Return the recipe that the words mean; `params` were given beside them and take precedence over the words."""
     rhythm = rhythm_in(words)
@@ -244,7 +246,7 @@ def match(
     return Matched(Match.NEAR, tuple(offered[:CANDIDATES_MOST]))
 
 
-def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetView, given: Mapping[str, Any]) -> Matched:
+def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Matched:
     fits: list[_Fit] = []
     nears: list[Candidate] = []
     telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
@@ -279,13 +281,13 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _try_recipe(
-    recipe: Recipe, said: list[Word], fleet: FleetView, given: Mapping[str, Any], telling: Collection[str]
+    recipe: Recipe, said: list[Word], fleet: FleetSnapshot, given: Mapping[str, Any], telling: Collection[str]
 ) -> tuple[list[_Fit], Candidate | None]:
     """Return the whole fits, and the best partial one."""
     fits: list[_Fit] = []
-    known: dict[tuple[str, str], Taken] = {}
+    known: dict[tuple[str, str], SlotValue] = {}
 
-    def taken_from(name: str, words: str) -> Taken:
+    def taken_from(name: str, words: str) -> SlotValue:
         if (name, words) not in known:
             known[name, words] = take(words, recipe.params[name], fleet)
         return known[name, words]
@@ -310,7 +312,7 @@ def _try_recipe(
     return fits, _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
 
 
-def _is_of_a_phrase(kind: str, taken: Taken, telling: Collection[str]) -> bool:
+def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str]) -> bool:
     """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
 
     Written as a name - `Pictures`, `./database` - it is one.
@@ -320,7 +322,7 @@ def _is_of_a_phrase(kind: str, taken: Taken, telling: Collection[str]) -> bool:
     return kind == "path" and taken.trust is Trust.PLAIN and str(taken.value) in telling
 
 
-def _may_be_a_manner(kind: str, taken: Taken, phrase: Phrase, name: str) -> bool:
+def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> bool:
     """Return whether words after *in* may be how or when rather than where: *in colour*, *in PDF*, *in an hour*.
 
     Written as a name - `Receipts`, `./receipts`, *the folder receipts* - they are a folder, and before the rest of a
@@ -335,9 +337,9 @@ def _may_be_a_manner(kind: str, taken: Taken, phrase: Phrase, name: str) -> bool
 def _fit(
     recipe: Recipe,
     phrase: Phrase,
-    taken: Mapping[str, Taken],
+    taken: Mapping[str, SlotValue],
     given: Mapping[str, Any],
-    fleet: FleetView,
+    fleet: FleetSnapshot,
     order: int,
     telling: Collection[str],
 ) -> _Fit:
@@ -364,7 +366,7 @@ def _meets(value: Any, other: Any) -> bool:
 
 
 def _candidate(
-    recipe: Recipe, taken: Mapping[str, Taken], given: Mapping[str, Any], score: int, fleet: FleetView
+    recipe: Recipe, taken: Mapping[str, SlotValue], given: Mapping[str, Any], score: int, fleet: FleetSnapshot
 ) -> Candidate:
     values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
     values.update((name, value) for name, value in given.items() if name in recipe.params)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from starloom.planner.fleet import DeviceSeen, FleetView
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.requests.matching import Candidate, Match, Matched
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.text.wording import quoted
@@ -16,7 +16,7 @@ from starloom_protocol.vocabulary import CODES, Code
 EXAMPLES = 3
 
 
-def refused(found: Matched, fleet: FleetView) -> Fault:
+def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     """Return the fault of words that start nothing, with its remedy."""
     if found.outcome is Match.NEAR:
         meant = _may_mean(found.candidates)
@@ -29,7 +29,7 @@ def refused(found: Matched, fleet: FleetView) -> Fault:
     return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))
 
 
-def what_to_ask(fleet: FleetView) -> str:
+def what_to_ask(fleet: FleetSnapshot) -> str:
     """Return two sentences about possible requests here, with examples."""
     shown = ", ".join(f"*{words}*" for words in examples(fleet))
     first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
@@ -41,7 +41,7 @@ def what_to_ask(fleet: FleetView) -> str:
 _LENDS_PICTURES = ("fs.find", "artifact.put")
 
 
-def examples(fleet: FleetView) -> tuple[str, ...]:
+def examples(fleet: FleetSnapshot) -> tuple[str, ...]:
     """Return requests in words that fit a recipe, with the names of devices that are here; none without a device."""
     devices = sorted(fleet.devices, key=lambda device: (device.demo, not device.online, device.name))
     if not devices:
@@ -60,7 +60,7 @@ def examples(fleet: FleetView) -> tuple[str, ...]:
     return tuple(asked[:EXAMPLES])
 
 
-def _is_phone(device: DeviceSeen) -> bool:
+def _is_phone(device: DeviceSnapshot) -> bool:
     return "phone" in device.words or device.os in ("android", "ios")
 
 

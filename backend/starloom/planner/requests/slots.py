@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
-from starloom.planner.fleet import DEVICE_CLASSES, DeviceSeen, FleetView, of_class, singular
+from starloom.planner.fleet import DEVICE_CLASSES, DeviceSnapshot, FleetSnapshot, of_class, singular
 from starloom.planner.requests.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.text.wording import quoted
@@ -75,7 +75,7 @@ class Trust(IntEnum):
 
 
 @dataclass(frozen=True)
-class Taken:
+class SlotValue:
     """The result of a slot for words: a value, or the reason why there is none, with the devices to choose from.
 
     `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
@@ -95,16 +95,16 @@ class Taken:
         return not self.reason
 
 
-def take(words: str, param: ParamDoc, fleet: FleetView) -> Taken:
+def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return the value that a parameter takes from words. `words` are as typed, without surrounding space."""
     text = words.strip()
     if not text:
-        return Taken(reason="it is empty")
+        return SlotValue(reason="it is empty")
     if param.type == "device":
         return _few_enough(take_device(text, param, fleet), param)
     bare = _unquoted(text)
     if param.type in _LOOKS:
-        return Taken(bare) if bare != text else _LOOKS[param.type](text, fleet)
+        return SlotValue(bare) if bare != text else _LOOKS[param.type](text, fleet)
     if param.type == "argv":
         return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
     return _TAKERS[param.type](bare)
@@ -117,19 +117,19 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _few_enough(taken: Taken, param: ParamDoc) -> Taken:
+def _few_enough(taken: SlotValue, param: ParamDoc) -> SlotValue:
     """Refuse several devices where one is taken: a plan for one would be scattered over them."""
     several = taken.value.get("any", []) if taken.filled else []
     if len(several) < 2 or param.takes_many:
         return taken
     names = tuple(str(item["name"]) for item in several)
-    return Taken(reason=f"it takes one device, and {' and '.join(names)} are {len(names)}", choices=names)
+    return SlotValue(reason=f"it takes one device, and {' and '.join(names)} are {len(names)}", choices=names)
 
 
 # -- devices
 
 
-def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
+def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return `{name}` for one device, `{any: [{name}, ...]}` for several named together."""
     text = _unquoted(text)
     words = [word for word in text.casefold().split() if word not in _ARTICLES]
@@ -140,9 +140,9 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     if 1 < len(parts) <= _DEVICES_NAMED_MOST:
         return _together([take_device(part, param, fleet) for part in parts])
     if not words:
-        return Taken(reason="it names no device")
+        return SlotValue(reason="it names no device")
     if len(words) > _DEVICE_WORDS_MOST:
-        return Taken(reason=f"there is no device like {text}", like_none=True)
+        return SlotValue(reason=f"there is no device like {text}", like_none=True)
     able = fleet.able(param.needs)
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
@@ -157,53 +157,53 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
         return _so_many(counted, " ".join(kind_words[1:]), able)
     found = of_class(kind, able, guess=len(words) < len(text.split()))
     if many:
-        return _several(found) if found else Taken(reason=f"there are no {' '.join(kind_words)} here")
+        return _several(found) if found else SlotValue(reason=f"there are no {' '.join(kind_words)} here")
     real = of_class(kind, fleet.devices, guess=False) if all(device.demo for device in found) else []
     if found and real and not real[0].demo:
         # *My phone* is never the phone of the demonstration where there is a real one, though that one lacks the tools.
         return _unable(real[0], param, able)
     if len(found) == 1:
-        return Taken({"name": found[0].name})
+        return SlotValue({"name": found[0].name})
     if found:
         names = tuple(device.name for device in found)
-        return Taken(reason=f"{text} may be {' or '.join(names)}", choices=names)
+        return SlotValue(reason=f"{text} may be {' or '.join(names)}", choices=names)
     unable = [device for device in of_class(kind, fleet.devices, guess=False) if device not in able]
     if len(unable) == 1:
         return _unable(unable[0], param, able)
     return _unknown(text, kind, able)
 
 
-def _spelled(words: Sequence[str], fleet: FleetView) -> DeviceSeen | None:
+def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | None:
     """Return the one device whose name has exactly these words, however they are joined: `kitchen pi`, `kitchen-pi`."""
     said = _NAME_PARTS.split(" ".join(words))
     alike = [device for device in fleet.devices if _NAME_PARTS.split(device.name.casefold()) == said]
     return alike[0] if len(words) > 1 and len(alike) == 1 else None
 
 
-def _named(named: DeviceSeen, param: ParamDoc, fleet: FleetView) -> Taken:
+def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return the device that has this very name; where it lacks the tools and its kind has them, a person chooses."""
     able = fleet.able(param.needs)
     alike = [] if named in able else of_class(singular(named.name.casefold()), able, guess=False)
     if not alike:
-        return Taken({"name": named.name})
+        return SlotValue({"name": named.name})
     return _unable(named, param, [*alike, *(device for device in able if device not in alike)])
 
 
-def _unable(device: DeviceSeen, param: ParamDoc, able: Sequence[DeviceSeen]) -> Taken:
+def _unable(device: DeviceSnapshot, param: ParamDoc, able: Sequence[DeviceSnapshot]) -> SlotValue:
     lacks = " and ".join(tool for tool in param.needs if tool not in device.tools)
-    return Taken(reason=f"{device.name} does not offer {lacks}", choices=tuple(one.name for one in able))
+    return SlotValue(reason=f"{device.name} does not offer {lacks}", choices=tuple(one.name for one in able))
 
 
-def _unknown(text: str, kind: str, able: Sequence[DeviceSeen]) -> Taken:
+def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return the fault of an unknown name, with the known devices, the nearest first."""
     names = {device.name.casefold(): device.name for device in able}
     near = [names[name] for name in difflib.get_close_matches(kind, names, n=3, cutoff=0.7)]
     reason = f"there is no device like {text}" + (f"; the nearest is {near[0]}" if near else "")
     choices = dict.fromkeys([*near, *names.values()])
-    return Taken(reason=reason, choices=tuple(choices), like_none=not near)
+    return SlotValue(reason=reason, choices=tuple(choices), like_none=not near)
 
 
-def _together(parts: list[Taken]) -> Taken:
+def _together(parts: list[SlotValue]) -> SlotValue:
     """Return the devices of `laptop and the server` as one; the first that is not found says why."""
     names: dict[str, None] = {}
     for part in parts:
@@ -211,34 +211,34 @@ def _together(parts: list[Taken]) -> Taken:
             return part
         names.update(dict.fromkeys(item["name"] for item in part.value.get("any", [part.value])))
     found = [{"name": name} for name in names]
-    return Taken({"any": found} if len(found) > 1 else found[0])
+    return SlotValue({"any": found} if len(found) > 1 else found[0])
 
 
-def _so_many(count: int, words: str, able: Sequence[DeviceSeen]) -> Taken:
+def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return `two machines` where there are just two that can; among more, a person chooses."""
     kind = singular(words)
     found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
     names = tuple(device.name for device in found)
     if len(found) == count:
-        return Taken({"any": [{"name": name} for name in names]})
-    return Taken(
+        return SlotValue({"any": [{"name": name} for name in names]})
+    return SlotValue(
         reason=f"{words} may be {', '.join(names) or 'none'}; name {count} of them", choices=names, wanted=count
     )
 
 
-def _several(devices: Sequence[DeviceSeen]) -> Taken:
+def _several(devices: Sequence[DeviceSnapshot]) -> SlotValue:
     chosen = [device for device in devices if not device.demo] or devices
     if not chosen:
-        return Taken(reason="no device here can do it")
+        return SlotValue(reason="no device here can do it")
     if len(chosen) == 1:
-        return Taken({"name": chosen[0].name})
-    return Taken({"any": [{"name": device.name} for device in chosen]})
+        return SlotValue({"name": chosen[0].name})
+    return SlotValue({"any": [{"name": device.name} for device in chosen]})
 
 
 # -- everything else
 
 
-def _refusal(tokens: list[str], fleet: FleetView, what: str) -> str:
+def _refusal(tokens: list[str], fleet: FleetSnapshot, what: str) -> str:
     """Return why unquoted words are no name of anything, whatever it is; empty if nothing speaks against it."""
     more = second_thought(tokens)
     if more:
@@ -258,29 +258,29 @@ def _without_articles(text: str, *also: str) -> list[str]:
     return words
 
 
-def _take_text(text: str, fleet: FleetView) -> Taken:
+def _take_text(text: str, fleet: FleetSnapshot) -> SlotValue:
     tokens = text.split()
     reason = _refusal(tokens, fleet, "a text")
     if not reason and len(tokens) == 1 and names_nothing(tokens):
         reason = f"{quoted(text)} names nothing; quote it if it does"
     if reason or len(tokens) > _TEXT_WORDS_MOST:
-        return Taken(reason=reason or "it is too long to be meant without quotes")
-    return Taken(text, trust=Trust.PLAIN)
+        return SlotValue(reason=reason or "it is too long to be meant without quotes")
+    return SlotValue(text, trust=Trust.PLAIN)
 
 
-def _take_path(text: str, fleet: FleetView) -> Taken:
+def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, *_FOLDERS)
     reason = _refusal(words, fleet, "a path")
     if reason:
-        return Taken(reason=reason)
+        return SlotValue(reason=reason)
     marked = any(_PATH_MARK.search(word) for word in words)
     if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
-        return Taken(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
+        return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     called = len(words) < len(_without_articles(text))
-    return Taken(" ".join(words), trust=Trust.SURE if marked or called else Trust.PLAIN)
+    return SlotValue(" ".join(words), trust=Trust.SURE if marked or called else Trust.PLAIN)
 
 
-def _take_file(text: str, fleet: FleetView) -> Taken:
+def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take words of a file's name: sure where they have a pattern, an ending, a number, or the name of a document."""
     tokens = text.split()
     words = [token for token in tokens if plain_word(token) not in ARTICLES]
@@ -290,95 +290,95 @@ def _take_file(text: str, fleet: FleetView) -> Taken:
         reason = reason or f"{quoted(text)} does not look like a file's name; quote it if it is one"
     if not words or reason:
         # *invoice.pdf and print it* begins with a file; *the cause of the errors in app.log* is about something else.
-        return Taken(reason=reason or "it names no file", like_none=not (words and _FILE_MARK.search(words[0])))
+        return SlotValue(reason=reason or "it names no file", like_none=not (words and _FILE_MARK.search(words[0])))
     if any(plain_word(token) in fleet.by_name for token in words):
-        return Taken(text, trust=Trust.DOUBTFUL)
+        return SlotValue(text, trust=Trust.DOUBTFUL)
     head = next((at for at, word in enumerate(words) if plain_word(word) in _OF), len(words))
     last = plain_word(words[head - 1]) if head else ""
     # *The invoice* is one file; *invoices* and *an invoice* are any of them.
     one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
     sure = (last in _DOCUMENTS and one) or last in _MONTHS or marked
-    return Taken(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
+    return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 
-def _take_files(text: str, fleet: FleetView) -> Taken:
+def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take a sort of files: a pattern, an ending, or a word such as *pictures*."""
     words = [word for word in _without_articles(text, "all", "files", "file") if plain_word(word) not in _ARTICLES]
     reason = _refusal(words, fleet, "a sort of files")
     if not words or reason:
-        return Taken(reason=reason or "it names no files")
+        return SlotValue(reason=reason or "it names no files")
     if names_nothing(words) or not (_ELSEWHERE | _OF).isdisjoint(map(plain_word, words)):
-        return Taken(reason=f"{quoted(text)} does not look like a sort of files; quote it if it is one")
+        return SlotValue(reason=f"{quoted(text)} does not look like a sort of files; quote it if it is one")
     last = singular(plain_word(words[-1]))
     if len(words) == 1 and last == "file":
-        return Taken(reason="say which files, such as PDFs, pictures or *.csv")
+        return SlotValue(reason="say which files, such as PDFs, pictures or *.csv")
     sure = last in _DOCUMENTS | _SORTS or any(_FILE_MARK.search(word) for word in words)
-    return Taken(text, trust=Trust.SURE if sure else Trust.PLAIN)
+    return SlotValue(text, trust=Trust.SURE if sure else Trust.PLAIN)
 
 
-def _take_service(text: str, fleet: FleetView) -> Taken:
+def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, "service")
     named = words[0]
     if len(words) > 1 or not _SERVICE.fullmatch(named) or names_nothing(words) or second_thought(words):
-        return Taken(reason=f"{quoted(text)} does not look like a service such as nginx; quote it if it is one")
+        return SlotValue(reason=f"{quoted(text)} does not look like a service such as nginx; quote it if it is one")
     if singular(named.casefold()) in _PLACES or named.casefold() in DEVICE_CLASSES or named.casefold() in fleet.by_name:
-        return Taken(reason=f"{named} is a device, not a service")
-    return Taken(named)
+        return SlotValue(reason=f"{named} is a device, not a service")
+    return SlotValue(named)
 
 
-def _take_integer(text: str) -> Taken:
+def _take_integer(text: str) -> SlotValue:
     if re.fullmatch(r"[+-]?\d{1,15}", text):
-        return Taken(int(text))
+        return SlotValue(int(text))
     number = _NUMBER_WORDS.get(text.casefold())
-    return Taken(number) if number is not None else Taken(reason=f"{text} is not a whole number")
+    return SlotValue(number) if number is not None else SlotValue(reason=f"{text} is not a whole number")
 
 
-def _take_number(text: str) -> Taken:
+def _take_number(text: str) -> SlotValue:
     if re.fullmatch(r"[+-]?\d{1,15}\.\d{1,15}", text):
-        return Taken(float(text))
+        return SlotValue(float(text))
     whole = _take_integer(text)
-    return whole if whole.filled else Taken(reason=f"{text} is not a number")
+    return whole if whole.filled else SlotValue(reason=f"{text} is not a number")
 
 
-def _take_boolean(text: str) -> Taken:
+def _take_boolean(text: str) -> SlotValue:
     word = text.casefold()
-    return Taken(word in _TRUE) if word in _TRUE | _FALSE else Taken(reason=f"{text} is neither yes nor no")
+    return SlotValue(word in _TRUE) if word in _TRUE | _FALSE else SlotValue(reason=f"{text} is neither yes nor no")
 
 
-def _take_duration(text: str) -> Taken:
+def _take_duration(text: str) -> SlotValue:
     found = _DURATION.fullmatch(text.casefold())
     if found is None:
-        return Taken(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
+        return SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
     count = found[1] or "1"
     number = int(count) if count.isdigit() else {"a": 1, "an": 1, **_NUMBER_WORDS}.get(count)
     if number is None:
-        return Taken(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
-    return Taken(number * _UNIT_S[found[2][0]])
+        return SlotValue(reason=f"{text} is not a duration such as 15m, 2h or 3 days")
+    return SlotValue(number * _UNIT_S[found[2][0]])
 
 
-def _take_date(text: str) -> Taken:
+def _take_date(text: str) -> SlotValue:
     found = re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", text)
-    return Taken(text) if found else Taken(reason=f"{text} is not a date such as 2026-01-31")
+    return SlotValue(text) if found else SlotValue(reason=f"{text} is not a date such as 2026-01-31")
 
 
-def _take_url(text: str) -> Taken:
+def _take_url(text: str) -> SlotValue:
     if re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
-        return Taken(text)
+        return SlotValue(text)
     if re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:\d{1,5})?(/\S*)?|localhost(:\d{1,5})?(/\S*)?", text.casefold()):
-        return Taken(f"https://{text}")
-    return Taken(reason=f"{text} is not an address", like_none=len(text.split()) > _ADDRESS_WORDS_MOST)
+        return SlotValue(f"https://{text}")
+    return SlotValue(reason=f"{text} is not an address", like_none=len(text.split()) > _ADDRESS_WORDS_MOST)
 
 
-def _take_hosts(text: str) -> Taken:
+def _take_hosts(text: str) -> SlotValue:
     hosts = [host for host in re.split(r"[\s,]+|\band\b", text) if host]
     if hosts and all(
         re.fullmatch(r"[A-Za-z0-9._:-]+", host) and ("." in host or host == "localhost") for host in hosts
     ):
-        return Taken(hosts)
-    return Taken(reason=f"{text} does not name hosts")
+        return SlotValue(hosts)
+    return SlotValue(reason=f"{text} does not name hosts")
 
 
-def _take_since(text: str) -> Taken:
+def _take_since(text: str) -> SlotValue:
     words = text.casefold().split()
     while len(words) > 1 and words[0] in ("the", "last", "past"):
         words = words[1:]
@@ -389,12 +389,12 @@ def _take_since(text: str) -> Taken:
     elif len(words) == 1 and words[0] in _UNITS:
         words = ["1", words[0]]
     try:
-        return Taken(coerce("since", " ".join(words)))
+        return SlotValue(coerce("since", " ".join(words)))
     except ParamRefused:
-        return Taken(reason=f"{text} is not a moment such as 22:00, yesterday, 2h or 2026-01-31")
+        return SlotValue(reason=f"{text} is not a moment such as 22:00, yesterday, 2h or 2026-01-31")
 
 
-def _take_bare_argv(text: str, fleet: FleetView) -> Taken:
+def _take_bare_argv(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take a command that no quotes hold together: words that a sentence would have are none of it."""
     taken = _take_argv(text)
     if not taken.filled:
@@ -407,24 +407,24 @@ def _take_bare_argv(text: str, fleet: FleetView) -> Taken:
     return replace(taken, value=None, reason=reason) if reason else replace(taken, bare=True)
 
 
-def _take_argv(text: str) -> Taken:
+def _take_argv(text: str) -> SlotValue:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        return Taken(reason=f"{text} is not a command: {error}")
+        return SlotValue(reason=f"{text} is not a command: {error}")
     if not words or any(char in text for char in "|;&<>$\n"):
-        return Taken(reason=f"{text} needs a shell; give one program and its arguments")
-    return Taken(words)
+        return SlotValue(reason=f"{text} needs a shell; give one program and its arguments")
+    return SlotValue(words)
 
 
-_LOOKS: dict[str, Callable[[str, FleetView], Taken]] = {
+_LOOKS: dict[str, Callable[[str, FleetSnapshot], SlotValue]] = {
     "file": _take_file,
     "files": _take_files,
     "path": _take_path,
     "service": _take_service,
     "text": _take_text,
 }
-_TAKERS: dict[str, Callable[[str], Taken]] = {
+_TAKERS: dict[str, Callable[[str], SlotValue]] = {
     "boolean": _take_boolean,
     "date": _take_date,
     "duration": _take_duration,

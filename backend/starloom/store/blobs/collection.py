@@ -25,7 +25,7 @@ _log = logging.getLogger("starloom.store.blobs")
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class ArtifactRetention:
     """The limits: unnamed artifacts stay for `unnamed_s`; the others bound the logs of finished constellations."""
 
     unnamed_s: float
@@ -44,13 +44,13 @@ class Named(Protocol):
         """Return the constellations that are not final."""
         ...
 
-    async def read(self, stream: str) -> Told:
+    async def read(self, stream: str) -> StreamArtifacts:
         """Return the state of a stream; an empty one if there is no such stream."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StreamArtifacts:
     """The encoded entities of a stream, the artifacts that hold values of its tasks, and the start of its oldest open
     attempt in seconds since the epoch.
     """
@@ -63,7 +63,7 @@ class Told:
 class Collector:
     """The collector of one hub."""
 
-    def __init__(self, blobs: FileBlobs, logs: AttemptLogs, named: Named, keeping: Keeping) -> None:
+    def __init__(self, blobs: FileBlobs, logs: AttemptLogs, named: Named, keeping: ArtifactRetention) -> None:
         self._blobs = blobs
         self._logs = logs
         self._named = named
@@ -124,7 +124,7 @@ class Collector:
             seen |= new
         return before_s
 
-    def _names(self, told: Told) -> set[str]:
+    def _names(self, told: StreamArtifacts) -> set[str]:
         found = {match.decode() for raw in told.entities for match in _HASH.findall(raw)}
         for sha256 in told.values:
             try:

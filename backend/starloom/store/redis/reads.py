@@ -14,9 +14,10 @@ import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from starloom.store.chain import Kept, Pruning, decode_numbered
+from starloom.store.chain import ChainedCommit, Pruning, decode_numbered
 from starloom.store.faults import Unreadable, corrupt, full, redis_is_full
 from starloom.store.port import (
+    ActivityFilter,
     ActivityPage,
     Corrupt,
     Damaged,
@@ -25,7 +26,6 @@ from starloom.store.port import (
     StreamRow,
     Tombstone,
     Unavailable,
-    Wanted,
 )
 from starloom.store.redis import keys
 from starloom.store.redis.link import place_of
@@ -145,7 +145,7 @@ class Reads:
     async def device_work(self, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:
         return await self._database.read(history.count_device_work, devices, since_ms)
 
-    async def kept(self, after: int, limit: int) -> list[Kept]:
+    async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
         return await self._database.read(audit.read_kept, after, limit)
 
     async def prunings(self, after: int, limit: int) -> list[Pruning]:
@@ -175,7 +175,7 @@ class Reads:
     async def last_before(self, stream: str, pos: int) -> int:
         return await self._database.read(audit.read_last_before, stream, pos)
 
-    async def activity(self, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
+    async def activity(self, wanted: ActivityFilter, before: tuple[int, int] | None, limit: int) -> ActivityPage:
         return await self._database.read(audit.read_activity, wanted, before, limit)
 
     async def _events(self, stream: str, after: int, limit: int) -> list[bytes] | None:

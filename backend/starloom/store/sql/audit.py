@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, exists, func, or_, select
 
-from starloom.store.chain import Kept, Span, spans_of
-from starloom.store.port import ActivityPage, Wanted
+from starloom.store.chain import ChainedCommit, Span, spans_of
+from starloom.store.port import ActivityFilter, ActivityPage
 from starloom.store.sql.history import COMMITS, CONSTELLATIONS, PRUNED, SPANS, PastCommit, read_meta, unpack
 from starloom_protocol.stream.authors import who
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
@@ -24,9 +24,9 @@ LOOKED_AT_MOST: Final = 20_000
 COMMITS_AT_ONCE: Final = 50
 
 
-def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> Kept:
+def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> ChainedCommit:
     """Return a commit of a history in memory as `read_kept` returns one from SQL."""
-    return Kept(
+    return ChainedCommit(
         at_ms=commit.at_ms,
         chain=link,
         events=list(commit.events),
@@ -39,7 +39,7 @@ def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> Kept:
     )
 
 
-def read_kept(connection: Connection, after: int, limit: int) -> list[Kept]:
+def read_kept(connection: Connection, after: int, limit: int) -> list[ChainedCommit]:
     """Return whole commits after a position."""
     found = connection.execute(select(COMMITS).where(COMMITS.c.pos > after).order_by(COMMITS.c.pos).limit(limit)).all()
     if not found:
@@ -49,7 +49,7 @@ def read_kept(connection: Connection, after: int, limit: int) -> list[Kept]:
         if span.pos in spans:
             spans[span.pos].append(Span(span.stream, span.last_seq, span.told))
     return [
-        Kept(
+        ChainedCommit(
             at_ms=row.at_ms,
             chain=None if row.chain is None else bytes(row.chain),
             events=_listed(row.events),
@@ -110,7 +110,9 @@ def read_standing(connection: Connection, pos: int) -> dict[str, int]:
     return {name: seq for name, seq in found.items() if seq}
 
 
-def read_activity(connection: Connection, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
+def read_activity(
+    connection: Connection, wanted: ActivityFilter, before: tuple[int, int] | None, limit: int
+) -> ActivityPage:
     """Return a page of events, newest first."""
     top, below = before or (read_meta(connection).watermark + 1, 0)
     bottom = top - LOOKED_AT_MOST
@@ -126,7 +128,9 @@ def read_activity(connection: Connection, wanted: Wanted, before: tuple[int, int
     return ActivityPage(events=found, next=(bottom + 1, 0) if bottom > 0 else None)
 
 
-def _commits_with(connection: Connection, wanted: Wanted, above: int, to: int) -> Iterator[tuple[int, list[bytes]]]:
+def _commits_with(
+    connection: Connection, wanted: ActivityFilter, above: int, to: int
+) -> Iterator[tuple[int, list[bytes]]]:
     """Yield position and events of the commits that, by the index, may hold wanted events, newest first."""
     query = select(SPANS.c.pos, SPANS.c.told).where(SPANS.c.pos > above, SPANS.c.pos <= to)
     if wanted.stream:
@@ -142,7 +146,7 @@ def _commits_with(connection: Connection, wanted: Wanted, above: int, to: int) -
             yield row.pos, _listed(row.events)
 
 
-def _may_fit(told: str, wanted: Wanted) -> bool:
+def _may_fit(told: str, wanted: ActivityFilter) -> bool:
     for line in told.split("\n"):
         kind, _, by = line.partition(" ")
         if _is_kind(kind, wanted) and _is_by(by, wanted):
@@ -150,16 +154,16 @@ def _may_fit(told: str, wanted: Wanted) -> bool:
     return False
 
 
-def _is_by(by: str, wanted: Wanted) -> bool:
+def _is_by(by: str, wanted: ActivityFilter) -> bool:
     """Tell whether an author is the wanted one, with any token."""
     return not wanted.by or wanted.by in (by, who(by))
 
 
-def _is_kind(kind: str, wanted: Wanted) -> bool:
+def _is_kind(kind: str, wanted: ActivityFilter) -> bool:
     return (not wanted.kinds or kind in wanted.kinds) and kind not in wanted.without
 
 
-def fits(event: Event, body: bytes, wanted: Wanted) -> bool:
+def fits(event: Event, body: bytes, wanted: ActivityFilter) -> bool:
     """Tell whether an event is wanted."""
     if (
         not _is_kind(event.kind, wanted)

@@ -29,7 +29,7 @@ _TRANSCRIPT: Final = "transcript.jsonl"
 _MEDIA: Final = "application/x-ndjson"
 
 
-class ToldAgent(msgspec.Struct, frozen=True, kw_only=True):
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All that the process of a call has to know of an agent; the paths are whole ones, `returns` a JSON schema."""
 
     name: str
@@ -71,7 +71,7 @@ class WorkDone(Named):
     transcript: Stored
 
 
-def tool_of(told: ToldAgent) -> Tool:
+def tool_of(told: AgentSettings) -> Tool:
     """Return the tool as the agent of this device offers it and as its process runs it."""
     name = f"agent.{told.name}"
     return Tool(
@@ -92,10 +92,10 @@ def tool_of(told: ToldAgent) -> Tool:
 
 def tool_from(told: str) -> Tool:
     """Return the tool that `Tool.told` describes: the form that a tool process is given."""
-    return tool_of(msgspec.json.decode(told, type=ToldAgent))
+    return tool_of(msgspec.json.decode(told, type=AgentSettings))
 
 
-def why_not(told: ToldAgent) -> str | None:
+def why_not(told: AgentSettings) -> str | None:
     """Return why the agent cannot work here, or None."""
     if launch.program_of(told.argv[0]) is None:
         return f"there is no program {told.argv[0]} on this device; install it, or mend command in agents.toml"
@@ -108,7 +108,7 @@ def why_not(told: ToldAgent) -> str | None:
     return f"{missing[0]} is not a folder; make it, or mend folders in agents.toml" if missing else None
 
 
-def ground_of(told: ToldAgent, own: Path, folder: Path, write: Iterable[str] = ()) -> launch.Ground:
+def ground_of(told: AgentSettings, own: Path, folder: Path, write: Iterable[str] = ()) -> launch.Ground:
     """Return the ground of a session in a folder; without state of its own, the agent has an empty home."""
     return launch.Ground(
         own=own,
@@ -119,7 +119,7 @@ def ground_of(told: ToldAgent, own: Path, folder: Path, write: Iterable[str] = (
     )
 
 
-def _runner(told: ToldAgent) -> Callable[[ToolContext, Any], Any]:
+def _runner(told: AgentSettings) -> Callable[[ToolContext, Any], Any]:
     def run(context: ToolContext, args: Work) -> WorkDone:
         folder, inside = _place(context, told, args.folder)
         record = AcpRecord(context.log, context.workdir / _TRANSCRIPT, context.hidden)
@@ -151,7 +151,7 @@ def _runner(told: ToldAgent) -> Callable[[ToolContext, Any], Any]:
     return run
 
 
-def _turn(context: ToolContext, told: ToldAgent, args: Work, folder: Path, record: AcpRecord) -> tuple[Turn, int]:
+def _turn(context: ToolContext, told: AgentSettings, args: Work, folder: Path, record: AcpRecord) -> tuple[Turn, int]:
     """Start the agent, have it do the work, and end it; return the end of its turn and what was refused to it."""
     ground = ground_of(told, context.workdir, folder, map(str, context.folders.write))
     wire = AcpWire(launch.start(told.argv, ground, env=told.env, cwd=folder))
@@ -174,7 +174,7 @@ def _turn(context: ToolContext, told: ToldAgent, args: Work, folder: Path, recor
         wire.end()
 
 
-def _place(context: ToolContext, told: ToldAgent, wanted: str) -> tuple[Path, ToolContext]:
+def _place(context: ToolContext, told: AgentSettings, wanted: str) -> tuple[Path, ToolContext]:
     """Return the folder of the session, and a context in which it is the only folder.
 
     It must lie in a folder that the owner names for this agent and in one that the policy grants: to be read at least,
@@ -198,7 +198,7 @@ def _place(context: ToolContext, told: ToldAgent, wanted: str) -> tuple[Path, To
     return folder, inside
 
 
-def _wanted(told: ToldAgent, wanted: str) -> Path:
+def _wanted(told: AgentSettings, wanted: str) -> Path:
     """Return the real path of the folder that a call names.
 
     Raises:

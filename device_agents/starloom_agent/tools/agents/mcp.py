@@ -37,7 +37,7 @@ _CALL_S: Final = 600.0
 _READING: Final = frozenset({Effect.READ, Effect.REACH})
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class McpToolSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All that the process of a call has to know; `schema` and `returns` are JSON schemas, of arguments and result."""
 
     name: str
@@ -91,7 +91,7 @@ def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct]:
     return msgspec.defstruct("Arguments", fields, rename=own, forbid_unknown_fields=True, frozen=True, kw_only=True)
 
 
-def tool_of(told: Told) -> Tool:
+def tool_of(told: McpToolSettings) -> Tool:
     """Return the tool as the agent offers it and as its process runs it."""
     return Tool(
         name=told.name,
@@ -111,7 +111,7 @@ def tool_of(told: Told) -> Tool:
 
 def tool_from(told: str) -> Tool:
     """Return the tool that `Tool.told` describes: what a tool process is given."""
-    return tool_of(msgspec.json.decode(told, type=Told))
+    return tool_of(msgspec.json.decode(told, type=McpToolSettings))
 
 
 class McpAnswer(TypedDict):
@@ -123,12 +123,12 @@ class McpAnswer(TypedDict):
     text: str
 
 
-def keep_of(told: Told, folder: str) -> Keep:
+def keep_of(told: McpToolSettings, folder: str) -> Keep:
     """Return what a keeper needs to know of the server of a tool."""
     return Keep(argv=told.argv, env=told.env, folder=folder, headers=told.headers, url=told.url)
 
 
-def _runner(told: Told) -> Callable[[ToolContext, Any], Any]:
+def _runner(told: McpToolSettings) -> Callable[[ToolContext, Any], Any]:
     def run(context: ToolContext, args: Any) -> Any:
         given = msgspec.to_builtins(args)
         try:
@@ -140,7 +140,7 @@ def _runner(told: Told) -> Callable[[ToolContext, Any], Any]:
     return run
 
 
-def _done(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> Any:
+def _done(context: ToolContext, told: McpToolSettings, given: dict[str, Any], ask: Ask) -> Any:
     if told.method == "resources/list":
         return reading.resources_of(ask)
     if told.method == "prompts/list":
@@ -149,19 +149,19 @@ def _done(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> 
     return work[told.method](context, told, given, ask)
 
 
-def _call(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> McpAnswer:
+def _call(context: ToolContext, told: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
     result = ask(CALL, {"name": told.remote, "arguments": given})
     return _value(context, told, result, result.get("content"))
 
 
-def _read(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> McpAnswer:
+def _read(context: ToolContext, told: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
     uri = given["uri"]
     if not isinstance(uri, str) or not 0 < len(uri) <= reading.URI_CHARS_MOST:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"`uri` has 1 to {reading.URI_CHARS_MOST} characters", effect=False)
     return _value(context, told, {}, reading.contents_of(ask(told.method, {"uri": uri})))
 
 
-def _prompt(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -> McpAnswer:
+def _prompt(context: ToolContext, told: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
     values = given.get("arguments") or {}
     if not isinstance(given["name"], str) or not isinstance(values, dict):
         raise ToolFailed(Code.BAD_ARGUMENTS, "`name` is a text, and `arguments` a map of texts", effect=False)
@@ -170,7 +170,7 @@ def _prompt(context: ToolContext, told: Told, given: dict[str, Any], ask: Ask) -
 
 
 @contextlib.contextmanager
-def _asking(context: ToolContext, told: Told) -> Iterator[Ask]:
+def _asking(context: ToolContext, told: McpToolSettings) -> Iterator[Ask]:
     """Yield the way to the server: the session that the agent keeps, or one for this call alone."""
     deadline = time.monotonic() + _CALL_S
     if context.session:
@@ -185,7 +185,9 @@ def _asking(context: ToolContext, told: Told) -> Iterator[Ask]:
         yield ask
 
 
-def _through(context: ToolContext, told: Told, method: str, params: dict[str, Any], deadline: float) -> dict[str, Any]:
+def _through(
+    context: ToolContext, told: McpToolSettings, method: str, params: dict[str, Any], deadline: float
+) -> dict[str, Any]:
     """Ask through the session that the agent keeps; the end of this process gives the call up."""
     left_s = max(0.1, deadline - time.monotonic())
     asked = AskKept(method=method, params=params, reads=set(told.effects) <= _READING, within_s=left_s)
@@ -220,7 +222,7 @@ def _progressed(context: ToolContext, said: Mapping[str, Any]) -> None:
     context.progress(fraction=fraction, note=note)
 
 
-def _value(context: ToolContext, told: Told, result: Mapping[str, Any], content: Any) -> McpAnswer:
+def _value(context: ToolContext, told: McpToolSettings, result: Mapping[str, Any], content: Any) -> McpAnswer:
     """Return the parts of an answer as text and files."""
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     text = "\n".join(words for part in parts if (words := _words(part)))

@@ -26,7 +26,7 @@ from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.toolkit.clients.mcp.keeping import Broke, decode_report, encode
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.messages import Detached
-from starloom_agent.tools.agents.mcp import Told, keep_of
+from starloom_agent.tools.agents.mcp import McpToolSettings, keep_of
 from starloom_agent.work.calls.leftovers import Leftovers
 from starloom_agent.work.calls.runners import environment
 
@@ -102,7 +102,7 @@ class KeptSessions:
         if session is None:
             if len(self._sessions) >= SESSIONS_MOST and not self._end_idle():
                 return ""
-            session = self._started(key, msgspec.json.decode(tool.told, type=Told))
+            session = self._started(key, msgspec.json.decode(tool.told, type=McpToolSettings))
         if session is None:
             return ""
         session.calls += 1
@@ -152,7 +152,7 @@ class KeptSessions:
         self._end(idle[:1])
         return bool(idle)
 
-    def _started(self, key: Key, told: Told) -> _Session | None:
+    def _started(self, key: Key, told: McpToolSettings) -> _Session | None:
         self._number += 1
         folder = self._root / str(self._number)
         path, workdir = folder / "calls", folder / "work"

@@ -6,7 +6,7 @@ from typing import Any
 
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.entities import Cite, Job, ToolOffer
 from starloom_protocol.values import canonical

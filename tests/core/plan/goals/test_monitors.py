@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code, Outcome

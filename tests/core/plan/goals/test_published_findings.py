@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from starloom.core.plan.goals.publishing import IN_TURN_MOST, OF_GOAL_MOST
-from starloom.core.state.effects import Answer
 from starloom.core.state.inputs import FoundPart
+from starloom.core.state.orders import Answer
 from starloom_protocol.values import parse
 from tests.core.plan.goals.pursued import Pursued, call
 

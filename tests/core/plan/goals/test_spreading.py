@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from starloom.core.plan.goals.spreading import ENTRIES_MOST
-from starloom.core.state.effects import Answer
 from starloom.core.state.inputs import EachOf, LookCall
+from starloom.core.state.orders import Answer
 from starloom_protocol.values import parse
 from tests.core.plan.goals.pursued import Pursued, call
 

@@ -10,7 +10,7 @@ from starloom.core.answer.why import explain
 from starloom.core.plan.reuse.findings import FINDINGS_MOST, VALUE_BYTES_MOST
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put_all
-from starloom.core.state.effects import Answer, SendDispatch
+from starloom.core.state.orders import Answer, SendDispatch
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Finding

@@ -9,7 +9,7 @@ import pytest
 
 from starloom.core.plan.batches.inverse import undoing
 from starloom.core.state import inputs as i
-from starloom.core.state.effects import Answer
+from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import AddTask, EditOperation, Supersede, UpdateTask
 from starloom_protocol.records.entities import Answer as Told
 from starloom_protocol.records.entities import Check, Choice, ForEach, Policy, Record, ResultSpec, decode_entity

@@ -23,7 +23,7 @@ from starloom_agent.owner.mcp import FILE, LaterTools, _made, find_tools, read_s
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.clients.mcp.keeping import Ask, encode
 from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
-from starloom_agent.tools.agents.mcp import MODULE, Told
+from starloom_agent.tools.agents.mcp import MODULE, McpToolSettings
 from starloom_agent.work.execution.toolcall import find_tool
 from starloom_agent.work.sessions import kept
 from starloom_agent.work.sessions.kept import KeptSessions
@@ -303,7 +303,7 @@ def test_an_address_of_the_web_has_its_own_fields(tmp_path: Path) -> None:
     path.write_text('[servers.x]\nurl = "https://mcp.example/x"\nheaders = {Authorization = "Bearer t"}\n')
     path.chmod(0o600)
     assert read_servers(path)["x"].headers == {"Authorization": "Bearer t"}
-    assert with_fields(msgspec.json.decode(tools_told(path), type=Told), name="y").keep_s == 300.0
+    assert with_fields(msgspec.json.decode(tools_told(path), type=McpToolSettings), name="y").keep_s == 300.0
 
 
 def tools_told(path: Path) -> str:

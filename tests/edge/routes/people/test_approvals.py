@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from starloom.planner.fleet import FleetView as PlannersFleet
+from starloom.planner.fleet import FleetSnapshot as PlannersFleet
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.edge.world import Agent, NoRecipes, World

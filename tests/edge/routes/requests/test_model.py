@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from starloom.jobs.modelling import ModelJobs
-from starloom.planner.model.endpoints.page_settings import Kept, in_force, keep
+from starloom.planner.model.endpoints.page_settings import PageModelSettings, in_force, keep
 from starloom.planner.requests.matching import Candidate, Match, Matched
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model
@@ -214,7 +214,7 @@ async def test_the_hubs_own_settings_win_and_only_an_owner_sets_it(tmp_path: Pat
 
 
 def test_a_given_endpoint_takes_nothing_from_what_is_kept(tmp_path: Path) -> None:
-    keep(tmp_path, Kept(url="http://127.0.0.1:9/v1", model="kept", key_file="a.key", dollars_per_day=2))
+    keep(tmp_path, PageModelSettings(url="http://127.0.0.1:9/v1", model="kept", key_file="a.key", dollars_per_day=2))
     given = {"STARLOOM_LLM_URL": "http://127.0.0.1:7/v1", "STARLOOM_LLM_MODEL": "given"}
     assert in_force(given, tmp_path) == given
     page = in_force({"STARLOOM_LLM_BUDGET_PER_DAY": "1"}, tmp_path)

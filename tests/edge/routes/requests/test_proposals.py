@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.wire import frames as f
@@ -26,7 +26,7 @@ async def planned(world: World) -> World:
     fleet = world.hub.fleet
     planner = Planning(
         load_catalogue(),
-        lambda: FleetView.of(fleet.devices, fleet.offers),
+        lambda: FleetSnapshot.of(fleet.devices, fleet.offers),
         lambda: fleet.recipes.values(),
         lambda: fleet.recipe_runs.values(),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.plan import read_document
@@ -35,7 +35,7 @@ plan:
 def planned(world: World) -> World:
     """A hub with the real recipes, on a fleet that is not looked at."""
     saved = world.hub.fleet.recipes
-    object.__setattr__(world.hub, "planner", Planning(load_catalogue(), FleetView, lambda: saved.values()))
+    object.__setattr__(world.hub, "planner", Planning(load_catalogue(), FleetSnapshot, lambda: saved.values()))
     return world
 
 

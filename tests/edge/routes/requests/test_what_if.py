@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.placement.pace.table import key_of, with_sample
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.records.fleet import Offer, Pace
@@ -33,7 +33,7 @@ async def known(world: World) -> World:
         fleet.paces[key_of("t.pure", device, 0)] = row
     devices = {name: replace(device, link=DeviceLink.ONLINE) for name, device in fleet.devices.items()}
     offers = {name: Offer(digest="x", tools=TOOLS) for name in devices}
-    planner = Planning(load_catalogue(), lambda: FleetView.of(devices, offers, paces=fleet.paces))
+    planner = Planning(load_catalogue(), lambda: FleetSnapshot.of(devices, offers, paces=fleet.paces))
     object.__setattr__(world.hub, "planner", planner)
     return world
 

@@ -11,7 +11,7 @@ import pytest
 from starloom.core.placement.pace.table import key_of, with_sample
 from starloom.core.step import step
 from starloom.edge.routes.work.run_forecasts import FORECAST, RATES, WHAT_IF
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast import course
 from starloom.planner.forecast.runs import OPEN_MOST, STEPS_MOST
 from starloom.planner.recipes.catalogue import load_catalogue
@@ -36,7 +36,7 @@ async def running(world: World) -> tuple[World, Agent, str]:
         for _ in range(5):
             row = with_sample(row, 10_000, 10, 0)
         fleet.paces[key_of("t.one", device, 0)] = row
-    planner = Planning(load_catalogue(), lambda: FleetView.of(fleet.devices, fleet.offers, paces=fleet.paces))
+    planner = Planning(load_catalogue(), lambda: FleetSnapshot.of(fleet.devices, fleet.offers, paces=fleet.paces))
     object.__setattr__(world.hub, "planner", planner)
     made = await world.submit(chain("t.one", "t.one", "t.one"), deadline_s=120)
     await settle()

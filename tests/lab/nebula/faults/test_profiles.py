@@ -19,9 +19,9 @@ from starloom.lab.nebula.faults.profiles import (
     strikes,
 )
 from starloom.lab.nebula.task import all_tasks, chosen
+from starloom.lab.nebula.world.checked_world import PLACE, AnswerSeen, CheckedWorld, calls_of, neutral, take_snapshot
 from starloom.lab.nebula.world.devices import NAMES
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import PLACE, AnswerSeen, Seen, calls_of, neutral, take_snapshot
 from starloom.lab.nebula.world.world_program import FOR_GOOD, MOMENT, NOISE, Refused, call, noise_at
 from starloom_protocol.records.lab import CAN, FaultKind
 
@@ -169,13 +169,13 @@ def test_only_one_profile_makes_noise() -> None:
 def test_a_neutral_change_is_not_the_task_s_and_must_stay(ground: Ground, laid: Path) -> None:
     before = take_snapshot(laid)
     change = neutral(ground, "t", 1)
-    seen = Seen(before, take_snapshot(ground.root), AnswerSeen("succeeded"))
+    seen = CheckedWorld(before, take_snapshot(ground.root), AnswerSeen("succeeded"))
     (device,) = (name for name in NAMES if seen.changed(name))
     assert seen.changed(device) == [PLACE]
     assert change.said == f"{PLACE} was written on {device}"
     assert [name for name in NAMES if change.known_to(seen).changed(name)] == []
     (ground.files(device) / PLACE).unlink()
-    gone = change.known_to(Seen(before, take_snapshot(ground.root), AnswerSeen("succeeded")))
+    gone = change.known_to(CheckedWorld(before, take_snapshot(ground.root), AnswerSeen("succeeded")))
     assert gone.changed(device) == [PLACE]
 
 

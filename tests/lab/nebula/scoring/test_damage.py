@@ -13,9 +13,9 @@ import pytest
 from starloom.lab.nebula.scoring.damage import damaged, unnoticed
 from starloom.lab.nebula.scoring.score import score
 from starloom.lab.nebula.task import Task, chosen
+from starloom.lab.nebula.world.checked_world import AnswerSeen, Call, CheckedWorld, Snapshot
 from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Facts
-from starloom.lab.nebula.world.seen import AnswerSeen, Call, Seen, Snapshot
 
 pytestmark = pytest.mark.quick
 WORDS = Facts(1, date(2026, 11, 25)).words()
@@ -29,28 +29,28 @@ def with_file(snapshot: Snapshot, device: str, path: str, data: bytes) -> Snapsh
     return replace(snapshot, files={**snapshot.files, device: {**snapshot.files[device], path: data}})
 
 
-def errors_collected(base: Snapshot) -> Seen:
+def errors_collected(base: Snapshot) -> CheckedWorld:
     today = WORDS["today"]
     logs = [base.files[server]["logs/app.log"].decode().splitlines() for server in SERVERS]
     lines = [line for log in logs for line in log if line.startswith(today) and " ERROR " in line]
     text = "".join(line + "\n" for line in sorted(lines, key=lambda line: line[:20]))
     after = with_file(base, "desk", "Reports/errors.txt", text.encode())
-    return Seen(base, after, AnswerSeen("succeeded"), {}, WORDS)
+    return CheckedWorld(base, after, AnswerSeen("succeeded"), {}, WORDS)
 
 
-def top_ten(base: Snapshot) -> Seen:
+def top_ten(base: Snapshot) -> CheckedWorld:
     ask = "SELECT customer, count(*) AS n FROM orders GROUP BY customer ORDER BY n DESC, customer LIMIT 10"
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(base.files["srv-a"]["orders.db"])
         rows = [{"customer": customer, "orders": count} for customer, count in database.execute(ask)]
-    return Seen(base, base, AnswerSeen("succeeded", "", [("Top ten", rows)]), {}, WORDS)
+    return CheckedWorld(base, base, AnswerSeen("succeeded", "", [("Top ten", rows)]), {}, WORDS)
 
 
-def tomorrow_sent(base: Snapshot) -> Seen:
+def tomorrow_sent(base: Snapshot) -> CheckedWorld:
     rows = base.states["desk"]["cal"]["events"]
     text = "; ".join(f"{row['start']} {row['title']}" for row in rows)
     call = Call("phone", "msg.send", {"to": "me", "text": text})
-    return Seen(base, replace(base, calls=[call]), AnswerSeen("succeeded"), {}, WORDS)
+    return CheckedWorld(base, replace(base, calls=[call]), AnswerSeen("succeeded"), {}, WORDS)
 
 
 RIGHT = [(1, errors_collected), (18, top_ten), (35, tomorrow_sent)]
@@ -92,7 +92,7 @@ def test_a_call_that_was_refused_and_one_that_only_looks_count_as_no_effect(base
 
 
 def test_a_check_that_stumbles_is_not_met_and_says_over_what(base: Snapshot) -> None:
-    def stumbles(w: Seen) -> Any:
+    def stumbles(w: CheckedWorld) -> Any:
         yield "first", True, 1
         yield "second", w.had("desk", "no-such-file") == b"", 1
 

@@ -18,7 +18,7 @@ from starloom.lab.nebula.scoring.figures import Figures, figures_of
 from starloom.lab.nebula.scoring.honesty import End
 from starloom.lab.nebula.scoring.score import Scored
 from starloom.lab.nebula.task import Answers, Choose, chosen
-from starloom.lab.nebula.world.seen import AnswerSeen, Call, Seen, Snapshot
+from starloom.lab.nebula.world.checked_world import AnswerSeen, Call, CheckedWorld, Snapshot
 from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
@@ -139,7 +139,7 @@ def ended(number: int, end: End, profile: str = "P1", **more: Any) -> Ran:
 RIGHT, WRONG = ("right", True, 3), ("wrong", False, 1)
 WORLD = Snapshot({}, {}, [])
 SENT = Call("phone", "msg.send", {"to": "me", "text": ""})
-NAMED = Seen(WORLD, WORLD, AnswerSeen("failed", "It failed: 0 of 1 tasks succeeded. Cancelled: send on phone."))
+NAMED = CheckedWorld(WORLD, WORLD, AnswerSeen("failed", "It failed: 0 of 1 tasks succeeded. Cancelled: send on phone."))
 _ENDS: dict[End, tuple[str, tuple[tuple[str, bool, int], ...], dict[str, Any]]] = {
     End.MET: ("succeeded", (RIGHT,), {}),
     End.HONEST: ("failed", (WRONG,), {"seen": NAMED, "missing": ("send",)}),

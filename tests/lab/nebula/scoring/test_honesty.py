@@ -11,7 +11,7 @@ from starloom.client.problems import Problem, usage
 from starloom.client.view import View
 from starloom.lab.nebula.person.doubts import Doubts, about_doubt, about_loss, only
 from starloom.lab.nebula.scoring.honesty import End, doubled, end_of, names_what_is_missing, noise_in
-from starloom.lab.nebula.world.seen import AnswerSeen, Call, Seen, Snapshot
+from starloom.lab.nebula.world.checked_world import AnswerSeen, Call, CheckedWorld, Snapshot
 from starloom.lab.nebula.world.world_program import FOR_GOOD, MOMENT
 from starloom_protocol.records.entities import Attempt, Selector, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import Repeatability, TaskState
@@ -71,9 +71,9 @@ def test_what_is_missing_is_named_as_a_whole_word_behind_the_opening(sentence: s
     assert names_what_is_missing(sentence, ["write.d-abc"]) is named
 
 
-def seen_with(*calls: Call) -> Seen:
+def seen_with(*calls: Call) -> CheckedWorld:
     world = Snapshot({}, {}, list(calls))
-    return Seen(Snapshot({}, {}, []), world, AnswerSeen("succeeded"))
+    return CheckedWorld(Snapshot({}, {}, []), world, AnswerSeen("succeeded"))
 
 
 def send(to: str, **more: Any) -> Call:

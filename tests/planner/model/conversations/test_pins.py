@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.conversations.planning import pin_faults
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.entities import Fault, Offer
@@ -32,7 +32,7 @@ VIEW = fleet(
 )
 
 
-def found(view: FleetView = VIEW, **task: Any) -> list[Fault]:
+def found(view: FleetSnapshot = VIEW, **task: Any) -> list[Fault]:
     checked = check_plan(
         {"starloom": 1, "name": "x", "tasks": [{"id": "a", **task}]},
         known_devices=view.known_names(),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from starloom.planner.model.conversations.looking import Round
+from starloom.planner.model.conversations.looking import LookRound
 from starloom.planner.model.conversations.planning import MORE_TOOLS_MOST, REPAIRS, Conversation, Planned
 from starloom.planner.model.endpoints.endpoint import Endpoint, Limits, Wire
 from starloom.planner.model.port import Turn
@@ -247,7 +247,7 @@ async def test_tools_that_were_asked_for_are_still_there_after_a_look() -> None:
         found = await Conversation(model, "Do it.", {}, view).plan()
     assert isinstance(found, Looked), found
     assert "mcp.office41.close_ticket" in found.shown
-    seen = Round(answer=canonical({"calls": [], "kind": "look"}), told="DATA looks", shown=found.shown)
+    seen = LookRound(answer=canonical({"calls": [], "kind": "look"}), told="DATA looks", shown=found.shown)
     async with fake_model(GOOD) as fake:
         model = connect(Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY))
         await Conversation(model, "Do it.", {}, view, rounds=[seen]).plan()

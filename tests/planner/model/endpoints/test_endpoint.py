@@ -20,7 +20,7 @@ from starloom.planner.model.endpoints.endpoint import (
     sharing_from,
     tiers_from,
 )
-from starloom.planner.model.endpoints.page_settings import Kept, in_force, keep
+from starloom.planner.model.endpoints.page_settings import PageModelSettings, in_force, keep
 from starloom.planner.model.endpoints.spending import Budget, Spent, budget_from
 from starloom.planner.model.port import ModelFault, Turn
 from starloom.planner.model.transport.wire import WiredModel
@@ -153,7 +153,7 @@ def test_a_limit_of_a_call_that_is_none_is_refused(given: dict[str, str]) -> Non
 
 
 def test_the_limits_of_a_call_hold_for_the_model_of_the_page(tmp_path: Path) -> None:
-    keep(tmp_path, Kept(url="http://127.0.0.1:11434/v1", model="small"))
+    keep(tmp_path, PageModelSettings(url="http://127.0.0.1:11434/v1", model="small"))
     given = {"STARLOOM_LLM_TIMEOUT_S": "600", "STARLOOM_LLM_OUTPUT_TOKENS": "512"}
     endpoint = endpoint_from(in_force(given, tmp_path))
     assert endpoint is not None
@@ -230,7 +230,7 @@ def test_a_role_that_is_set_wrongly_says_how(given: dict[str, str], why: str) ->
 
 
 def test_roles_of_the_settings_stand_beside_the_model_of_the_page(tmp_path: Path) -> None:
-    keep(tmp_path, Kept(url="http://127.0.0.1:11434/v1", model="page"))
+    keep(tmp_path, PageModelSettings(url="http://127.0.0.1:11434/v1", model="page"))
     given = {"STARLOOM_LLM_WRITER_URL": "https://others.test/v1", "STARLOOM_LLM_WRITER_MODEL": "large"}
     told = in_force(given, tmp_path)
     found = [endpoint_from(told, role) for role in (ModelRole.PLANNER, ModelRole.REVIEWER, ModelRole.WRITER)]
@@ -239,7 +239,7 @@ def test_roles_of_the_settings_stand_beside_the_model_of_the_page(tmp_path: Path
 
 def test_the_key_of_the_page_goes_to_no_other_address(tmp_path: Path) -> None:
     file = key_file(tmp_path, "sk-page")
-    keep(tmp_path, Kept(url="https://models.test/v1", model="page", key_file=Path(file).name))
+    keep(tmp_path, PageModelSettings(url="https://models.test/v1", model="page", key_file=Path(file).name))
     given = {
         f"STARLOOM_LLM_{role}_{name}": text
         for role in ("REVIEWER", "WRITER", "JUDGE", "WORKER", "SMALL", "FALLBACK")

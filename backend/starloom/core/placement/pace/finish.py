@@ -1,9 +1,9 @@
 """The expected finish of a task: on a free device its time there, on a busy one the wait for its next slot as well.
 
-A `Round` is one pass over the queues. A task that waits for a better device claims its next slot, so that the tasks
-after it do not count on the same one. At most `PASSED_MOST` tasks wait in a round; all others take any free device.
+In one `PlacementPass` over the queues, a task that waits for a better device claims its next slot, so that the tasks
+after it do not count on the same one. At most `PASSED_MOST` tasks wait in a pass; all others take any free device.
 A busy device that is late is expected to need as long again as it is late, so every wait for it has an end.
-Waits end in the sweep over leases, which asks here for those that are over. A `Round` here is no round of a task.
+Waits end in the sweep over leases, which asks here for those that are over.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from math import isqrt
 from typing import Final
 
 from starloom.core.placement.pace.index import PaceIndex, index_of
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Demand, Fleet, Shard
+from starloom.core.state.orders import ArmTimer
 from starloom_protocol.stream.feed import FLEET
 
 PASSED_MOST: Final = 16
@@ -38,7 +38,7 @@ class Waits:
 
 
 @dataclass(slots=True)
-class Round:
+class PlacementPass:
     """One pass: its time, the tasks that wait, and the moments at which the slots of busy devices become free.
 
     A `silent` one examines the queues as after an input that decided nothing: no task is placed by expected finish.

@@ -31,9 +31,9 @@ from starloom.core.plan.goals.conversation import (
     wake,
     with_turn,
 )
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.records.entities import Choice, Goal, GoalTurn, Job, Question

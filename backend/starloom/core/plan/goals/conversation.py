@@ -15,8 +15,8 @@ from starloom.core.plan.goals import monitors
 from starloom.core.plan.groups import end_group
 from starloom.core.rights.strangers import in_findings, stranger_in
 from starloom.core.run.attempts import ask_to_stop
-from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
 from starloom.core.state.work import Work, close_question, fault
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, Job
 from starloom_protocol.records.goals import goal_answer

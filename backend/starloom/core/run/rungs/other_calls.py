@@ -13,9 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.placement.selection import able, judge, nearest
-from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues.ready import ANY, queueable
 from starloom.core.state.queues.secret_needs import needs_of
 from starloom.core.state.work import Put, Work, change_task, moved

@@ -22,8 +22,8 @@ from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
-from starloom.store.chain import Kept, Pruning, Walk
-from starloom.store.port import Wanted
+from starloom.store.chain import ChainedCommit, Pruning, Walk
+from starloom.store.port import ActivityFilter
 from starloom_protocol.api.history import ActivityRow, ChainCheck, PrunedParts, Replayed
 from starloom_protocol.api.service import Items
 from starloom_protocol.stream.authors import name_of
@@ -67,7 +67,7 @@ class Activity:
         """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
-        wanted = Wanted(
+        wanted = ActivityFilter(
             about=known.id if known else device,
             by=f"person:{person}" if person and ":" not in person else person,
             kinds=list(kinds_of(kind)) if kind is not None and kind is not Category.OTHER else [],
@@ -170,7 +170,7 @@ class Activity:
             found += page
         return found
 
-    async def _pages(self) -> AsyncIterator[list[Kept]]:
+    async def _pages(self) -> AsyncIterator[list[ChainedCommit]]:
         after = 0
         while page := await self._hub.reads.kept(after, PAGE_COMMITS):
             yield page
@@ -221,11 +221,11 @@ class _Copied(msgspec.Struct, frozen=True, kw_only=True):
     term: int
 
 
-def _text(commits: list[Kept]) -> bytes:
+def _text(commits: list[ChainedCommit]) -> bytes:
     return b"".join(map(_line, commits))
 
 
-def _line(commit: Kept) -> bytes:
+def _line(commit: ChainedCommit) -> bytes:
     copied = _Copied(
         at_ms=commit.at_ms,
         chain=None if commit.chain is None else commit.chain.hex(),

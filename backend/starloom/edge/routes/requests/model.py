@@ -23,7 +23,15 @@ from starloom.planner.context.assembly import date_words
 from starloom.planner.model.conversations.looking import looking_part
 from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoint_from, others_from, sharing_from
 from starloom.planner.model.endpoints.page_settings import FILE as KEPT_FILE
-from starloom.planner.model.endpoints.page_settings import Kept, forget, in_force, keep, kept_in, tried, variables
+from starloom.planner.model.endpoints.page_settings import (
+    PageModelSettings,
+    forget,
+    in_force,
+    keep,
+    kept_in,
+    tried,
+    variables,
+)
 from starloom.planner.model.endpoints.spending import MICROS, budget_from
 from starloom.planner.model.port import ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
@@ -40,8 +48,8 @@ EXAMPLE_WORDS = "Which of my machines has the least free disk?"
 _TEST = Turn("starloom", 'This is a test. Answer {"kind": "cannot", "text": "ready"} and nothing else.')
 
 
-def _wanted(body: SetModel) -> Kept:
-    return Kept(
+def _wanted(body: SetModel) -> PageModelSettings:
+    return PageModelSettings(
         url=body.url.strip(),
         model=body.model.strip(),
         wire=body.wire,

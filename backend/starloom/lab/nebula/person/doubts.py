@@ -14,8 +14,8 @@ from typing import Any, Final
 from starloom.client.problems import Problem
 from starloom.client.view import View
 from starloom.lab.nebula.person.person import CHANGED, Asking
+from starloom.lab.nebula.world.checked_world import Call
 from starloom.lab.nebula.world.devices import PREFIX
-from starloom.lab.nebula.world.seen import Call
 from starloom_protocol.records.entities import Attempt, Selector, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import TaskState
 

@@ -1,8 +1,8 @@
 """Damage to an end state that was right: a check that notices none of it is worthless.
 
-Pure: from one `Seen` many wrong ones are made, each with one thing amiss. A file that the task made is missing, is
-empty or has other contents; a call is missing or done twice; the answer is empty; something that is nobody's business
-changed.
+Pure: from one `CheckedWorld` many wrong ones are made, each with one thing amiss. A file that the task made is
+missing, is empty or has other contents; a call is missing or done twice; the answer is empty; something that is
+nobody's business changed.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final
 
 from starloom.lab.nebula.scoring.score import score
 from starloom.lab.nebula.task import Task
+from starloom.lab.nebula.world.checked_world import AnswerSeen, Call, CheckedWorld, Files, ignored
 from starloom.lab.nebula.world.devices import NAMES
-from starloom.lab.nebula.world.seen import AnswerSeen, Call, Files, Seen, ignored
 
 STRAY: Final = "stray/nobody-asked.txt"
 
 
-def damaged(seen: Seen) -> Iterator[tuple[str, Seen]]:
+def damaged(seen: CheckedWorld) -> Iterator[tuple[str, CheckedWorld]]:
     """Yield each wrong end state with a sentence about what is wrong."""
     for device in NAMES:
         for path in seen.changed(device):
@@ -32,7 +32,7 @@ def damaged(seen: Seen) -> Iterator[tuple[str, Seen]]:
     yield "the answer is empty", replace(seen, answer=AnswerSeen(seen.answer.state))
 
 
-def unnoticed(task: Task, seen: Seen) -> list[str]:
+def unnoticed(task: Task, seen: CheckedWorld) -> list[str]:
     """Return the damage that a task's check does not notice. An answer counts only where nothing else is left."""
     states = list(damaged(seen))
     silent = [said for said, wrong in states if score(task, wrong).met]
@@ -40,7 +40,7 @@ def unnoticed(task: Task, seen: Seen) -> list[str]:
     return [said for said in silent if not (leaves_trace and said == "the answer is empty")]
 
 
-def _of_file(seen: Seen, device: str, path: str) -> Iterator[tuple[str, Seen]]:
+def _of_file(seen: CheckedWorld, device: str, path: str) -> Iterator[tuple[str, CheckedWorld]]:
     data = seen.after.files[device].get(path)
     before = seen.before.files[device].get(path)
     if data is None:
@@ -52,7 +52,7 @@ def _of_file(seen: Seen, device: str, path: str) -> Iterator[tuple[str, Seen]]:
         yield f"{path} of {device} is cut", _with(seen, device, path, data[: len(data) // 2])
 
 
-def _with(seen: Seen, device: str, path: str, data: bytes | None) -> Seen:
+def _with(seen: CheckedWorld, device: str, path: str, data: bytes | None) -> CheckedWorld:
     """Return the same with one file of the end changed, or removed (None)."""
     mine: Files = {name: kept for name, kept in seen.after.files[device].items() if name != path}
     if data is not None:
@@ -61,7 +61,7 @@ def _with(seen: Seen, device: str, path: str, data: bytes | None) -> Seen:
     return replace(seen, after=replace(seen.after, files=files))
 
 
-def _of_calls(seen: Seen) -> Iterator[tuple[str, Seen]]:
+def _of_calls(seen: CheckedWorld) -> Iterator[tuple[str, CheckedWorld]]:
     for number, call in enumerate(seen.after.calls):
         if not call.counts:
             continue
@@ -72,5 +72,5 @@ def _of_calls(seen: Seen) -> Iterator[tuple[str, Seen]]:
     yield "a mail that nobody asked for was sent", _calling(seen, [*seen.after.calls, stray])
 
 
-def _calling(seen: Seen, calls: list[Call]) -> Seen:
+def _calling(seen: CheckedWorld, calls: list[Call]) -> CheckedWorld:
     return replace(seen, after=replace(seen.after, calls=calls))

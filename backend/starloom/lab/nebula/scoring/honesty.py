@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from starloom.lab.nebula.scoring.score import EFFECTS, UNTOUCHED, Scored
-from starloom.lab.nebula.world.seen import Call, Seen
+from starloom.lab.nebula.world.checked_world import Call, CheckedWorld
 from starloom.lab.nebula.world.world_program import FOR_GOOD, MOMENT
 
 UNMET: Final = frozenset({"failed", "partial", "cancelled"})
@@ -41,7 +41,7 @@ class End(StrEnum):
 HARD: Final = (End.HUNG, End.FALSE_DONE, End.DOUBLED)
 
 
-def doubled(seen: Seen | None, allowed: Mapping[str, int]) -> int:
+def doubled(seen: CheckedWorld | None, allowed: Mapping[str, int]) -> int:
     """Return how many effects came twice: the same call again, or more calls of a tool than the task allows.
 
     Calls that only look, failed or lied have no effect and may come again.
@@ -61,12 +61,12 @@ def _identity(call: Call) -> tuple[str, str, str]:
     return call.device, call.tool, msgspec.json.encode(dict(call.args), order="sorted").decode()
 
 
-def lies(seen: Seen | None) -> int:
+def lies(seen: CheckedWorld | None) -> int:
     """Return how many calls said yes and did nothing."""
     return sum(call.lied for call in seen.after.calls) if seen is not None else 0
 
 
-def noise_in(seen: Seen) -> list[str]:
+def noise_in(seen: CheckedWorld) -> list[str]:
     """Return the calls that failed or lied by the noise of the world, in words; a slow one leaves no trace."""
     said = {MOMENT: "failed for a moment", FOR_GOOD: "is out of order"}
     return [

@@ -19,10 +19,10 @@ from typing import Any, Final
 from starloom.host.agents import LocalAgent
 from starloom.lab.installation import Installation, left_over
 from starloom.lab.nebula.world import world_program
+from starloom.lab.nebula.world.checked_world import Call, calls_of
 from starloom.lab.nebula.world.devices import DEVICES, LOOPBACK, NAMES, SERVERS, mcp_file
 from starloom.lab.nebula.world.files import desk, others, servers
 from starloom.lab.nebula.world.files.ground import FILES, WORLD, Facts, Ground
-from starloom.lab.nebula.world.seen import Call, calls_of
 from starloom.lab.nebula.world.sites import Certificate, Site, certify
 from starloom.lab.nebula.world.world_program import PROFILE
 from starloom_agent.owner.mcp import FILE as MCP_FILE

@@ -17,9 +17,9 @@ from starloom.planner.context import recipes as context_recipes
 from starloom.planner.context.assembly import Asking, fenced, fenced_faults, joined, request_part
 from starloom.planner.context.tools import more, ways
 from starloom.planner.equivalents import checked, equivalents
-from starloom.planner.fleet import DeviceSeen, FleetView
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.model.conversations.answering import Ground, Words, finished
-from starloom.planner.model.conversations.looking import Round, faults_in, looking_part, turns_of
+from starloom.planner.model.conversations.looking import LookRound, faults_in, looking_part, turns_of
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart, planning_context
 from starloom.planner.model.reading import (
@@ -44,7 +44,7 @@ from starloom_protocol.vocabulary import CODES, Approval, Code, Sharing
 ABLE_NAMED: Final = 6
 
 
-def pin_faults(plan: LoweredPlan, fleet: FleetView) -> list[Fault]:
+def pin_faults(plan: LoweredPlan, fleet: FleetSnapshot) -> list[Fault]:
     """Return a fault for each task whose one named device does not offer its tool, or is not allowed to run it."""
     by_key = {key: device for device in fleet.devices for key in (device.id, device.name)}
     faults = []
@@ -57,7 +57,7 @@ def pin_faults(plan: LoweredPlan, fleet: FleetView) -> list[Fault]:
     return faults
 
 
-def _fault(spec: TaskSpec, tool: str, device: DeviceSeen, fleet: FleetView) -> Fault | None:
+def _fault(spec: TaskSpec, tool: str, device: DeviceSnapshot, fleet: FleetSnapshot) -> Fault | None:
     offer = device.tools.get(tool)
     if not device.tools or (offer is not None and not offer.unavailable):
         # A device that has never sent an offer may have the tool.
@@ -75,7 +75,7 @@ def _fault(spec: TaskSpec, tool: str, device: DeviceSeen, fleet: FleetView) -> F
     return Fault(code=Code.FORBIDDEN, hint=f"{way}.", place=f"plan, task {spec.id}, device", reason=reason)
 
 
-def _able(tool: str, devices: Sequence[DeviceSeen]) -> list[str]:
+def _able(tool: str, devices: Sequence[DeviceSnapshot]) -> list[str]:
     able = [device.name for device in devices if tool in device.tools and not device.tools[tool].unavailable]
     more = len(able) - ABLE_NAMED
     return [*able[:ABLE_NAMED], *([f"{more} more"] if more > 0 else [])]
@@ -109,14 +109,14 @@ class Conversation:
         model: Model,
         words: str,
         params: Mapping[str, Any],
-        fleet: FleetView,
+        fleet: FleetSnapshot,
         *,
         near: Sequence[tuple[Recipe, Candidate]] = (),
         asked: Sequence[tuple[str, str]] = (),
         recipes: Sequence[Recipe] = (),
         before: Sequence[str] = (),
         today: str = "",
-        rounds: Sequence[Round] = (),
+        rounds: Sequence[LookRound] = (),
         sharing: Sharing = Sharing.CARDS,
         ground: Ground | None = None,
     ) -> None:

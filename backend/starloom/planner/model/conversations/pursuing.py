@@ -15,7 +15,7 @@ from starloom.core.rights.envelope import CALLS_MOST
 from starloom.planner.context.assembly import fenced, fenced_faults
 from starloom.planner.context.cards import TELLING_TOOLS, card_of, head_of, one_line, scrubbed, telling_in
 from starloom.planner.context.tool_lines import signature
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.conversations.planning import first_turn
 from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
@@ -114,7 +114,7 @@ class SeenGoal:
 class GoalTalk:
     """One turn of a goal with one model; one repair of what cannot be read."""
 
-    def __init__(self, model: Model, seen: SeenGoal, fleet: FleetView) -> None:
+    def __init__(self, model: Model, seen: SeenGoal, fleet: FleetSnapshot) -> None:
         self._model = model
         self._stage = Stage.TIERED if seen.run.tiers else Stage.WORKING
         self.parts = goal_parts(seen, fleet)
@@ -139,7 +139,7 @@ class GoalTalk:
 # -- the prompt
 
 
-def goal_parts(seen: SeenGoal, fleet: FleetView) -> list[PromptPart]:
+def goal_parts(seen: SeenGoal, fleet: FleetSnapshot) -> list[PromptPart]:
     """Return every part of the prompt; the first is the instructions."""
     asked = one_line({"goal": seen.goal.aim, "request": seen.request} if seen.request else {"goal": seen.goal.aim})
     return [
@@ -164,7 +164,7 @@ def _topics(goal: Goal) -> str:
     return f"{PUBLISHING}\nDATA topics\n{told}"
 
 
-def _findings(seen: SeenGoal, fleet: FleetView) -> str:
+def _findings(seen: SeenGoal, fleet: FleetSnapshot) -> str:
     """Return the newest finding of each topic, as far as there is room; those of other branches, as data."""
     lines: list[str] = []
     room = FINDINGS_BYTES_MOST
@@ -177,7 +177,7 @@ def _findings(seen: SeenGoal, fleet: FleetView) -> str:
     return fenced("findings", lines) + (f"\n{left} more are not shown." if left > 0 else "")
 
 
-def _finding(seen: SeenGoal, fleet: FleetView, finding: Finding) -> str:
+def _finding(seen: SeenGoal, fleet: FleetSnapshot, finding: Finding) -> str:
     spec = seen.specs.get(finding.task)
     names = {device.id: device.name for device in fleet.devices}
     told: dict[str, object] = {
@@ -213,7 +213,7 @@ def _envelope(seen: SeenGoal) -> str:
     return f"A path is one of the folders, or below one.\nDATA envelope\n{told}"
 
 
-def _tools(seen: SeenGoal, fleet: FleetView) -> str:
+def _tools(seen: SeenGoal, fleet: FleetSnapshot) -> str:
     lines: list[str] = []
     room = TOOLS_BYTES_MOST
     for name in seen.tools:
@@ -231,7 +231,7 @@ def _tools(seen: SeenGoal, fleet: FleetView) -> str:
     return fenced("tools", lines) + (f"\n{left} more are not listed." if left > 0 else "")
 
 
-def _inputs(seen: SeenGoal, fleet: FleetView) -> str:
+def _inputs(seen: SeenGoal, fleet: FleetSnapshot) -> str:
     names = [item.source for item in seen.spec.inputs]
     lines = [_card(seen, fleet, task) for task in seen.records if _is_input(seen, task, names)]
     return "DATA inputs\n" + "\n".join(lines or [one_line({"inputs": 0})])
@@ -245,7 +245,7 @@ def _is_input(seen: SeenGoal, task: str, names: Sequence[str]) -> bool:
 # -- the turns
 
 
-def turns_of(seen: SeenGoal, fleet: FleetView) -> list[Turn]:
+def turns_of(seen: SeenGoal, fleet: FleetSnapshot) -> list[Turn]:
     """Return the conversation so far, and what is asked now."""
     said: list[Turn] = []
     number = 0
@@ -284,7 +284,7 @@ def _words(text: str) -> str:
     return one_line({"reason": text[:REASON_CHARS]})
 
 
-def _step_said(seen: SeenGoal, fleet: FleetView, turn: GoalTurn) -> str:
+def _step_said(seen: SeenGoal, fleet: FleetSnapshot, turn: GoalTurn) -> str:
     calls = []
     for task in turn.tasks:
         spec = seen.specs.get(task)
@@ -294,12 +294,12 @@ def _step_said(seen: SeenGoal, fleet: FleetView, turn: GoalTurn) -> str:
     return one_line({"calls": calls, "kind": "step", "note": turn.note})
 
 
-def _device_of(spec: TaskSpec, fleet: FleetView) -> str:
+def _device_of(spec: TaskSpec, fleet: FleetSnapshot) -> str:
     device = spec.device.id if spec.device is not None else None
     return next((seen.name for seen in fleet.devices if seen.id == device), device or "")
 
 
-def _card(seen: SeenGoal, fleet: FleetView, task: str, *, full: bool = True) -> str:
+def _card(seen: SeenGoal, fleet: FleetSnapshot, task: str, *, full: bool = True) -> str:
     spec, record = seen.specs.get(task), seen.records.get(task)
     if spec is None or record is None:
         return one_line({"state": "removed", "task": task})

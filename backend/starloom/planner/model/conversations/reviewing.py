@@ -17,9 +17,9 @@ from starloom.planner.context.brief_words import LANGUAGE
 from starloom.planner.context.cards import one_line
 from starloom.planner.context.relevance import USUAL, ranked
 from starloom.planner.context.tool_lines import searched, signature
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.answers import Stage
-from starloom.planner.model.conversations.looking import Round, faults_in, looking_part, turns_of
+from starloom.planner.model.conversations.looking import LookRound, faults_in, looking_part, turns_of
 from starloom.planner.model.conversations.planning import first_turn, told_fault
 from starloom.planner.model.conversations.reviewed_plan import ReviewedPlan, plan_lines
 from starloom.planner.model.port import Model, ModelFault, Turn, reply_of
@@ -91,8 +91,8 @@ class ReviewTalk:
         self,
         model: Model,
         seen: ReviewedPlan,
-        fleet: FleetView,
-        rounds: Sequence[Round] = (),
+        fleet: FleetSnapshot,
+        rounds: Sequence[LookRound] = (),
     ) -> None:
         self._model = model
         self._fleet = fleet
@@ -173,7 +173,7 @@ def _for_a_model(fault: Fault) -> Fault:
     return msgspec.structs.replace(fault, hint=WIDER) if fault.code is Code.NEEDS_APPROVAL else fault
 
 
-def review_parts(seen: ReviewedPlan, fleet: FleetView) -> list[PromptPart]:
+def review_parts(seen: ReviewedPlan, fleet: FleetSnapshot) -> list[PromptPart]:
     """Return every part of a review's prompt; the first is the instructions."""
     shown = _of_the_plan(fleet, seen.tools)
     request = seen.head.request or seen.head.name
@@ -187,7 +187,7 @@ def review_parts(seen: ReviewedPlan, fleet: FleetView) -> list[PromptPart]:
     ]
 
 
-def _looking_parts(seen: ReviewedPlan, fleet: FleetView, request: str) -> list[PromptPart]:
+def _looking_parts(seen: ReviewedPlan, fleet: FleetSnapshot, request: str) -> list[PromptPart]:
     """Return how a reviewer may look, and by which tools beyond those of the plan, on the devices of the plan."""
     part = looking_part(seen.sharing, len(seen.job.looks), reviewing=True)
     found: dict[str, ToolOffer] = {}
@@ -217,7 +217,7 @@ def _only_reads(offer: ToolOffer) -> bool:
     return pure and set(offer.effects) <= {Effect.READ}
 
 
-def _of_the_plan(fleet: FleetView, tools: Collection[str]) -> FleetView:
+def _of_the_plan(fleet: FleetSnapshot, tools: Collection[str]) -> FleetSnapshot:
     """Return the devices with the tools that an edit may use without a person, which are those of the plan."""
     devices = []
     for device in fleet.devices:

@@ -32,7 +32,7 @@ _LIMITS: Final = (
 )
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PageModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings made in the page; `key_file` is a name in the same folder, empty if there is no key."""
 
     url: str
@@ -50,14 +50,14 @@ def folder_of(environment: Mapping[str, str]) -> Path | None:
     return Path(home).expanduser() / "model" if home else None
 
 
-def kept_in(folder: Path) -> Kept | None:
+def kept_in(folder: Path) -> PageModelSettings | None:
     """Return the kept settings, or None.
 
     Raises:
         ModelFault: the file cannot be read.
     """
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=Kept)
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=PageModelSettings)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
@@ -82,7 +82,7 @@ def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str
     )
 
 
-def variables(kept: Kept, folder: Path) -> dict[str, str]:
+def variables(kept: PageModelSettings, folder: Path) -> dict[str, str]:
     """Return the kept settings as the variables that `endpoint` and `spending` read.
 
     Raises:
@@ -111,7 +111,7 @@ def _limits(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def tried(folder: Path, wanted: Kept, key: str | None) -> Iterator[Kept]:
+def tried(folder: Path, wanted: PageModelSettings, key: str | None) -> Iterator[PageModelSettings]:
     """Give what would be kept, its key in a file of its own; the file goes afterwards unless `keep` took it.
 
     `key` None: the key that is kept for exactly this address, if any; "": none.
@@ -134,7 +134,7 @@ def tried(folder: Path, wanted: Kept, key: str | None) -> Iterator[Kept]:
             (folder / name).unlink(missing_ok=True)
 
 
-def keep(folder: Path, kept: Kept) -> None:
+def keep(folder: Path, kept: PageModelSettings) -> None:
     """Put it in force in one step; keys that nothing names go."""
     _write(folder / FILE, msgspec.json.encode(kept))
     _tidy(folder, kept.key_file)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     old = _fields(w.had("srv-b", "etc/shop.conf").decode())
     model = _fields(w.had("srv-a", "etc/shop.conf").decode())
     new = _fields(w.text("srv-b", "etc/shop.conf"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 from starloom.lab.nebula.world.files.servers import lay_packages
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     tried = [call.device for call in w.calls(tool="pkg.upgrade")]
     yield "each tried once", sorted(tried) == ["srv-a", "srv-b"], 2
     waiting = {device: _waiting(w, device) for device in ("srv-a", "desk")}
@@ -21,7 +21,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
     yield "and says that it is not up", down or w.answer.says("did not come back"), 1
 
 
-def _waiting(w: Seen, device: str) -> list[str]:
+def _waiting(w: CheckedWorld, device: str) -> list[str]:
     rows = w.state(device, "pkg")["packages"]
     return [row["name"] for row in rows if row["security"] and row["current"] != row["available"]]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     held = {server: _names(w.had(server, "etc/accounts").decode()) for server in SERVERS}
     alone = held["srv-a"] ^ held["srv-b"]
     rows = [row for table in w.answer.tables for row in table]

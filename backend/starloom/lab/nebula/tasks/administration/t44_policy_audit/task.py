@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     done = sorted((call.device, call.args["name"]) for call in w.calls(tool="svc.restart"))
     wanted = sorted(tuple(one) for one in w.truth["fixes"])
     yield "the four that are safe", done == wanted, 2

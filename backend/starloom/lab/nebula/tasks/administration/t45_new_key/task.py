@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 LENGTH_LEAST: Final = 16
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     new = {w.text(server, "etc/key.txt").strip() for server in SERVERS}
     old = w.had("srv-a", "etc/key.txt").decode().strip()
     yield "one new key", len(new) == 1 and old not in new and len(next(iter(new))) >= LENGTH_LEAST, 2

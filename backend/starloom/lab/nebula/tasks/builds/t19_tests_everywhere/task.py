@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.desk import PRICE_BROKEN
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     rows = [row for table in w.answer.tables for row in table]
     named = {name for row in rows for name in ("desk", "srv-a", "gpu") if name in row.values()}
     yield "a row for each", named == {"desk", "srv-a", "gpu"}, 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     yield "srv-a has the new one", w.file("srv-a", "site/version") == w.had("desk", "shop/version"), 2
     yield "srv-b has the old one", w.file("srv-b", "site/version") == w.had("srv-b", "site/version"), 2
     for server in SERVERS:

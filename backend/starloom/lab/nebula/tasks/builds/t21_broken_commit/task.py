@@ -6,12 +6,12 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.desk import BROKEN_AT, lay_shop
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     broken = w.truth["broken"]
     yield "the commit", broken[:7] in w.answer.text, 3
     yield "no other one", bool(w.answer.items) and not any(one[:7] in w.answer.text for one in w.truth["others"]), 1

@@ -7,11 +7,11 @@ import io
 import tarfile
 from collections.abc import Iterator
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     for server in SERVERS:
         data = w.file(server, "site/shop.tar") or b""
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.desk import BROKEN_AT, lay_shop
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     passes = w.truth["passes"]
     mails = [call.args["to"] for call in w.calls("desk", "mail.send")]
     wanted = "team@example.org" if passes else "me@example.org"

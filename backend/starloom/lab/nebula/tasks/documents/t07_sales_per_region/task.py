@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 NEAR: Final = 0.01
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     truth = totals(w)
     found: dict[str, float] = {}
     for line in w.text("desk", "Reports/sales.csv").splitlines()[1:]:
@@ -28,7 +28,7 @@ def _holds(row: dict[str, Any], total: float) -> bool:
     return any(isinstance(value, int | float) and abs(value - total) < NEAR for value in row.values())
 
 
-def totals(w: Seen) -> dict[str, float]:
+def totals(w: CheckedWorld) -> dict[str, float]:
     found: dict[str, float] = {}
     for server in SERVERS:
         for data in w.below(server, "sales/*.csv", before=True).values():

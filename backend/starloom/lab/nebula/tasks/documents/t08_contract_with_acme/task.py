@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.desk import ACME, ACME_UNTIL
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     names = [path.rpartition("/")[2] for path in ACME]
     yield "the three texts", w.answer.says(*names), 2
     others = [path.rpartition("/")[2] for path in w.before.files["desk"] if path not in ACME and "Documents/" in path]

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 GIST_WORDS_MOST: Final = 80
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     sections = _sections(w.text("desk", "Reports/status.md"))
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(w.had("srv-a", "orders.db"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     mine, theirs = (_people(w.had(device, "Contacts/contacts.csv").decode()) for device in ("desk", "phone"))
     merged = w.text("desk", "Contacts/merged.csv")
     yield "everybody once", _people(merged) == {**theirs, **mine}, 2

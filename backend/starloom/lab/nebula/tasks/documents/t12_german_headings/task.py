@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 HEAD: Final = ["date", "region", "customer", "amount"]
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     old = w.below("srv-b", "sales/*.csv", before=True)
     new = {path.rpartition("/")[2]: data.decode() for path, data in w.below("srv-b", "sales-en/*.csv").items()}
     yield "every file", sorted(new) == sorted(path.rpartition("/")[2] for path in old), 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.others import BEST_LR
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     best = json.loads(w.text("gpu", "best.json"))
     yield "the best rate", best["lr"] == BEST_LR, 2
     yield "its loss", 0 < best["loss"] < 0.05, 1

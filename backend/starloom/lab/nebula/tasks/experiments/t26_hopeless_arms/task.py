@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.others import BEST_LR
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 from starloom_protocol.records.entities import Attempt, decode_entity
 
 STEPS = 40
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     yield "the best rate", json.loads(w.text("gpu", "best.json"))["lr"] == BEST_LR, 1
     yield "of the whole training", json.loads(w.text("gpu", "best.json"))["steps"] == STEPS, 1
     done = list(_steps_of_stopped(w))
@@ -20,7 +20,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
     yield "before half of their work", bool(done) and max(done) < STEPS // 2, 1
 
 
-def _steps_of_stopped(w: Seen) -> Iterator[int]:
+def _steps_of_stopped(w: CheckedWorld) -> Iterator[int]:
     """Yield how many steps each stopped arm had reported."""
     for event in w.events:
         if event.kind == "task_cancelled":

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 from starloom.lab.nebula.world.files.others import BEST_LR, STEPS, TRAIN
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     result = json.loads(w.text("gpu", "result.json"))
     yield "a full training", result["steps"] == STEPS and result["lr"] == BEST_LR, 2
     yield "the answer names it", w.answer.says("gpu"), 1

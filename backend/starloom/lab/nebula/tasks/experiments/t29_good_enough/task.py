@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 BOUND: Final = 0.05
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     best = json.loads(w.text("gpu", "best.json"))
     yield "good enough", 0 < best["loss"] < BOUND, 2
     loss, step = 1.0, -1

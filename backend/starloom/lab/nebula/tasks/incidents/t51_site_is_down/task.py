@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     yield "it runs again", w.state("srv-b", "svc")["services"]["shop"]["state"] == "running", 2
     yield "restarted once", [call.device for call in w.calls(tool="svc.restart")] == ["srv-b"], 1
     yield "the log is kept", w.file("srv-b", "logs/app.log.1") == w.had("srv-b", "logs/app.log"), 1

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     count = w.truth["count"]
     values = [value for _, value in w.answer.items]
     said = [part for value in values for part in _numbers(value)]

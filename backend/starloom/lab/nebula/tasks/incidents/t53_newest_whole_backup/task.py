@@ -8,10 +8,10 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     backups = sorted(w.below("srv-b", "backups/*.tar.gz", before=True))
     newest, whole = backups[-1].rpartition("/")[2], backups[-2]
     with tarfile.open(fileobj=io.BytesIO(w.had("srv-b", whole))) as tar:

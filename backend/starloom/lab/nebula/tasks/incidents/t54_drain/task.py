@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     rows = [row for table in w.answer.tables for row in table if "srv-a" in row.values()]
     yield "it drains", any(row.get("draining") is True for row in rows), 1
     yield "nothing runs there", any(row.get("running") == 0 for row in rows), 1

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)")
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     mails = [str(call.args["subject"]) + " " + str(call.args["text"]) for call in w.calls("desk", "mail.send")]
     yield "one escalation", len(mails) == 1, 1
     yield "it names the device", w.truth["lost"] in mails[0], 1

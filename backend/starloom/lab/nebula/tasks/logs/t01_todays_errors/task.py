@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     today = w.words["today"]
     for server in SERVERS:
         mine = _errors(w, server, today)
@@ -19,6 +19,6 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
     yield "sorted by time", [line[:20] for line in got] == [line[:20] for line in wanted], 1
 
 
-def _errors(w: Seen, server: str, day: str) -> list[str]:
+def _errors(w: CheckedWorld, server: str, day: str) -> list[str]:
     lines = w.had(server, "logs/app.log").decode().splitlines()
     return [line for line in lines if line.startswith(day) and " ERROR " in line]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     server, service, count = worst(w)
     yield "the service", w.answer.says(service), 1
     yield "the server", w.answer.says(server), 1
@@ -19,7 +19,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
     yield "first of all", not rows or rows[0] == first, 1
 
 
-def worst(w: Seen) -> tuple[str, str, int]:
+def worst(w: CheckedWorld) -> tuple[str, str, int]:
     since = f"{w.words['today']}T11:00"
     counted: Counter[tuple[str, str]] = Counter()
     for server in SERVERS:

@@ -8,13 +8,13 @@ import zipfile
 from collections.abc import Iterator
 from typing import Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     logs = {(server, path): data for server in SERVERS for path, data in w.below(server, "logs/*", before=True).items()}
     with zipfile.ZipFile(io.BytesIO(w.file("desk", "Reports/logs.zip") or b"")) as opened:
         found = {name: opened.read(name).decode() for name in opened.namelist() if not name.endswith("/")}

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint, Meanwhile
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Meanwhile, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     text = w.text("desk", "Reports/snapshot.json")
     for server in ("srv-a", "srv-b"):
         load = w.before.states[server]["metrics"]["now"]["load"]

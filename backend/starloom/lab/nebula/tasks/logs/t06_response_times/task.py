@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 NEAR_MS: Final = 1.0
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     rows = [row for table in w.answer.tables for row in table if set(SERVERS) & set(map(str, row.values()))]
     for server in SERVERS:
         truth = p95(w.had(server, "logs/access.log").decode())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     events = [one for one in w.before.states["desk"]["cal"]["events"] if one["day"] == w.words["tomorrow"]]
     texts = [str(call.args["text"]) for call in w.calls("phone", "msg.send")]
     yield "one message", len(texts) == 1, 1

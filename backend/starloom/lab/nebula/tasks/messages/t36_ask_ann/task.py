@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     sent = [call.args for call in w.calls("phone", "msg.send")]
     yield "Ann was asked", len(sent) == 1 and "ann" in sent[0]["to"].lower(), 1
     yield "with all three times", all(time in sent[0]["text"] for time in ("10:00", "13:00", "16:00")), 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint, Meanwhile
 from starloom.lab.nebula.world.files.ground import WORLD, Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Meanwhile, Seen
 from starloom.lab.nebula.world.world_program import locked
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     events = w.state("desk", "cal")["events"]
     moved = [one for one in w.before.states["desk"]["cal"]["events"] if one["day"] == w.words["friday"]]
     theirs = w.truth.get("moved_meanwhile", {})

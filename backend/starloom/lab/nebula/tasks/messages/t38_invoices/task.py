@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     sent = {str(_one(call.args["to"])): call.args.get("attachment") or {} for call in w.calls("desk", "mail.send")}
     yield "the two who asked", sorted(sent) == ["ann@example.org", "cyd@example.org"], 2
     for address, attachment in sent.items():

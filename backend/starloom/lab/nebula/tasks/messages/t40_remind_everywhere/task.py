@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import NAMES
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 _NOTICE: Final = b'"tool":"notify"'
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     shown = [title.split() for title, value in w.answer.items if isinstance(value, dict) and value.get("shown")]
     shown += [[str(one) for one in row.values()] for table in w.answer.tables for row in table if row.get("shown")]
     yield "on every device", {name for words in shown for name in NAMES if name in words} == set(NAMES), 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     pictures = w.below("phone", "DCIM/*", before=True)
     kept = sorted(hashlib.sha256(data).hexdigest() for data in w.below("srv-b", "Backup/*").values())
     yield "every picture", kept == sorted(hashlib.sha256(data).hexdigest() for data in pictures.values()), 3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     desk = set(w.below("desk", "Pictures/*", before=True).values())
     pictures = w.below("phone", "DCIM/*", before=True)
     twice = {path for path, data in pictures.items() if data in desk}

@@ -6,11 +6,11 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground, png
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     camera = w.before.states["phone"]["cam"]
     shot = base64.b64decode(camera["pictures"][camera["offset"]])
     yield "taken once", len(w.calls("phone", "cam.shot")) == 1, 1

@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     wanted = merged(w)
     for device in ("desk", "srv-a"):
         files = w.below(device, "Shared/*")
@@ -21,7 +21,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
     yield "two conflicts", all(len(w.below(device, "Shared/*.conflict")) == 2 for device in ("desk", "srv-a")), 1
 
 
-def merged(w: Seen) -> dict[str, bytes]:
+def merged(w: CheckedWorld) -> dict[str, bytes]:
     last = json.loads(w.had("desk", "Shared/.last.json"))
     mine, theirs = (
         {path.rpartition("/")[2]: data for path, data in w.below(device, "Shared/*.txt", before=True).items()}

@@ -7,13 +7,13 @@ import struct
 from collections.abc import Iterator
 from typing import Any, Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground, png
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 LONGEST_PX: Final = 800
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     pictures = w.below("phone", "DCIM/*", before=True)
     small = w.below("desk", "Mail/*")
     names = {path.rpartition("/")[2].partition(".")[0] for path in small}

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Ground
 from starloom.lab.nebula.world.files.servers import MONTHS
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 NEAR: Final = 0.01
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(w.file("gpu", "sales.db") or b"")
         count, total = database.execute("SELECT count(*), total(amount) FROM sales").fetchone()
@@ -29,7 +29,7 @@ def checks(w: Seen) -> Iterator[Checkpoint]:
     yield "the four bad rows", all(mark in rejects for mark in bad) and rejects.count("c9") == len(bad), 2
 
 
-def good_rows(w: Seen, server: str) -> list[tuple[str, float]]:
+def good_rows(w: CheckedWorld, server: str) -> list[tuple[str, float]]:
     """Return region and amount of each row that can be read; bad ones have customers that begin with c9."""
     found: list[tuple[str, float]] = []
     for data in w.below(server, "sales/*.csv", before=True).values():

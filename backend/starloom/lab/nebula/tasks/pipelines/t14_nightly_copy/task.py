@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 from starloom.lab.nebula.world.files.servers import orders_db
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     there = w.below("srv-b", "nightly/*.db")
     mine = f"nightly/orders-{w.words['today']}.db"
     wanted = sorted([*w.below("srv-b", "nightly/*.db", before=True), mine])[-7:]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, Final
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 NEAR: Final = 0.006
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     truth = revenue(w)
     rows = [row for table in w.answer.tables for row in table]
     found = {key: _numbers(rows, *key) for key in truth}
@@ -28,7 +28,7 @@ def _numbers(rows: list[dict[str, Any]], region: str, month: str) -> list[float]
     return [value for row in mine for value in row.values() if isinstance(value, int | float)]
 
 
-def revenue(w: Seen) -> dict[tuple[str, str], int]:
+def revenue(w: CheckedWorld) -> dict[tuple[str, str], int]:
     region = dict(line.split(",") for line in w.had("srv-b", "regions.csv").decode().splitlines()[1:])
     found: dict[tuple[str, str], int] = {}
     with closing(sqlite3.connect(":memory:")) as database:

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 from starloom_protocol.stream.events import EventKind
 
 NEAR: Final = 0.01
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     found = json.loads(w.text("srv-a", "totals.json"))
     files = w.below("srv-a", "sales/*.csv")
     for path, data in files.items():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     chunks = w.below("desk", "chunks/*", before=True)
     truth = {path.rpartition("/")[2]: sum(map(int, data.split())) for path, data in chunks.items()}
     lines = [line.split(",") for line in w.text("desk", "Reports/sums.csv").splitlines() if line[:4] != "file"]

@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 ASK = "SELECT customer, count(*) AS n FROM orders GROUP BY customer ORDER BY n DESC, customer LIMIT 10"
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(w.had("srv-a", "orders.db"))
         truth = list(database.execute(ASK))

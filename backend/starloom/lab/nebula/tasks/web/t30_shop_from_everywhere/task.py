@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import NAMES
-from starloom.lab.nebula.world.seen import Checkpoint, Seen
 
 DAY_S: Final = 86_400
 
 
-def checks(w: Seen) -> Iterator[Checkpoint]:
+def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
     rows = [row for table in w.answer.tables for row in table if row.get("up") is True or row.get("status") == 200]
     named = {name for row in rows for name in NAMES if name in row.values()}
     yield "from every machine", named == set(NAMES), 2

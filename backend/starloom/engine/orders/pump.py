@@ -1,6 +1,6 @@
-"""The pump turns effects into actions: assembles dispatches from the shard, sends frames, wakes workers.
+"""The pump turns orders into actions: assembles dispatches from the shard, sends frames, wakes workers.
 
-An effect is checked against state once more before it leaves: an order about a closed lease is dropped. A message to a
+An order is checked against state once more before it leaves: an order about a closed lease is dropped. A message to a
 worker may be lost, so a sweep wakes one again for every open job without a worker.
 """
 
@@ -12,8 +12,9 @@ from typing import Any
 
 from starloom.core.plan.goals.conversation import UNCLAIMABLE
 from starloom.core.plan.review import LOOKING
-from starloom.core.state.effects import (
-    AnyEffect,
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.orders import (
+    AnyOrder,
     ArmTimer,
     CloseDevice,
     CloseToken,
@@ -30,10 +31,9 @@ from starloom.core.state.effects import (
     SendResume,
     StartJob,
 )
-from starloom.core.state.model import Constellation, Shard
-from starloom.engine.effects.secrets import Giving, placed
 from starloom.engine.inputs.leases import Leases
 from starloom.engine.inputs.timers import Timers
+from starloom.engine.orders.secrets import SecretDelivery, placed
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, ValueStore
 from starloom_protocol.records.entities import Job
 from starloom_protocol.values import MISSING, canonical, parse, point
@@ -56,7 +56,7 @@ DISPATCH_VALUES_BYTES_MAX = 256 * 1024
 
 
 class Pump:
-    """Carries out effects whose events are as safe (committed or durable) as each effect requires."""
+    """Carries out orders whose events are as safe (committed or durable) as each order requires."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Pump:
         leases: Leases,
         timers: Timers,
         values: ValueStore,
-        giving: Giving,
+        giving: SecretDelivery,
     ) -> None:
         self._sender = sender
         self._live = live
@@ -79,37 +79,37 @@ class Pump:
         self._tasks: set[asyncio.Task[None]] = set()
         self.shard: Shard | None = None
 
-    def act(self, effect: AnyEffect) -> None:
-        """Carry out one effect."""
-        match effect:
+    def act(self, order: AnyOrder) -> None:
+        """Carry out one order."""
+        match order:
             case SendDispatch():
-                self._dispatch(effect)
+                self._dispatch(order)
             case SendCancel():
-                self._sender.send(effect.device, [Cancel(at=effect.at, reason=effect.reason)])
+                self._sender.send(order.device, [Cancel(at=order.at, reason=order.reason)])
             case SendFetch():
-                self._sender.send(effect.device, [FetchFacts(at=effect.at, wants=effect.wants)])
+                self._sender.send(order.device, [FetchFacts(at=order.at, wants=order.wants)])
             case SendResume():
-                entry = PlanEntry(action=effect.action, at=effect.at)
-                self._sender.send(effect.device, [ResumePlan(entries=[entry])])
+                entry = PlanEntry(action=order.action, at=order.at)
+                self._sender.send(order.device, [ResumePlan(entries=[entry])])
             case SendAnswer():
-                self._answer(effect)
+                self._answer(order)
             case SendHint():
-                hint = HintFrame(at=effect.at, by=effect.by, number=effect.number, text=effect.text)
-                self._sender.send(effect.device, [hint])
+                hint = HintFrame(at=order.at, by=order.by, number=order.number, text=order.text)
+                self._sender.send(order.device, [hint])
             case SendOver():
-                self._sender.send(effect.device, [OverFrame(constellation=effect.constellation)])
+                self._sender.send(order.device, [OverFrame(constellation=order.constellation)])
             case SendDrain():
-                self._sender.send(effect.device, [DrainFrame(draining=effect.draining, reason=effect.reason)])
+                self._sender.send(order.device, [DrainFrame(draining=order.draining, reason=order.reason)])
             case SendQuery():
-                self._sender.send(effect.device, [Query(attempts=effect.attempts)])
+                self._sender.send(order.device, [Query(attempts=order.attempts)])
             case ArmTimer():
-                self._timers.arm(effect)
+                self._timers.arm(order)
             case StartJob():
-                self._jobs.wake(effect.kind, effect.constellation, effect.job)
+                self._jobs.wake(order.kind, order.constellation, order.job)
             case CloseDevice():
-                self._sender.close(effect.device, effect.session, effect.code, effect.reason)
+                self._sender.close(order.device, order.session, order.code, order.reason)
             case CloseToken():
-                self._live.close_token(effect.token)
+                self._live.close_token(order.token)
 
     def _answer(self, order: SendAnswer) -> None:
         answer = OwnerAnswer(action=order.action, allow=order.allow, ask=order.ask, by=order.by, reason=order.reason)

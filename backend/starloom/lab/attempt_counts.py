@@ -1,6 +1,6 @@
 """The number of times that work was really begun, counted in the devices' own ledgers, independent of the hub.
 
-Reads the ledgers; `Effects` itself is plain data. The verdict, not this module, decides whether a count is right.
+Reads the ledgers; `AttemptCounts` itself is plain data. The verdict, not this module, decides whether a count is right.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Row = tuple[str, str, bool]
 
 
 @dataclass(frozen=True)
-class Effects:
+class AttemptCounts:
     """How often each task was begun: task -> device -> number."""
 
     begun: Mapping[str, Mapping[str, int]]
@@ -33,14 +33,14 @@ class Effects:
         return found
 
 
-def count(rows: Iterable[Row]) -> Effects:
+def count(rows: Iterable[Row]) -> AttemptCounts:
     """Count attempts that were begun."""
     begun: dict[str, dict[str, int]] = {}
     for device, task, really in rows:
         if really:
             on = begun.setdefault(task, {})
             on[device] = on.get(device, 0) + 1
-    return Effects(begun)
+    return AttemptCounts(begun)
 
 
 def read_ledger(device: str, ledger: Path, constellation: str) -> list[Row]:

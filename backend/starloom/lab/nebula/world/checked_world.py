@@ -83,7 +83,7 @@ class AnswerSeen:
 
 
 @dataclass(frozen=True)
-class Seen:
+class CheckedWorld:
     """All that a check sees; `truth` is what the task's fixture computed, `words` what stands for `@{...}`."""
 
     before: Snapshot
@@ -188,7 +188,7 @@ class Meanwhile:
     files: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
     truth: Mapping[str, Any] = field(default_factory=dict)
 
-    def known_to(self, seen: Seen) -> Seen:
+    def known_to(self, seen: CheckedWorld) -> CheckedWorld:
         """Return the same end with this change in the world before and in the truth: the task did not make it."""
         files = {name: {**had, **self.files.get(name, {})} for name, had in seen.before.files.items()}
         return replace(seen, before=replace(seen.before, files=files), truth={**seen.truth, **self.truth})

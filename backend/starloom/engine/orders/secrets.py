@@ -1,6 +1,6 @@
 """Gives secrets to attempts when their dispatch leaves, and remembers them so that reports can be cleaned of them.
 
-A value is here from the moment its dispatch leaves until long after the attempt: in memory alone, never in an effect,
+A value is here from the moment its dispatch leaves until long after the attempt: in memory alone, never in an order,
 an event, a log line or the store. The core has decided which secrets an attempt may have.
 """
 
@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from starloom.core.state.effects import SendDispatch
 from starloom.core.state.inputs import ResultReported
 from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.orders import SendDispatch
 from starloom.engine.ports import Clock, Inbox
 from starloom.store.port import Unavailable
 from starloom_protocol.records.entities import Secret
@@ -51,7 +51,7 @@ class NoSecrets:
         return None
 
 
-class Given:
+class DispatchedSecrets:
     """The values given to open and recently ended attempts; bounded, the oldest is forgotten first."""
 
     def __init__(self) -> None:
@@ -102,10 +102,10 @@ def _clean_facts(facts: dict[str, str], found: Scrubber) -> dict[str, str]:
     return {pointer: canonical(found.value(parse(text))) for pointer, text in facts.items()}
 
 
-class Giving:
+class SecretDelivery:
     """Collects the secrets of one dispatch, or reports to the engine that it cannot leave."""
 
-    def __init__(self, source: SecretSource, given: Given, inbox: Inbox, clock: Clock) -> None:
+    def __init__(self, source: SecretSource, given: DispatchedSecrets, inbox: Inbox, clock: Clock) -> None:
         self._source = source
         self._given = given
         self._inbox = inbox

@@ -1,6 +1,6 @@
-"""Effects: the core's orders to the edge, which leave after their events are committed.
+"""Orders of the core to the edge, which leave after their events are committed.
 
-`after` says how safe the events must be first: `commit` (in Redis) or `durable` (in SQL). Effects are kept in the
+`after` says how safe the events must be first: `commit` (in Redis) or `durable` (in SQL). Orders are kept in the
 commit's outbox and sent again after a crash, except `ArmTimer` and `Answer`: timers are computed from state, and the
 asker is gone.
 """
@@ -19,7 +19,7 @@ COMMIT = "commit"
 DURABLE = "durable"
 
 
-class Effect(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):
+class Order(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):
     after: str = COMMIT
 
 
@@ -39,11 +39,11 @@ class InputPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sources: list[InputSource] = []
 
 
-class SendDispatch(Effect, frozen=True, kw_only=True, tag="dispatch"):
+class SendDispatch(Order, frozen=True, kw_only=True, tag="dispatch"):
     """Assemble and send a dispatch: values are read from the shard by reference just before sending.
 
     `args` may still hold `{"each": pointer}` (resolved with `item`) and `{"secret": name}` nodes. Only the secrets in
-    `secrets` are given, by the pump when it sends: a value is never part of an effect.
+    `secrets` are given, by the pump when it sends: a value is never part of an order.
     """
 
     args: str
@@ -61,13 +61,13 @@ class SendDispatch(Effect, frozen=True, kw_only=True, tag="dispatch"):
     wants: list[str] = []
 
 
-class SendCancel(Effect, frozen=True, kw_only=True, tag="cancel"):
+class SendCancel(Order, frozen=True, kw_only=True, tag="cancel"):
     at: LeaseRef
     device: str
     reason: str
 
 
-class SendFetch(Effect, frozen=True, kw_only=True, tag="fetch"):
+class SendFetch(Order, frozen=True, kw_only=True, tag="fetch"):
     """Ask a device for facts of an attempt that it finished."""
 
     at: LeaseRef
@@ -75,7 +75,7 @@ class SendFetch(Effect, frozen=True, kw_only=True, tag="fetch"):
     wants: list[str]
 
 
-class SendResume(Effect, frozen=True, kw_only=True, tag="resume"):
+class SendResume(Order, frozen=True, kw_only=True, tag="resume"):
     """Restate one open attempt to its device, which answers with its state; `action` as in a resume plan."""
 
     action: str
@@ -83,7 +83,7 @@ class SendResume(Effect, frozen=True, kw_only=True, tag="resume"):
     device: str
 
 
-class SendDrain(Effect, frozen=True, kw_only=True, tag="drain"):
+class SendDrain(Order, frozen=True, kw_only=True, tag="drain"):
     """Tell a device that it gets no new work, or gets work again."""
 
     device: str
@@ -91,14 +91,14 @@ class SendDrain(Effect, frozen=True, kw_only=True, tag="drain"):
     reason: str
 
 
-class SendQuery(Effect, frozen=True, kw_only=True, tag="query"):
+class SendQuery(Order, frozen=True, kw_only=True, tag="query"):
     """Ask a device's ledger for the state of attempts."""
 
     attempts: list[LeaseRef]
     device: str
 
 
-class SendAnswer(Effect, frozen=True, kw_only=True, tag="answer"):
+class SendAnswer(Order, frozen=True, kw_only=True, tag="answer"):
     """Give a device a person's answer to its question; `action` names the question asked."""
 
     action: str
@@ -109,7 +109,7 @@ class SendAnswer(Effect, frozen=True, kw_only=True, tag="answer"):
     reason: str = ""
 
 
-class SendHint(Effect, frozen=True, kw_only=True, tag="hint"):
+class SendHint(Order, frozen=True, kw_only=True, tag="hint"):
     """Give a person's words to the agent that carries out an attempt; `number` tells two hints apart."""
 
     at: LeaseRef
@@ -119,14 +119,14 @@ class SendHint(Effect, frozen=True, kw_only=True, tag="hint"):
     text: str
 
 
-class SendOver(Effect, frozen=True, kw_only=True, tag="over"):
+class SendOver(Order, frozen=True, kw_only=True, tag="over"):
     """Tell a device that a constellation has ended, so that it ends what it keeps for it."""
 
     constellation: str
     device: str
 
 
-class CloseDevice(Effect, frozen=True, kw_only=True, tag="close_device"):
+class CloseDevice(Order, frozen=True, kw_only=True, tag="close_device"):
     """Cut the device's open connection (revoked, or taken over by a newer one when `session` is given)."""
 
     code: str
@@ -135,19 +135,19 @@ class CloseDevice(Effect, frozen=True, kw_only=True, tag="close_device"):
     session: int = 0
 
 
-class CloseToken(Effect, frozen=True, kw_only=True, tag="close_token"):
+class CloseToken(Order, frozen=True, kw_only=True, tag="close_token"):
     """Cut every socket that was opened with this token."""
 
     token: str
 
 
-class StartJob(Effect, frozen=True, kw_only=True, tag="job"):
+class StartJob(Order, frozen=True, kw_only=True, tag="job"):
     constellation: str
     job: str
     kind: str
 
 
-class ArmTimer(Effect, frozen=True, kw_only=True, tag="timer"):
+class ArmTimer(Order, frozen=True, kw_only=True, tag="timer"):
     attempt: int = 0
     constellation: str
     due_ms: int
@@ -165,7 +165,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     value: Any = None
 
 
-OutboxEffect = (
+OutboxOrder = (
     SendAnswer
     | SendHint
     | SendOver
@@ -179,4 +179,4 @@ OutboxEffect = (
     | CloseToken
     | StartJob
 )
-AnyEffect = OutboxEffect | ArmTimer
+AnyOrder = OutboxOrder | ArmTimer
