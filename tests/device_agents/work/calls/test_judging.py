@@ -16,7 +16,7 @@ from starloom_protocol.wire.frames import Dispatch, LeaseRef
 
 def test_a_call_is_refused_where_the_owner_wants_none_now(tmp_path: Path) -> None:
     tool = next(tool for tool in all_tools() if tool.name == "system.info")
-    allowance = Allowance(AgentHome.at(tmp_path), [tool], NOT_TRIED, slots=1, say=print)
+    allowance = Allowance(AgentHome.at(str(tmp_path)), [tool], NOT_TRIED, slots=1, say=print)
     dispatch = Dispatch(
         args="{}",
         at=LeaseRef(attempt=1, constellation="c", incarnation=1, task="t"),
