@@ -3,9 +3,18 @@
  * themselves are worked out by its `Board`, so that unchanged tasks draw nothing.
  */
 
-import { GOAL_ANSWER_SUFFIX } from "../../generated/protocol.ts";
 import type { StreamModel } from "../stream/stream.ts";
-import type { Answer, Attempt, Dependency, Head, Question, TaskRecord, TaskSpec, Version } from "../types.ts";
+import {
+  type Answer,
+  type Attempt,
+  type Dependency,
+  GOAL_ANSWER_SUFFIX,
+  type Head,
+  type Question,
+  type TaskRecord,
+  type TaskSpec,
+  type Version,
+} from "../types.ts";
 import { parseExact } from "../words/exact.ts";
 import { naturalKey } from "../words/natural.ts";
 import { type Count, GLYPH_ORDER, type Shown } from "../words/presentation.ts";
