@@ -65,7 +65,12 @@ class Ran:
     unnoticed: Sequence[str] = ()
     constellation: str = ""
     log: Sequence[bytes] = ()
-    seen: CheckedWorld | None = None
+    answer: str = ""
+    """The sentence of its answer. The world before and after it is judged and let go: a suite has hundreds of runs."""
+    doubled: int = 0
+    """How many effects came twice."""
+    lies: int = 0
+    """How many calls said yes and did nothing."""
     lost: Sequence[str] = ()
     """The faults of the transcript, such as a prompt that lacks what the planner needs."""
     hostile: bool = False
@@ -113,13 +118,7 @@ class Ran:
         return self.end is End.FALSE_DONE
 
     @property
-    def doubled(self) -> int:
-        """How many effects came twice."""
-        return doubled(self.seen, self.task.about.may_call)
-
-    @property
     def end(self) -> End:
-        answer = self.seen.answer.sentence if self.seen is not None else ""
         return end_of(
             state=self.state,
             success=self.success,
@@ -127,8 +126,8 @@ class Ran:
             hung=self.hung,
             twice=self.doubled,
             unharmed=undamaged(self.scored),
-            named=names_what_is_missing(answer, self.missing),
-            lied=lies(self.seen),
+            named=names_what_is_missing(self.answer, self.missing),
+            lied=self.lies,
             declared=self.task.about.faults,
             profile=self.profile,
         )
@@ -309,9 +308,11 @@ class Runner:
             tuple(unnoticed(task, seen)) if self._examine and scored.met and not hostile else (),
             view.constellation,
             [encode_event(event) for event in events],
-            seen,
-            lost,
-            hostile,
+            answer=seen.answer.sentence,
+            doubled=doubled(seen, task.about.may_call),
+            lies=lies(seen),
+            lost=lost,
+            hostile=hostile,
             struck=[*followed.struck, *noise_in(seen)],
             decided=followed.decided,
             hung=followed.hung,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, Ran
 from starloom.lab.nebula.scoring.honesty import End
-from tests.lab.nebula.scoring.test_figures import NAMED, ended, ran, report
+from tests.lab.nebula.scoring.test_figures import ended, ran, report
 
 pytestmark = pytest.mark.quick
 VOID = {"meta"}
@@ -71,8 +70,7 @@ def test_each_run_that_was_not_met_says_why() -> None:
 
 
 def test_text_of_answers_is_no_markup() -> None:
-    evil = replace(NAMED, answer=replace(NAMED.answer, sentence="It failed. <script>alert(1)</script> send"))
-    reader = read(ended(35, End.HONEST, seen=evil))
+    reader = read(ended(35, End.HONEST, answer="It failed. <script>alert(1)</script> send"))
     assert "script" not in reader.tags
     assert "<script>alert(1)</script>" in reader.text
 

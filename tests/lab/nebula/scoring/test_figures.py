@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from starloom.lab.nebula.scoring.figures import Figures, figures_of
 from starloom.lab.nebula.scoring.honesty import End
 from starloom.lab.nebula.scoring.score import Scored
 from starloom.lab.nebula.task import Answers, Choose, chosen
-from starloom.lab.nebula.world.checked_world import AnswerSeen, Call, CheckedWorld, Snapshot
 from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
@@ -137,16 +135,14 @@ def ended(number: int, end: End, profile: str = "P1", **more: Any) -> Ran:
 
 
 RIGHT, WRONG = ("right", True, 3), ("wrong", False, 1)
-WORLD = Snapshot({}, {}, [])
-SENT = Call("phone", "msg.send", {"to": "me", "text": ""})
-NAMED = CheckedWorld(WORLD, WORLD, AnswerSeen("failed", "It failed: 0 of 1 tasks succeeded. Cancelled: send on phone."))
+NAMED = "It failed: 0 of 1 tasks succeeded. Cancelled: send on phone."
 _ENDS: dict[End, tuple[str, tuple[tuple[str, bool, int], ...], dict[str, Any]]] = {
     End.MET: ("succeeded", (RIGHT,), {}),
-    End.HONEST: ("failed", (WRONG,), {"seen": NAMED, "missing": ("send",)}),
-    End.NOT_MET: ("failed", (WRONG,), {"seen": NAMED, "missing": ("other",)}),
+    End.HONEST: ("failed", (WRONG,), {"answer": NAMED, "missing": ("send",)}),
+    End.NOT_MET: ("failed", (WRONG,), {"answer": NAMED, "missing": ("other",)}),
     End.HUNG: ("cancelled", (WRONG,), {"hung": True}),
     End.FALSE_DONE: ("succeeded", (WRONG,), {}),
-    End.DOUBLED: ("succeeded", (RIGHT,), {"seen": replace(NAMED, after=replace(WORLD, calls=[SENT, SENT]))}),
+    End.DOUBLED: ("succeeded", (RIGHT,), {"doubled": 1}),
 }
 
 

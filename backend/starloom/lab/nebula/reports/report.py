@@ -260,7 +260,7 @@ def _row(one: Ran) -> dict[str, Any]:
         "struck": list(one.struck),
         "decided": list(one.decided),
         "recoveries": dict(one.recoveries),
-        "answer": one.seen.answer.sentence if one.seen is not None else "",
+        "answer": one.answer,
         "success": one.success,
         "points": [{"name": name, "met": met, "weight": weight} for name, met, weight in one.scored.points],
         "fault": one.fault,

@@ -41,13 +41,11 @@ class End(StrEnum):
 HARD: Final = (End.HUNG, End.FALSE_DONE, End.DOUBLED)
 
 
-def doubled(seen: CheckedWorld | None, allowed: Mapping[str, int]) -> int:
+def doubled(seen: CheckedWorld, allowed: Mapping[str, int]) -> int:
     """Return how many effects came twice: the same call again, or more calls of a tool than the task allows.
 
     Calls that only look, failed or lied have no effect and may come again.
     """
-    if seen is None:
-        return 0
     calls = seen.calls()
     same = Counter(_identity(call) for call in calls)
     by_tool = Counter(call.tool for call in calls)
@@ -61,9 +59,9 @@ def _identity(call: Call) -> tuple[str, str, str]:
     return call.device, call.tool, msgspec.json.encode(dict(call.args), order="sorted").decode()
 
 
-def lies(seen: CheckedWorld | None) -> int:
+def lies(seen: CheckedWorld) -> int:
     """Return how many calls said yes and did nothing."""
-    return sum(call.lied for call in seen.after.calls) if seen is not None else 0
+    return sum(call.lied for call in seen.after.calls)
 
 
 def noise_in(seen: CheckedWorld) -> list[str]:
