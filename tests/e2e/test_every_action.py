@@ -37,6 +37,7 @@ ELSEWHERE = {
     "live": "the page's own stream (every test of this folder)",
     "model": "the hub's model (test_waiting)",
     "people": "who may use the hub (tests/edge/routes/people/test_sessions.py)",
+    "recipe-proposals": "plans that may be kept (test_keeping)",
     "recipes": "plans that are kept (test_rows)",
     "schedule-preview": "before there is a schedule (test_schedules)",
     "schedules": "clocks (test_schedules)",
@@ -55,6 +56,8 @@ GONE = {f"POST {V1}/devices/{{device}}/forget"}
 """Only a device that is gone takes it, and the page lists none; tests/cli/devices/test_fleet.py forgets one."""
 
 _C = f"{V1}/constellations/{{constellation}}"
+ASKS = {f"POST {_C}/what-if"}
+"""It asks about a run and changes nothing; test_timeline presses it."""
 OF_GOALS = {f"POST {_C}/tasks/{{task}}/hint"}
 """Only work of a model takes it, which the stack of these journeys has not (test_goals gives one from the page)."""
 
@@ -78,7 +81,7 @@ def operations_of(document: dict[str, Any]) -> set[str]:
 def on_live_work(operations: set[str]) -> set[str]:
     return {
         one
-        for one in operations - BEFORE - RESTORED - GONE - OF_GOALS
+        for one in operations - BEFORE - RESTORED - GONE - ASKS - OF_GOALS
         if (tail := one.partition(V1 + "/")[2]) and tail.partition("/")[0] not in ELSEWHERE
     }
 
