@@ -41,7 +41,7 @@ SHOWN = """
 import json
 from pathlib import Path
 from starloom.planner.context.brief import brief
-from starloom.planner.fleet import FleetView
+from starloom.planner.fleet import FleetSnapshot
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy
 from starloom_agent.work.registry import all_tools
@@ -49,7 +49,7 @@ from starloom_protocol.records.entities import Device
 offer = make_offer(all_tools(), Policy(), slots=1, folder=Path.cwd()).offer
 tool = next(one for one in offer.tools if one.name == "greet.say")
 device = Device(id="d-1", name="box", key="k", joined_ms=1)
-fleet = FleetView.of({"d-1": device}, {"d-1": offer}, {}, {})
+fleet = FleetSnapshot.of({"d-1": device}, {"d-1": offer}, {}, {})
 print(json.dumps({"title": tool.title, "schema": tool.args, "returns": tool.returns,
                   "brief": "greet.say" in str(brief("greet Ann", fleet, ()))}))
 """

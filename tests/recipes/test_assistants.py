@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client, types
+from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -99,40 +99,6 @@ async def test_an_assistant_plans_submits_watches_and_reads_an_answer(fleet: Fle
         assert "disk.usage" in str(snapshot.contents)
         brief = await client.get_prompt("plan", {"request": "free room"})
         assert "> free room" in str(brief.messages)
-
-
-async def test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_file(fleet: Fleet) -> None:
-    """The first walk of docs/assistants.md: a recipe as a tool, progress, the answer and its file as resources."""
-    fleet.device("laptop").write("Papers/invoice-2026-03.txt", "tax")
-    lines: list[str] = []
-
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        lines.append(message or "")
-
-    async with by_stdio(fleet) as client:
-        (tool,) = [one for one in (await client.list_tools()).tools if one.name == "recipe_find-file"]
-        assert tool.input_schema["required"] == ["what"]
-        assert tool.annotations is not None
-        assert tool.annotations.read_only_hint
-        answered = await client.call_tool(tool.name, {"what": "March invoice"}, progress_callback=hear)
-        assert not answered.is_error, answered.content
-        answer = answered.structured_content or {}
-        assert (answer["state"], answer["needs_approval"]) == ("succeeded", False), answer
-        assert "invoice-2026-03.txt" in json.dumps(answer["items"])
-        assert any("look" in line for line in lines), lines
-        listed = {str(one.uri): one for one in (await client.list_resources()).resources}
-        root = f"starloom://constellations/{answer['constellation']}"
-        (file,) = [uri for uri in listed if uri.startswith(f"{root}/files/")]
-        assert {root, f"{root}/answer"} <= set(listed)
-        (content,) = (await client.read_resource(file)).contents
-        assert isinstance(content, types.TextResourceContents)
-        assert "invoice-2026-03.txt" in content.text
-        assert (listed[file].mime_type, listed[file].size) == ("text/csv", len(content.text.encode()))
-        risky = await call(client, "recipe_restart-and-check", where="laptop", service="nginx")
-        assert (risky["needs_approval"], risky["state"]) == (True, "awaiting_approval")
-        refused = await client.call_tool("recipe_find-file", {"wath": "x"})
-        assert "there is no argument 'wath'; did you mean `what`?" in str(refused.content)
-    await asyncio.to_thread(fleet.client.create, f"/constellations/{risky['constellation']}/cancel", {})
 
 
 @pytest.mark.parametrize("door", ["stdio", "http"])

@@ -1,10 +1,11 @@
-"""The walks of docs/assistants.md with real programs of others, before a fake model: a coding agent, a framework.
+"""The walks of docs/assistants.md: a chat client; a coding agent and an agent framework, before a fake model.
 
-The walk of a chat client is in `test_assistants.py`, that of an agent framework by A2A in `test_a2a.py`.
+That of an agent framework by A2A is in `test_a2a.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -14,19 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import types
 
 from tests.chaos.test_other_agents import ON_THIS_MACHINE, THIRD_PARTY, cache_for, opencode_entry
 from tests.chaos.test_other_agents import third_party as third_party
 from tests.models.server import Say
 from tests.models.threaded import a_model
 from tests.recipes.fleet import Fleet
+from tests.recipes.test_assistants import by_stdio, call
 from tests.waiting import SLOWER
 
 ENDS_WITHIN_S = 300 * SLOWER
 INSTALL_WITHIN_S = 900 * SLOWER
 RECIPE = "recipe_find-file"
 FILE = "invoice-2026-03.txt"
-SHOWN = "tests/recipes/test_assistants.py::test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_file"
+SHOWN = "tests/recipes/test_walks.py::test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_file"
 
 
 def asks_the_recipe(heard: list[str]) -> Callable[[dict[str, Any]], Say]:
@@ -56,6 +59,40 @@ def entry_of(fleet: Fleet) -> list[str]:
 def environment(home: Path) -> dict[str, str]:
     """Return the few variables of a program of others: no setting of the tests reaches it or Starloom below it."""
     return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "NO_COLOR": "1"}
+
+
+async def test_a_chat_client_calls_a_recipe_hears_how_far_it_is_and_reads_its_file(fleet: Fleet) -> None:
+    """The first walk of docs/assistants.md: a recipe as a tool, progress, the answer and its file as resources."""
+    fleet.device("laptop").write("Papers/invoice-2026-03.txt", "tax")
+    lines: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        lines.append(message or "")
+
+    async with by_stdio(fleet) as client:
+        (tool,) = [one for one in (await client.list_tools()).tools if one.name == "recipe_find-file"]
+        assert tool.input_schema["required"] == ["what"]
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint
+        answered = await client.call_tool(tool.name, {"what": "March invoice"}, progress_callback=hear)
+        assert not answered.is_error, answered.content
+        answer = answered.structured_content or {}
+        assert (answer["state"], answer["needs_approval"]) == ("succeeded", False), answer
+        assert "invoice-2026-03.txt" in json.dumps(answer["items"])
+        assert any("look" in line for line in lines), lines
+        listed = {str(one.uri): one for one in (await client.list_resources()).resources}
+        root = f"starloom://constellations/{answer['constellation']}"
+        (file,) = [uri for uri in listed if uri.startswith(f"{root}/files/")]
+        assert {root, f"{root}/answer"} <= set(listed)
+        (content,) = (await client.read_resource(file)).contents
+        assert isinstance(content, types.TextResourceContents)
+        assert "invoice-2026-03.txt" in content.text
+        assert (listed[file].mime_type, listed[file].size) == ("text/csv", len(content.text.encode()))
+        risky = await call(client, "recipe_restart-and-check", where="laptop", service="nginx")
+        assert (risky["needs_approval"], risky["state"]) == (True, "awaiting_approval")
+        refused = await client.call_tool("recipe_find-file", {"wath": "x"})
+        assert "there is no argument 'wath'; did you mean `what`?" in str(refused.content)
+    await asyncio.to_thread(fleet.client.create, f"/constellations/{risky['constellation']}/cancel", {})
 
 
 @pytest.mark.proof(shown_by=SHOWN)

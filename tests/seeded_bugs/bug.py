@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 CORE, ENGINE, SIM, PAIR, STORE, RESTORED = "core", "engine", "sim", "pair", "store", "restored"
-MINDS = "minds"
+MINDS, PLANNER = "minds", "planner"
 
 
 @dataclass(frozen=True)
 class Bug:
     """One patch. `by` is the layer that must catch it.
 
-    `core` and `engine` are the tests of these names, `sim` schedules of one hub, `pair` of two on one shard, `store`
-    the memory twin beside a real Redis, `restored` schedules whose history is put back, `minds` schedules with goals,
-    votes, judges and workers. `named` are the tests of a layer that must notice it; all of the layer where it is empty.
+    `core`, `engine` and `planner` are the tests of these names, `sim` schedules of one hub, `pair` of two on one shard,
+    `store` the memory twin beside a real Redis, `restored` schedules whose history is put back, `minds` schedules with
+    goals, votes, judges and workers. `named` are the tests of a layer that must notice it; all of the layer where it is
+    empty.
     """
 
     name: str

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tests.seeded_bugs.bug import CORE, ENGINE, PAIR, RESTORED, SIM, STORE, Bug
+from tests.seeded_bugs.bug import CORE, ENGINE, PAIR, PLANNER, RESTORED, SIM, STORE, Bug
 from tests.seeded_bugs.mind_bugs import MIND_BUGS
 
 BUGS = [
@@ -447,7 +447,7 @@ BUGS = [
         "backend/starloom/planner/forecast/course.py",
         "        undo(shard)\n        shard.touched.clear()\n",
         "        shard.journal.clear()\n        shard.touched.clear()\n",
-        CORE,
+        PLANNER,
         "tests/planner/test_run_forecast.py",
     ),
     *MIND_BUGS,

@@ -39,6 +39,7 @@ TOLD_MOST = 2000
 COMMANDS = {
     "core": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/core"],
     "engine": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/engine"],
+    "planner": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/planner"],
     "sim": ["-m", "tests.sim.run", "--hubs", "1", "--schedules", "400", "--stop-at-first", "--forget"],
     "pair": ["-m", "tests.sim.run", "--hubs", "2", "--schedules", "240", "--stop-at-first", "--forget"],
     "minds": ["-m", "tests.sim.run", "--minds", "--schedules", "150", "--stop-at-first", "--forget"],

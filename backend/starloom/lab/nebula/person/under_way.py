@@ -46,9 +46,7 @@ def under_way(client: Asking, plan: str, only_on: str = "") -> str:
     """
     if not only_on:
         return _begun(client, plan)
-    for device in client.get("/devices")["items"]:
-        if device["name"] != only_on:
-            client.post(f"/devices/{device['id']}/drain", {})
+    _control(client, "drain", lambda device: device["name"] != only_on)
     try:
         return _begun(client, plan)
     finally:
@@ -83,9 +81,13 @@ def devices_of(client: Asking, constellation: str) -> dict[str, list[str]]:
 
 def resume_all(client: Asking) -> None:
     """Give every device that drains work again, for the next task."""
+    _control(client, "resume", lambda device: device["draining"])
+
+
+def _control(client: Asking, action: str, of: Callable[[dict[str, Any]], bool]) -> None:
     for device in client.get("/devices")["items"]:
-        if device["draining"]:
-            client.post(f"/devices/{device['id']}/resume", {})
+        if of(device):
+            client.post(f"/devices/{device['id']}/{action}", {})
 
 
 def _followed(client: Asking, view: View, so: Callable[[View], bool], within_s: float) -> bool:
