@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import re
+import string
 import subprocess
 import sys
 from typing import Any
@@ -19,10 +21,17 @@ from tests.waiting import SLOWER
 
 pytestmark = pytest.mark.e2e
 
-TASK = {"id": "look", "tool": "system.info", "device": {"name": SERVER}}
-PLAN: Any = {"starloom": 1, "name": "By a model", "tasks": [TASK], "result": [{"title": "Figures", "from": "look"}]}
 ANSWER: Any = {"kind": "answer", "text": "It is well [1].", "cites": [{"task": "look", "pointer": ""}]}
-PLANNED = (Say(tool={"kind": "plan", "plan": PLAN}), Say(tool=ANSWER), Say(tool=ANSWER))
+draw = random.Random(os.getpid())
+
+
+def planned(title: str) -> tuple[Say, ...]:
+    """Return the replies of a model: a plan with this title on its result, and two answers in words."""
+    task = {"id": "look", "tool": "system.info", "device": {"name": SERVER}}
+    plan: Any = {"starloom": 1, "name": "By a model", "tasks": [task], "result": [{"title": title, "from": "look"}]}
+    return (Say(tool={"kind": "plan", "plan": plan}), Say(tool=ANSWER), Say(tool=ANSWER))
+
+
 RUNS = 3
 LONG_MS = 60_000 * SLOWER
 
@@ -50,8 +59,12 @@ def launched(page: Page, stack: Stack, words: str, button: str) -> str:
 def test_what_worked_is_kept_by_a_press_and_trusted_after_three_runs(
     page: Page, stack: Stack, screens: Screens, width: str
 ) -> None:
-    words = f"tell the quiet numbers of {SERVER}"
-    with a_model(*PLANNED) as fake:
+    # A plan of a try before is not proposed again, and its words have a recipe.
+    quiet = "".join(draw.choices(string.ascii_lowercase, k=8))
+    words = f"tell the {quiet} numbers of {SERVER}"
+    for one in stack.client.get("/recipe-proposals")["items"]:
+        stack.client.delete(f"/recipe-proposals/{one['id']}")
+    with a_model(*planned(quiet)) as fake:
         stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
         try:
             first = launched(page, stack, words, "model")
@@ -62,11 +75,13 @@ def test_what_worked_is_kept_by_a_press_and_trusted_after_three_runs(
             screens.shoot(page, "home", "proposal", width)
             page.goto(f"/constellations/{first}")
             card = page.get_by_role("region", name="Keep this as a recipe")
-            expect(card).to_contain_text(f"tell the quiet numbers of {SERVER}", timeout=LONG_MS)
+            expect(card).to_contain_text(words, timeout=LONG_MS)
             screens.shoot(page, "constellation", "proposal", width)
             card.get_by_role("button", name="Keep it").click()
             dialog = page.get_by_role("dialog", name="Save as recipe")
-            expect(dialog.get_by_label("Words to type for it")).to_have_value("tell the quiet numbers of {demo_server}")
+            expect(dialog.get_by_label("Words to type for it")).to_have_value(
+                f"tell the {quiet} numbers of {{demo_server}}"
+            )
             dialog.get_by_role("button", name="Save", exact=True).click()
             runs = page.get_by_role("region", name="Runs")
             expect(runs).to_contain_text("On trial: 0 of 3 clean runs in a row", timeout=LONG_MS)
