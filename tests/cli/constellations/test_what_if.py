@@ -50,7 +50,10 @@ def test_both_fleets_stand_beside_each_other(hub: StubHub, tmp_path: Path) -> No
 def test_a_question_without_a_change_is_refused(hub: StubHub, tmp_path: Path) -> None:
     code, said = starloom(hub, "what-if", str(tmp_path / "plan.yaml"))
     assert code == 2
-    assert "a plan and a change are needed" in said
+    assert "there is no change to ask about" in said
+    code, said = starloom(hub, "what-if", "--without", "a")
+    assert code == 2
+    assert "a constellation is needed" in said
 
 
 AT_MS = 1_790_000_000_000
@@ -91,6 +94,16 @@ def test_a_running_constellation_is_asked_about_by_its_id(hub: StubHub) -> None:
     )
     (body,) = (body for method, _path, body in hub.asked if method == "POST")
     assert body == {"without": ["srv-a"], "with_copy_of": []}
+
+
+def test_a_running_constellation_is_asked_about_as_it_is(hub: StubHub) -> None:
+    hub.answers["GET", "/constellations/c-x/what-if"] = 200, {**RUN, "change": "", "then": None, "said": "It goes on."}
+    hub.answers["GET", "/devices"] = 200, {"items": []}
+    code, said = starloom(hub, "what-if", "c-x")
+    assert (code, said.splitlines()) == (
+        0,
+        ["Now: ends in about 40.0 s (30.0 s to 1 min 0 s); within 1 min 30 s with 90%", "It goes on."],
+    )
 
 
 def test_an_edit_belongs_to_a_constellation(hub: StubHub, tmp_path: Path) -> None:

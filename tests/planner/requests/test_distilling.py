@@ -187,3 +187,11 @@ def test_the_corpus_is_taken_as_before_with_a_grown_recipe_beside() -> None:
             taken += 1
             assert (found.candidates[0].recipe, request.words) == (request.exact, request.words)
     assert taken == sum(bool(request.exact) for request in corpus.requests)
+
+
+def test_letters_with_accents_keep_their_letter_in_names() -> None:
+    device_of = {**TASK, "device": {"name": "küche"}}
+    found = distil(proposal("zähle Papiere bei küche", lowered(device_of)), RECIPES, fleet(device("küche")))
+    assert found is not None
+    assert found.recipe.name == "zahle-papiere-bei-kuche"
+    assert "kuche" in found.recipe.params

@@ -204,15 +204,26 @@ def what_if(
     ] = None,
 ) -> None:
     """Say how long a plan should take, or when a constellation should end, now and after a change. Starts nothing."""
-    if sum(1 for given in (subject, words, recipe) if given) != 1 or not (without or with_copy_of or edit):
+    if sum(1 for given in (subject, words, recipe) if given) != 1:
         raise usage(
-            "a plan and a change are needed, or a constellation and a change",
+            "one of a plan, words, a recipe or a constellation is needed",
             "For example: starloom what-if plan.yaml --without srv-a",
         )
+    running = subject is not None and not _is_plan(subject)
+    if not (without or with_copy_of or edit):
+        if subject is None or not running or within:
+            way = "Name a change, for example --without srv-a. How long a plan takes as it is stands in its preview."
+            raise usage("there is no change to ask about", way)
+        as_it_is = run.client.get(get_constellation_what_if(subject))
+        if run.as_json:
+            run.emit(as_it_is)
+        else:
+            _say_run(run, as_it_is)
+        return
     change: dict[str, Any] = {"without": without or [], "with_copy_of": with_copy_of or []}
     if within:
         change["within_s"] = duration_s(within)
-    if subject is not None and not _is_plan(subject):
+    if subject is not None and running:
         if edit:
             document = edit_document(read_plan(edit))
             base = document.get("base_version", run.client.get(get_constellation(subject))["version"])

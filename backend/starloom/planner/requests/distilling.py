@@ -8,6 +8,7 @@ lead to it, or that another recipe takes already, is left out.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -124,7 +125,7 @@ def _titled(words: str) -> str:
 
 
 def _named(words: str, taken: Collection[str]) -> str:
-    stem = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:NAME_CHARS_MOST].strip("-") or "recipe"
+    stem = re.sub(r"[^a-z0-9]+", "-", _ascii(words)).strip("-")[:NAME_CHARS_MOST].strip("-") or "recipe"
     number = 1
     while (name := stem if number == 1 else f"{stem}-{number}") in taken:
         number += 1
@@ -180,8 +181,14 @@ def _title(wish: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def _ascii(words: str) -> str:
+    """Return words in small letters without their accents, as the names of recipes and parameters are written."""
+    parts = unicodedata.normalize("NFKD", words.casefold())
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
+
+
 def _free(wish: str, used: Collection[str]) -> str:
-    stem = re.sub(r"[^a-z0-9]+", "_", wish.lower()).strip("_") or "value"
+    stem = re.sub(r"[^a-z0-9]+", "_", _ascii(wish)).strip("_") or "value"
     stem = stem if stem[0].isalpha() else f"v_{stem}"
     number = 1
     while (name := stem if number == 1 else f"{stem}_{number}") in used:

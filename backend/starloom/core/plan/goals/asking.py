@@ -113,7 +113,8 @@ def ask_for_model(work: Work, constellation: Constellation, job: Job, why: str) 
     job = with_turn(job, GoalTurn(at_ms=work.at_ms, kind=monitors.HANDED, note=why))
     run = run_of(job)
     job = replace(job, goal=replace(run, handed=run.tier or tiers.TIERS[-1]))
-    text = f"The model of the goal {group_of(job)} hands over to you. It says: {why}. {_made(job)} Go on?"
+    ends = "" if why.endswith(("?", "!", ".")) else "."
+    text = f"The model of the goal {group_of(job)} hands over to you. It says: {why}{ends} {_made(job)} Go on?"
     question = _question(work, constellation, job, choices=list(_ON), text=text)
     _ask(work, constellation, job, question, EventKind.QUESTION_ASKED, why)
 
