@@ -46,6 +46,7 @@ from starloom.core.state.orders import Answer
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
+from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 from starloom_protocol.wire.frames import BEGUN
@@ -168,36 +169,7 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             closed = moved(work, record, TaskState.WAITING)
             change_task(work, constellation, key, EventKind.TASK_WAITING, closed, by="engine")
     elif stands is _WAITING:
-        spec = constellation.specs[key]
-        if spec.tool is None and spec.person is None:
-            # This is the answer of a goal, and the present round of that goal has given none yet.
-            return
-        if spec.person is not None:
-            if review.holds(record):
-                return
-            if constellation.head.state is not _STATE.AWAITING_APPROVAL:
-                requests.open_person_task(work, constellation, spec)
-            return
-        if spec.reuse is not None and kept_results.take_over(work, constellation, spec, record):
-            return
-        if findings.is_due(spec, record):
-            taken = findings.take(work, constellation, spec, record)
-            if taken is None:
-                return
-            record = taken
-        if record.review is not None:
-            ready = moved(work, record, _READY, reason=Reason.REVIEW)
-        else:
-            try:
-                ready = moments.ready(work, constellation, key, record)
-            except NoMoment as error:
-                moments.fail(work, constellation, key, record, error)
-                return
-        # No event of its own: `_say_ready` names all tasks that became ready in this step and were not leased.
-        work.quietly(constellation, "task", key, ready)
-        work.ready[(name, key)] = None
-        # Its own change has touched it again; its gates were examined just now, so it needs no further turn.
-        work.shard.touched.pop((name, key), None)
+        _make_ready(work, constellation, key, record)
     elif findings.is_due(constellation.specs[key], record):
         # An edit gave it another topic while it waited for a device.
         taken = findings.take(work, constellation, constellation.specs[key], record)
@@ -206,6 +178,40 @@ def _reconsider(work: Work, name: str, key: str) -> None:
     elif constellation.specs[key].reuse is not None and record.reason is None:
         # It became ready while its plan had no approval or the constellation was paused, when nothing is taken over.
         kept_results.take_over(work, constellation, constellation.specs[key], record)
+
+
+def _make_ready(work: Work, constellation: Constellation, key: str, record: TaskRecord) -> None:
+    """Let a task begin whose gates are open: by its question, by a kept result, or ready for a device."""
+    spec = constellation.specs[key]
+    if spec.tool is None and spec.person is None:
+        # This is the answer of a goal, and the present round of that goal has given none yet.
+        return
+    if spec.person is not None:
+        if review.holds(record):
+            return
+        if constellation.head.state is not _STATE.AWAITING_APPROVAL:
+            requests.open_person_task(work, constellation, spec)
+        return
+    if spec.reuse is not None and kept_results.take_over(work, constellation, spec, record):
+        return
+    if findings.is_due(spec, record):
+        taken = findings.take(work, constellation, spec, record)
+        if taken is None:
+            return
+        record = taken
+    if record.review is not None:
+        ready = moved(work, record, _READY, reason=Reason.REVIEW)
+    else:
+        try:
+            ready = moments.ready(work, constellation, key, record)
+        except NoMoment as error:
+            moments.fail(work, constellation, key, record, error)
+            return
+    # No event of its own: `_say_ready` names all tasks that became ready in this step and were not leased.
+    work.quietly(constellation, "task", key, ready)
+    work.ready[(constellation.name, key)] = None
+    # Its own change has touched it again; its gates were examined just now, so it needs no further turn.
+    work.shard.touched.pop((constellation.name, key), None)
 
 
 def _reconsider_group(work: Work, constellation: Constellation, key: str) -> None:
