@@ -49,7 +49,7 @@ export function KeepThis({ constellation }: { constellation: string }) {
   const own = found.value?.items.find((one) => one.constellation === constellation);
   if (!own) return null;
   return (
-    <section className="card" aria-label="Keep this as a recipe">
+    <section className="card keepthis" aria-label="Keep this as a recipe">
       <div className="item">
         <Icon name="recipe" />
         <ProposalLine proposal={own} reload={found.reload} />
