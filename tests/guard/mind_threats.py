@@ -146,6 +146,7 @@ MIND_THREATS = (
             "tests/planner/recipes/test_raising.py",
         ),
         part="a constant that a model chose is a default that the person sees; a secret without the name or form of "
-        "one is not recognised",
+        "one is not recognised; who may run a recipe, or a device that fails its calls, can have it go back to a text "
+        "that a person saved before: the Inbox tells it, a person may undo it, and each run asks as ever",
     ),
 )

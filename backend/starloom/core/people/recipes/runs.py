@@ -140,11 +140,10 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     before = runs_of(held, earlier.number)
     if not before.clean or fails(before) or _is_settled(versions):
         return
-    newest = runs_of(held, number)
-    last = newest.ends[-FAILING_OF:]
+    last = runs_of(held, number).ends[-FAILING_OF:]
     because = (
-        f"version {number} failed in {last.count(FAILED)} of its last {len(last)} runs, the last time in "
-        f"{newest.failed_id}; version {earlier.number} had {before.clean} clean run{'s' if before.clean != 1 else ''}"
+        f"version {number} failed in {last.count(FAILED)} of its last {len(last)} runs; "
+        f"version {earlier.number} had {before.clean} clean run{'s' if before.clean != 1 else ''}"
     )
     made = RecipeVersion(
         at_ms=work.at_ms,
