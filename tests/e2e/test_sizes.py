@@ -8,13 +8,14 @@ from playwright.sync_api import Page
 from tests.e2e import answers
 from tests.e2e.screens import FOLDER
 from tests.e2e.stack import Stack
-from tests.e2e.windows import SIZES, clipped, room, suffices
+from tests.e2e.windows import SIZES, broken_words, clipped, room, suffices
 from tests.e2e.witness import Seen
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 
 WIDE_ROW = {f"figure {at}": f"{at} of ten figures" for at in range(10)}
+PLACES = ("", "new", "constellations", "devices", "recipes", "schedules", "inbox", "activity", "settings")
 PHONES = [(320, 480), (360, 640), (390, 844), (720, 450)]
 UNDER_THE_BUTTONS = """() => {
   const main = document.getElementById("main");
@@ -95,3 +96,23 @@ def test_the_bar_above_a_list_covers_nothing_on_a_phone(page: Page, stack: Stack
             page.screenshot(path=FOLDER / f"bar-{wide}x{high}{more.replace('&', '-')}.png")
             assert page.evaluate(COVERED) <= 0, f"{wide}x{high} {more}"
             assert clipped(page) == [], f"{wide}x{high} {more}"
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_no_size_breaks_a_short_word(page: Page, sample: Seen, stack: Stack) -> None:
+    """In a part of too little width words stand in pieces. Nothing is cut, so scroll sizes do not tell."""
+    device = stack.devices()[stack.desktop]["id"]
+    faults: list[str] = []
+    for place in (*PLACES, f"devices/{device}", f"constellations/{sample.constellation}"):
+        page.goto(f"/{place}")
+        page.locator("#main").wait_for()
+        page.wait_for_load_state("networkidle")
+        for wide, high in SIZES:
+            page.set_viewport_size({"width": wide, "height": high})
+            faults += [f"{wide}x{high} /{place}: {one}" for one in broken_words(page)]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/recipes")
+    page.add_style_tag(content=".recipecard .chip { white-space: normal; max-width: 3ch; overflow-wrap: anywhere }")
+    page.get_by_role("article").first.wait_for()
+    assert broken_words(page), "the measure sees a word in pieces"
+    assert not faults, "\n".join(faults)

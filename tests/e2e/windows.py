@@ -56,6 +56,25 @@ _CLIPPED = """() => {
   return found;
 }"""
 
+# A word of up to twelve letters has its line for itself at least; longer ones (paths, hashes) may break anywhere.
+_BROKEN = r"""async () => {
+  // A change of size reaches the parts that measure themselves a frame later.
+  for (let frame = 0; frame < 2; frame += 1) await new Promise((next) => requestAnimationFrame(next));
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node && found.length < 20; node = texts.nextNode()) {
+    for (const word of node.data.matchAll(/(?<!\p{L})\p{L}{2,12}(?!\p{L})/gu)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const tops = new Set([...range.getClientRects()].filter((r) => r.width > 0).map((r) => Math.round(r.top)));
+      const around = node.data.slice(Math.max(0, word.index - 1), word.index + word[0].length + 1);
+      if (tops.size > 1 && !/[-_./\d]/.test(around)) found.push(`${word[0]} of ${node.data.trim().slice(0, 60)}`);
+    }
+  }
+  return found;
+}"""
+
 
 def room(page: Page, selector: str) -> dict[str, Any]:
     """Return how high a part is, and how much of it is seen at first and when it is scrolled to."""
@@ -71,4 +90,10 @@ def suffices(found: dict[str, Any]) -> bool:
 def clipped(page: Page) -> list[str]:
     """Return the bars whose content is cut, by their scroll sizes."""
     found: list[str] = page.evaluate(_CLIPPED)
+    return found
+
+
+def broken_words(page: Page) -> list[str]:
+    """Return the short words that are written over more than one line, for want of width."""
+    found: list[str] = page.evaluate(_BROKEN)
     return found

@@ -99,7 +99,7 @@ export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
         </span>
       )}
       {needs.map((grant) => (
-        <span key={grant} className="chip grant" title={`The owner of a device must have granted ${grant}`}>
+        <span key={grant} className="chip needs" title={`The owner of a device must have granted ${grant}`}>
           needs to {grantWords(grant)}
         </span>
       ))}

@@ -44,7 +44,7 @@ function Framed({ url, name, sandboxed = false }: { url: string; name: string; s
   return (
     <>
       {sandboxed ? (
-        <iframe className="preview page" src={url} title={name} referrerPolicy="no-referrer" sandbox="" />
+        <iframe className="preview document" src={url} title={name} referrerPolicy="no-referrer" sandbox="" />
       ) : (
         <iframe className="preview" src={url} title={name} referrerPolicy="no-referrer" />
       )}
