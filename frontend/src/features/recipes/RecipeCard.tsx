@@ -80,7 +80,7 @@ function Words({ sentence }: { sentence: RecipeSentence }) {
         return part.kind === "words" ? (
           part.text
         ) : (
-          <b key={key} className={part.kind}>
+          <b key={key} className={`part-${part.kind}`}>
             {part.text}
           </b>
         );
