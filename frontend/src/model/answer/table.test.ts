@@ -19,6 +19,15 @@ describe("readTable", () => {
     expect(readTable({ columns: COLUMNS, rows: [] })?.rows).toEqual([]);
   });
 
+  it("puts hashes of bare rows last and shortens them", () => {
+    const hash = "9466568cb16a204c4e0aa98add361ffdc0229883f09466568cb16a204c4e0aa9";
+    const table = readTable([{ artifact: hash, name: "a.png", bytes: 7 }]);
+    expect(table?.columns.map((column) => column.field)).toEqual(["name", "bytes", "artifact"]);
+    expect(cell(hash, table?.columns[2]?.show ?? "")).toBe("9466568cb16a");
+    const named = readTable([{ key: hash }, { key: "not a hash" }])?.columns[0];
+    expect(cell(hash, named?.show ?? "")).toBe(hash);
+  });
+
   it("is null for what is no table", () => {
     for (const value of [null, [], [1], "x", { rows: [{}] }, { columns: [1], rows: [] }])
       expect(readTable(value)).toBeNull();

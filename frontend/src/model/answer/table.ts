@@ -51,11 +51,18 @@ export const differs = (row: Row): boolean => row[MARK] === true;
 function fieldsOf(rows: Row[]): Column[] {
   const names = new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)));
   names.delete(MARK);
-  return [...names].slice(0, COLUMNS_MAX).map((field) => {
+  const columns = [...names].map((field) => {
     const found = rows.slice(0, 20).map((row) => row[field]);
-    return { field, title: titleOf(field), show: unitOf(field, found) };
+    return { field, title: titleOf(field), show: found.every(isHash) ? "hash" : unitOf(field, found) };
   });
+  // A hash tells a person least, so names and sizes stand before it.
+  const hashes = columns.filter((column) => column.show === "hash");
+  return [...columns.filter((column) => column.show !== "hash"), ...hashes].slice(0, COLUMNS_MAX);
 }
+
+/** A SHA-256 in hex, by which artifacts are named. */
+const isHash = (value: unknown): boolean => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+const HASH_SHOWN = 12;
 
 const UNIT = /_(?:s|ms|bytes|percent)$/;
 const TITLES: Record<string, string> = { mtime_s: "modified", bytes: "size" };
@@ -87,6 +94,7 @@ export function cell(value: unknown, show: string): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return amount(value, show);
   if (Array.isArray(value)) return value.map((item) => cell(item, show)).join(", ");
+  if (show === "hash") return readable(String(value).slice(0, HASH_SHOWN));
   return readable(typeof value === "object" ? JSON.stringify(value) : String(value).trimEnd());
 }
 

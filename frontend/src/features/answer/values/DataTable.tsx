@@ -41,7 +41,7 @@ export function DataTable({ table }: { table: TableValue }) {
                   <td
                     key={column.field}
                     className={number ? "num nowrap" : text.length > LONG ? "long" : undefined}
-                    title={column.show && number ? String(row[column.field]) : undefined}
+                    title={column.show && (number || column.show === "hash") ? String(row[column.field]) : undefined}
                   >
                     {text}
                   </td>
