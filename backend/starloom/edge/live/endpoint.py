@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from starloom.edge.access.callers import Caller
 from starloom.edge.access.callers import Scope as TokenScope
-from starloom.edge.access.tickets import Tickets
+from starloom.edge.access.credentials import Tickets
 from starloom.edge.access.view import AccessView
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.pruned import words_of
