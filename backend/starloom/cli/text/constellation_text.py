@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -17,13 +17,22 @@ from starloom.client.terminal.style import clock, seconds, shown_text, size, sta
 from starloom.client.terminal.tables import is_table, value_table
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
-from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, Finding, Job, TaskRecord, decode_entity
+from starloom_protocol.records.entities import (
+    Answer,
+    AnswerItem,
+    Attempt,
+    Cite,
+    Finding,
+    Job,
+    TaskRecord,
+    decode_entity,
+)
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
 from starloom_protocol.text.wording import counted, found_by
-from starloom_protocol.values import parse
+from starloom_protocol.values import canonical, parse
 
 ROWS_MOST = 40
 FINDINGS_SHOWN_MOST = 20
@@ -331,3 +340,38 @@ def turn_line(event: Event) -> str:
     """Return what an event tells of a goal beside its steps, which are versions of the plan; empty for any other."""
     said = _SAID.get(EventKind(event.kind)) if event.kind in set(_SAID) else None
     return f"the goal {escaped(event.about)} {said}: {escaped(event.note)}" if said is not None else ""
+
+
+if TYPE_CHECKING:
+    from starloom.client.answers import ResultJson
+    from starloom_protocol.api.constellations import AnswerPart
+
+
+def answer_lines(answer: ResultJson, devices: dict[str, str]) -> RenderableType:
+    """Return the words, the sentence and the items of a `/result` document."""
+    told = Answer(
+        cites=[Cite(task=cite["task"], pointer=cite["pointer"]) for cite in answer.get("cites", ())],
+        items=[_item(item) for item in answer["items"]],
+        sentence=answer["sentence"],
+        state=answer["state"],
+        struck=list(answer.get("struck", ())),
+        words=answer.get("words", ""),
+    )
+    return answer_text(told, devices)
+
+
+def _item(item: AnswerPart) -> AnswerItem:
+    origin = item["from"]
+    return AnswerItem(
+        artifact=item["artifact"],
+        attempt=origin["attempt"],
+        bytes=item["bytes"],
+        checked=item["checked"],
+        device=origin["device"],
+        media=item["media"],
+        pointer=item["pointer"],
+        show=item["show"],
+        task=origin["task"],
+        title=item["title"],
+        value=canonical(item["value"]),
+    )
