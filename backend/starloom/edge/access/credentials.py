@@ -81,7 +81,9 @@ def code_hash(code: str) -> str:
 
 
 TTL_S = 30.0
+"""A page opens its socket at once with its ticket; one that leaks later opens nothing."""
 OPEN_MAX = 10_000
+"""A few megabytes of memory; a caller that asks for tickets in a loop makes the oldest invalid, not the hub large."""
 
 
 class Tickets:
