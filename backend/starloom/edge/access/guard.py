@@ -77,7 +77,7 @@ _TOKENS = Row(Door.CALLER, _OPERATOR, Scope.ACCESS, SMALL)
 _PLAN_BYTES = 2 * 1024 * 1024 + SMALL
 
 _RECIPE_BYTES = 4 * SMALL
-"""The text of a recipe has up to 64 KiB, and JSON escapes its lines and quotes."""
+"""The text of a recipe has up to 64 Ki characters, and JSON escapes its lines and quotes."""
 # A value of 64 KiB, every character of it escaped.
 _SECRET_BYTES = 7 * SMALL
 
