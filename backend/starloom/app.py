@@ -29,10 +29,10 @@ from uvicorn import Config
 
 from starloom.core.clock.retention import HistoryLimits
 from starloom.edge import first_run
+from starloom.edge.access.credentials import Tickets
 from starloom.edge.access.origins import Reach, reach_of
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import Refusals
-from starloom.edge.access.tickets import Tickets
 from starloom.edge.access.vault import Vault, load_or_make
 from starloom.edge.access.view import AccessView
 from starloom.edge.agents import hub_keys

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.placement.pace import finish
-from starloom.core.placement.pace.index import index_of
-from starloom.core.placement.pace.table import COUNT_MOST, LONGEST_MS
+from starloom.core.placement.pace.index import COUNT_MOST, LONGEST_MS, index_of
 from tests.builders import Driver, plan, task
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.core.placement.pace.table import key_of, with_sample
+from starloom.core.placement.pace.index import key_of, with_sample
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.plans import (
     PLAYS_LEAST,

@@ -16,7 +16,9 @@ from starloom_protocol.stream.feed import decode_event
 
 log = logging.getLogger("starloom.engine")
 WAIT_MS = 500
+"""The read blocks in Redis and returns with a commit at once; it ends so that a following hub can stop."""
 PAUSE_MS = 200
+"""An outage is seen to end within this time; five tries a second cost nothing."""
 
 
 class Follower:

@@ -52,8 +52,11 @@ from starloom_protocol.vocabulary import CODES, Code
 log = logging.getLogger("starloom.engine")
 
 SLOW_STEP_MS = 50
+"""A step takes less than a millisecond as a rule; one of so many delays every device, and is logged."""
 RETRY_MS = 200
+"""An outage is seen to end within this time; five tries a second cost nothing."""
 RETIRE_SWEEP_MS = 1_000
+"""Finished constellations leave in small portions between steps; a rarer sweep would have to stop the loop longer."""
 
 _encode_order = msgspec.json.Encoder().encode
 _decode_order = msgspec.json.Decoder(OutboxOrder)

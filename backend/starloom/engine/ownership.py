@@ -20,6 +20,7 @@ from starloom_protocol.vocabulary import DeviceLink
 
 log = logging.getLogger("starloom.engine")
 RETRY_MS = 200
+"""Far below the time to live of the ownership, so that several tries fit before another hub takes over."""
 
 
 class Owning:

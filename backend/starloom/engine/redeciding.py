@@ -39,6 +39,7 @@ PAGE_COMMITS: Final = 200
 COMMITS_MOST: Final = 50_000
 THREAD_ABOVE_EVENTS: Final = 50
 DIFFERENCES_MOST: Final = 50
+"""The first difference shows the cause; those after it mostly follow from it."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from starloom.core.clock.retention import HistoryLimits
 from starloom.core.state.model import ShardSettings
 
 QUIET_LEAST_MS = 5_000
+"""A client whose wait has ended reads the answer with its next request, which comes within seconds."""
 
 
 @dataclass(frozen=True, slots=True)

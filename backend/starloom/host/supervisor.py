@@ -1,7 +1,8 @@
 """`starloom up`: one foreground process that starts the service, keeps it running, and ends all of it.
 
 Starts Redis, hub, worker, this computer's agent and, if asked, the sample; decides nothing about work. Its children
-end with it: in order on Ctrl-C or SIGTERM, by a death signal if it is killed.
+end with it: in order on Ctrl-C or SIGTERM, by a death signal if it is killed. Waits for its hub three minutes, and as
+long as an older history is being migrated.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from starloom.client.discovery import HubAddress, Surroundings, find, homes, hub_option, read_local
 from starloom.client.exits import Exit
@@ -27,7 +28,6 @@ from starloom.client.terminal.typed import in_this_folder, say
 from starloom.host import ports
 from starloom.host.agents import LocalAgent, computer_name, join
 from starloom.host.processes import Child, Program, log_tail
-from starloom.host.readiness import READY_S, StartDeadline
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import Keeper
 from starloom.jobs.broker import broker_url_of
@@ -398,3 +398,35 @@ def _welcome(settings: Settings, link: str, lan: LanRow) -> str:
             "Ctrl-C stops everything.",
         )
     )
+
+
+READY_S: Final = 180.0
+TOLD_AFTER_S: Final = 3.0
+OPENING_WORDS: Final = "  the history is brought up to date; after an update that can take minutes, once"
+
+
+class StartDeadline:
+    """The patience of one start; callers report the time in seconds and whether the history is being opened."""
+
+    def __init__(self, began_s: float) -> None:
+        self._since_s = began_s
+        self._opening_since_s: float | None = None
+        self._told = False
+
+    def lasts(self, now_s: float, *, opening: bool) -> bool:
+        """Whether to keep waiting; the time starts again when the history is open."""
+        if opening:
+            self._since_s = now_s
+            if self._opening_since_s is None:
+                self._opening_since_s = now_s
+        else:
+            self._opening_since_s = None
+        return now_s - self._since_s < READY_S
+
+    def words(self, now_s: float) -> str | None:
+        """Return the sentence for the person once the opening takes long; None otherwise, and after the first time."""
+        since_s = self._opening_since_s
+        if self._told or since_s is None or now_s - since_s < TOLD_AFTER_S:
+            return None
+        self._told = True
+        return OPENING_WORDS

@@ -17,9 +17,13 @@ from starloom_agent.home.locking import running_pid
 from starloom_agent.install import service
 
 START_WITHIN_S = 60.0
+"""A small computer with a busy disk imports the agent slowly, above all after an upgrade."""
 STOP_WITHIN_S = 15.0
+"""Longer than the agent takes for the calls that it ends (8 s), and for its goodbye."""
 _LOG_BYTES_MAX = 5 * 1024 * 1024
+"""A longer log becomes the one before, so both together take 10 MiB of the disk at a start."""
 _STEP_S = 0.05
+"""A person waits; looking for a process costs one read of a small file."""
 _TAKEOVER_S = 2.0
 """Commands that ask who runs hold the lock of the home for an instant."""
 

@@ -31,8 +31,11 @@ TOLD_MOST: Final = 100
 """The most questions that are reported to the hub, the oldest first."""
 _OPEN_MOST: Final = 500
 _TOLD_CHARS: Final = 2_000
+"""The hub shows a call on one screen; the owner sees the whole at the device."""
 _BY_CHARS: Final = 100
+"""The name of a person or program, as the hub gives it."""
 _REASON_CHARS: Final = 500
+"""A reason is a sentence or two, kept in the file of the question."""
 _GRAIN_NS: Final = 1_000_000_000
 _NAME: Final = re.compile(r"[0-9a-f]{8}")
 

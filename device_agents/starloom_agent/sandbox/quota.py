@@ -20,7 +20,9 @@ MEMORY_EXCEEDED: Final = "memory_exceeded"
 DISK_EXCEEDED: Final = "disk_exceeded"
 _EXIT_CODE: Final = "exit_code"
 EVERY_S: Final = 0.2
+"""A program can write a few hundred megabytes over its quota in this time, and measuring takes little of a core."""
 FIRST_S: Final = 0.025
+"""Most calls are over sooner, and are never measured."""
 _WAIT_MOST_S: Final = 2.0
 _SHARE: Final = 10
 _MIB: Final = 1024 * 1024

@@ -26,9 +26,12 @@ from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.channel import ANSWER_PROOF, answer_proof, request_proof
 
 CHUNK_BYTES = 256 * 1024
+"""A chunk must pass a slow line within one try, and a lost one is sent again."""
 _TRY_TIMEOUT_S = 20.0
+"""A line that moves nothing for so long is broken; the next try goes on at its offset."""
 _BACKOFF_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.0)
 _FREE_BYTES_KEPT = 16 * 1024 * 1024
+"""A full disk would stop the ledger of the agent, and so every other call."""
 
 
 class _Again(Exception):

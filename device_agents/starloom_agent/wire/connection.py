@@ -42,6 +42,7 @@ from starloom_protocol.wire.version import AGENT_VERSIONS
 
 SILENT_INTERVALS: Final = 4
 SILENT_LEAST_S: Final = 10.0
+"""A shorter silence is usual on mobile networks and while a laptop wakes."""
 
 
 class Heartbeat:
@@ -71,11 +72,15 @@ class Heartbeat:
 
 
 OPEN_TIMEOUT_S: Final = 15.0
+"""A line that takes longer for its handshake is given up and dialled again."""
 FRAMES_WAITING_MAX: Final = 2_000
+"""Output and figures of an agent without a line; what does not fit stays with its caller or is dropped."""
 _MESSAGE_BYTES: Final = 900 * 1024
+"""The hub refuses a message of more than 1 MiB; the rest is room for estimates that were too low."""
 _WRITE_BYTES: Final = 32 * 1024
 """Sending waits while the line has more than this to send."""
 _REFUSED_AGAIN_S: Final = 60.0
+"""Such a refusal passes slowly, as when a person must act; asking more often only fills the list of refusals."""
 _REFUSED_MOST_S: Final = 60.0
 """A hub that has not proved its key may ask for no longer pause than that."""
 # Only a person can change these, by joining or installing again: dialling again would never help.

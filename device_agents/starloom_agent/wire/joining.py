@@ -23,8 +23,11 @@ from starloom_protocol.vocabulary import Profile
 from starloom_protocol.wire.session import short_words
 
 _ASK_EVERY_S = 2.0
+"""A person reads and compares words meanwhile; the answer is seen soon after the click."""
 _TIMEOUT_S = 15.0
+"""A person waits at the terminal; a hub in reach answers within a second."""
 _ANSWER_BYTES_MAX = 64 * 1024
+"""The hub is not proved yet: its answer is a small object, and a stranger may send anything."""
 
 
 class JoinRefused(Exception):

@@ -13,11 +13,14 @@ from starloom_agent.wire.connection import Connection, ConnectionEnded
 from starloom_protocol.wire.frames import Frame
 
 RECONNECT_LEAST_S: Final = 0.2
+"""A hub that was only restarted is back within a second, and its devices should be too."""
 RECONNECT_MOST_S: Final = 60.0
+"""A device notices within a minute that its hub is back; a large fleet does not flood it before."""
 DOUBTS_MOST: Final = 5
 DOUBT_FIRST_S: Final = 4.0
 """A refusal that a faulty line may have caused is final after `DOUBTS_MOST` of them without a session, in a minute."""
 _GOODBYE_WITHIN_S: Final = 1.0
+"""The owner waits for the end; without a goodbye the hub only notices a little later."""
 
 
 class Link:

@@ -19,7 +19,9 @@ from starloom_protocol.vocabulary import Courtesy, DeviceFact
 from starloom_protocol.wire.frames import DISK_FULL, DISK_OK, ConditionFrame
 
 READ_EVERY_S: Final = 30.0
+"""A battery loses a tenth in minutes; reading it more often changes no decision."""
 STEP_PERCENT: Final = 10
+"""A fact is an event in the log of the hub, so a battery that drains makes ten of them, not a hundred."""
 HEARD_WITHIN_S: Final = 60.0
 """Work that comes within this time after a no of courtesy was on its way; it is done."""
 _SUPPLIES: Final = Path("/sys/class/power_supply")

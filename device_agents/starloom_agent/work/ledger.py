@@ -37,12 +37,17 @@ CREATE TABLE IF NOT EXISTS decisions (
 _NUMBERS_RESERVED = 10_000
 _FAULTS_TOLD = 3
 DECISIONS_KEPT = 10_000
+"""The owner reads the last of them; at some hundreds of bytes each they take a few megabytes."""
 ATTEMPTS_KEPT = 200_000
+"""An attempt that is forgotten could be begun a second time, so these outlast every hub that repeats one."""
 RESULTS_KEPT = 2_000
+"""A result is kept for a hub that was restored or asks for later facts; these are the large rows."""
 PRUNED_AT_ONCE = 1_000
 BEGUN_TOLD = 128
 _FINISHED_KEPT_S = 60 * 24 * 3600
+"""A hub may be restored from a backup of some weeks ago and ask for attempts of then."""
 _LAZY_WRITES_MAX = 2_000
+"""Writes that may be lost in a crash share one commit; more would take memory and one long commit."""
 
 _CORRUPT = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 # SQLite says these of a file that cannot grow, too: of its index of the WAL above all.

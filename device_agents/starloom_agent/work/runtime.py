@@ -71,8 +71,11 @@ from starloom_protocol.wire.frames import (
 )
 
 _WATCH_EVERY_S: Final = 1.0
+"""An owner who edits the policy sees it used at once; looking costs the time stamp of one file."""
 _STOP_WITHIN_S: Final = 8.0
+"""Longer than the grace of a tool to end (2 s), shorter than the patience of a service manager."""
 _DISPLAY_EVERY_S: Final = 15.0
+"""A person logs in or out seldom, and looking starts a small program on some systems."""
 _WITH_A_LINE: Final = frozenset({Code.MISSING_GRANT, Code.POLICY_REFUSED})
 """A refusal with one of these names the line that would allow the call."""
 

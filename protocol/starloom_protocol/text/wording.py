@@ -1,4 +1,4 @@
-"""Values and places as people read them: no Python, no pointer before the words. Pure."""
+"""Values, places and origins of findings as people read them: no Python, no pointer before the words. Pure."""
 
 from __future__ import annotations
 
@@ -69,3 +69,10 @@ def place_words(place: str) -> str:
         before = name or before
     words = ", ".join(said)
     return words[:1].upper() + words[1:]
+
+
+def found_by(task: str, by: str, device: str, *, stranger: bool) -> str:
+    """Return the task of a finding, the goal `by` which it was published, and the name of its device, if it has one."""
+    goal = f" (of {by})" if by != task else ""
+    where = f" on {device}" if device else ""
+    return f"{task}{goal}{where}" + (" (a stranger may have written it)" if stranger else "")

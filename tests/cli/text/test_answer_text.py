@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from rich.console import Console
 
-from starloom.cli.text.answer_text import answer_lines
+from starloom.cli.text.constellation_text import answer_lines
 
 if TYPE_CHECKING:
     from starloom.client.answers import ResultJson

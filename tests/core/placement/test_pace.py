@@ -7,11 +7,12 @@ import random
 import pytest
 
 from starloom.core.placement.pace import finish
-from starloom.core.placement.pace.index import PaceIndex, index_of
-from starloom.core.placement.pace.table import (
+from starloom.core.placement.pace.index import (
     COUNT_MOST,
     LONGEST_MS,
     OCTAVE,
+    PaceIndex,
+    index_of,
     key_of,
     log_of,
     oldest,

@@ -335,7 +335,7 @@ def result(
     if run.as_json:
         run.emit({**answer, "saved": saved} if save is not None else answer)
     else:
-        from starloom.cli.text.answer_text import answer_lines
+        from starloom.cli.text.constellation_text import answer_lines
 
         _print(answer_lines(answer, run.client.names()))
         for path in saved:

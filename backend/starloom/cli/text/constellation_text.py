@@ -1,29 +1,38 @@
-"""A constellation, its events and its answer as text for a terminal. Renders; asks and decides nothing."""
+"""A constellation, its goals, events and answer as text for a terminal. Renders; asks and decides nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from starloom.cli.text.goal_text import goal_lines, turn_line
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.style import clock, seconds, shown_text, size, state_text
 from starloom.client.terminal.tables import is_table, value_table
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
-from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, Finding, Job, TaskRecord, decode_entity
+from starloom_protocol.records.entities import (
+    Answer,
+    AnswerItem,
+    Attempt,
+    Cite,
+    Finding,
+    Job,
+    TaskRecord,
+    decode_entity,
+)
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
-from starloom_protocol.text.findings import found_by
 from starloom_protocol.text.presentation import presentation
-from starloom_protocol.values import parse
+from starloom_protocol.text.wording import counted, found_by
+from starloom_protocol.values import canonical, parse
 
 ROWS_MOST = 40
 FINDINGS_SHOWN_MOST = 20
@@ -286,3 +295,83 @@ class Changes:
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in name.replace("-", ".").split("."))
+
+
+ARGS_CHARS_MOST: Final = 80
+_SAID: Final = {
+    EventKind.GOAL_ENDS: "ends without an answer",
+    EventKind.GOAL_ESCALATED: "escalates",
+    EventKind.GOAL_HINTED: "has a hint",
+    EventKind.GOAL_REFUSED: "was refused a turn",
+    EventKind.GOAL_STALLED: "gets nowhere",
+}
+
+
+def goal_lines(view: View) -> Iterator[Text]:
+    """Yield a line for each goal that has begun, and one for each of its turns."""
+    for job in view.each("job", Job).values():
+        if job.goal is None:
+            continue
+        group = job.tasks[0].rpartition("/")[0]
+        spec = view.specs.get(group)
+        goal = spec.goal if spec is not None else None
+        steps = sum(turn.uses for turn in job.goal.turns if turn.kind == "step")
+        most = f" of {goal.steps * (1 + job.goal.more)}" if goal is not None else ""
+        tier = f", tier {job.goal.tier}" if job.goal.tier else ""
+        yield Text(f"goal {group}: {steps}{most} steps, {counted(job.tokens, 'token')}{tier}", style="bold")
+        number = 0
+        for turn in job.goal.turns:
+            number += turn.kind == "step"
+            kind = f"{turn.kind} to {turn.tier}" if turn.tier else turn.kind
+            head = f"  {number:>2}  " if turn.kind == "step" else f"  {kind}: "
+            calls = "; ".join(_call(view, task) for task in turn.tasks)
+            yield Text(f"{head}{escaped(turn.note)}{f'  {calls}' if calls else ''}", style="bright_black")
+
+
+def _call(view: View, task: str) -> str:
+    spec = view.specs.get(task)
+    if spec is None:
+        return task
+    args = spec.args if len(spec.args) <= ARGS_CHARS_MOST else f"{spec.args[:ARGS_CHARS_MOST]}..."
+    return escaped(f"{spec.tool} {args}")
+
+
+def turn_line(event: Event) -> str:
+    """Return what an event tells of a goal beside its steps, which are versions of the plan; empty for any other."""
+    said = _SAID.get(EventKind(event.kind)) if event.kind in set(_SAID) else None
+    return f"the goal {escaped(event.about)} {said}: {escaped(event.note)}" if said is not None else ""
+
+
+if TYPE_CHECKING:
+    from starloom.client.answers import ResultJson
+    from starloom_protocol.api.constellations import AnswerPart
+
+
+def answer_lines(answer: ResultJson, devices: dict[str, str]) -> RenderableType:
+    """Return the words, the sentence and the items of a `/result` document."""
+    told = Answer(
+        cites=[Cite(task=cite["task"], pointer=cite["pointer"]) for cite in answer.get("cites", ())],
+        items=[_item(item) for item in answer["items"]],
+        sentence=answer["sentence"],
+        state=answer["state"],
+        struck=list(answer.get("struck", ())),
+        words=answer.get("words", ""),
+    )
+    return answer_text(told, devices)
+
+
+def _item(item: AnswerPart) -> AnswerItem:
+    origin = item["from"]
+    return AnswerItem(
+        artifact=item["artifact"],
+        attempt=origin["attempt"],
+        bytes=item["bytes"],
+        checked=item["checked"],
+        device=origin["device"],
+        media=item["media"],
+        pointer=item["pointer"],
+        show=item["show"],
+        task=origin["task"],
+        title=item["title"],
+        value=canonical(item["value"]),
+    )

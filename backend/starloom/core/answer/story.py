@@ -10,7 +10,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.names import called, device_name, goals_without_answer, is_of_goal
 from starloom.core.state.tasks.supersession import successor
 from starloom_protocol.records.entities import Finding, TaskRecord
-from starloom_protocol.text.findings import found_by
+from starloom_protocol.text.wording import found_by
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
 
 # Bound once, because an answer compares them with every task.

@@ -44,8 +44,8 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.records.specs import Repeat
-from starloom_protocol.text.findings import found_by
 from starloom_protocol.text.presentation import Presentation, presentation
+from starloom_protocol.text.wording import found_by
 from starloom_protocol.vocabulary import (
     CODES,
     CONTROLS,

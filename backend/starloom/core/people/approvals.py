@@ -26,7 +26,7 @@ from starloom.core.rights.call_effects import (
     ways_of,
 )
 from starloom.core.rights.consent import beyond, consent_to, may_run_on
-from starloom.core.rights.envelope_words import envelope_words
+from starloom.core.rights.envelope import envelope_words
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer

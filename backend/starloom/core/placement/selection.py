@@ -32,9 +32,8 @@ from starloom.core.placement.pace.finish import (
     rests,
     same,
 )
-from starloom.core.placement.pace.index import index_of
+from starloom.core.placement.pace.index import SMALL_BYTES, index_of, size_of
 from starloom.core.placement.pace.learning import inputs_of
-from starloom.core.placement.pace.table import SMALL_BYTES, size_of
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.queues import fair_share
 from starloom.core.state.queues.ready import ANY, enqueue, queueable

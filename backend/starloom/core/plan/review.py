@@ -2,12 +2,15 @@
 
 A review opens in the step that ends the task, holds by an entry in each dependent's own record, and always closes: by
 the reviewer's edit or "no change", by time, or earlier if no worker claims it. The time follows the limits of the
-endpoint that its worker asks. An edit of the reviewer stays within the approved plan (`edit_scope`).
+endpoint that its worker asks. An edit of the reviewer stays within the approved plan (`edit_scope`). Failures of one
+cause (`cause_of`) are reviewed once.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -19,12 +22,11 @@ from starloom.core.rights.supersession_scope import needs_a_person
 from starloom.core.state.inputs import ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import COMMIT, ArmTimer, StartJob
-from starloom.core.state.tasks.failure_causes import cause_of
 from starloom.core.state.tasks.named_times import has_moment
 from starloom.core.state.tasks.names import is_of_goal
 from starloom.core.state.work import Put, Refusal, Work, attend, check_claim, fault
 from starloom_protocol.records.edits import SetPolicy
-from starloom_protocol.records.entities import GroupRecord, Job, TaskRecord, Verdict
+from starloom_protocol.records.entities import Attempt, GroupRecord, Job, TaskRecord, Verdict
 from starloom_protocol.stream.authors import MODEL
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
@@ -309,3 +311,31 @@ def abandon(work: Work, constellation: Constellation) -> None:
     """Close all reviews of a constellation that is stopped."""
     for job in list(open_jobs(constellation)):
         close(work, constellation, job, "the constellation was stopped")
+
+
+CAUSE_CHARS_MAX: Final = 120
+_LINE_CHARS_MAX: Final = 300
+"""A line is examined to here, so that a long one of a device costs no more than a short one."""
+_PATH: Final = re.compile(r"(?:[A-Za-z]:)?(?:[^\s'\"(),;:=/\\]*[/\\])+[^\s'\"(),;:=]*")
+_FILE: Final = re.compile(r"\b[\w-]+\.[A-Za-z][A-Za-z0-9]{0,4}\b(?!\s*\()")
+_HEX: Final = re.compile(r"\b(?:0x)?[0-9a-f]{8,}\b")
+_NUMBER: Final = re.compile(r"\d+")
+
+
+def cause_of(record: TaskRecord, attempt: Attempt | None) -> str:
+    """Return the cause in one line: equal for two failures that differ in a path, a file, a number or an address."""
+    code = record.code or (attempt.code if attempt is not None else None)
+    line = _telling(attempt.detail if attempt is not None else "")[:_LINE_CHARS_MAX].lower()
+    for pattern, sign in ((_PATH, "<file>"), (_FILE, "<file>"), (_HEX, "<hex>"), (_NUMBER, "#")):
+        line = pattern.sub(sign, line)
+    line = " ".join(line.split())[:CAUSE_CHARS_MAX]
+    return f"{code or 'failed'}: {line}" if line else str(code or "failed")
+
+
+def _telling(text: str) -> str:
+    """Return the line that names the error: the last one of a traceback, else the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    is_traceback = "Traceback (" in text or any(line.startswith('File "') for line in lines)
+    return lines[-1] if is_traceback else lines[0]

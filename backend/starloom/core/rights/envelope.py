@@ -3,7 +3,8 @@
 Pure. The words of a step may come from an attacker by way of a model, so each call is judged by its device's own offer
 against the envelope that a person approved. Devices, tools and folders are bounds. Calls beyond reading are asked about
 each time, unless they write in a folder or reach a host that the envelope names. Once a goal has read what a stranger
-may have written, such a call outside of these folders and hosts is refused without a question.
+may have written, such a call outside of these folders and hosts is refused without a question. `envelope_words` says
+the envelope to the person who approves it.
 """
 
 from __future__ import annotations
@@ -249,3 +250,55 @@ def by_a_stranger(offer: ToolOffer) -> bool:
     """Tell whether a result of a tool may hold what a stranger wrote: pages, mails, other programs, other servers."""
     foreign = (offer.grant or "").startswith("mcp") or offer.name.startswith((*_STRANGERS, *_RUNS))
     return foreign or Effect.REACH in offer.effects
+
+
+NAMED_MOST: Final = 12
+_PLACED_EFFECTS: Final = frozenset({Effect.WRITE, Effect.REACH})
+
+
+def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
+    """Return what the steps of a goal may do, and what they may use, in a few sentences."""
+    goal = spec.goal or Goal(aim="")
+    devices = [fleet.devices[one].name for one in devices_of(fleet, spec)]
+    tools = _few(goal.tools) if goal.tools else f"the tools of {'it' if len(devices) == 1 else 'them'} that only read"
+    parts = [f"A model makes steps on {_few(devices) or 'no device'}, by {tools}"]
+    if goal.paths:
+        parts.append(f"in the folders {_few(goal.paths)}")
+    if goal.hosts:
+        parts.append(f"with the hosts {_few(goal.hosts)}")
+    known = effects_of(spec, fleet)
+    asked = " and ".join(
+        [
+            *([f"each call that would {_words(known & RISKY_EFFECTS)}"] if known & RISKY_EFFECTS else []),
+            *(
+                [f"each that would {_words(known & _PLACED_EFFECTS)} outside of that"]
+                if known & _PLACED_EFFECTS
+                else []
+            ),
+        ]
+    )
+    bounds = f"At most {goal.steps} steps, {goal.tokens:,} tokens{_money(goal)} and {goal.within_s} s."
+    gives = f"It gives {', '.join(parse(goal.gives))}."
+    each = f" You are asked about {asked}." if asked else ""
+    return f"{', '.join(parts)}.{each} {bounds} {gives}"
+
+
+def _words(effects: frozenset[Effect]) -> str:
+    return " or ".join(effect.value for effect in Effect if effect in effects)
+
+
+def effects_of(spec: TaskSpec, fleet: Fleet) -> frozenset[Effect]:
+    """Return the effects that the tools of an envelope may have on its devices."""
+    names = set(tools_of(fleet, spec))
+    offered = [fleet.tools.get(device, {}) for device in devices_of(fleet, spec)]
+    effects = [offer.effects for tools in offered for name, offer in tools.items() if name in names]
+    return frozenset({Effect.READ}).union(*effects)
+
+
+def _money(goal: Goal) -> str:
+    return f", {goal.micros / 1_000_000:.2f} dollars" if goal.micros else ""
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - NAMED_MOST
+    return ", ".join(names[:NAMED_MOST]) + (f" and {more} more" if more > 0 else "")

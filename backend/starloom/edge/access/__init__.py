@@ -3,9 +3,8 @@
 guard         the table of routes and frames with their permitted callers
 callers       the principal behind a token or a session, with its role and scopes
 view          the read model that finds the caller of a token or session
-credentials   tokens, sessions, sign-in links and join codes: made, read, compared
+credentials   tokens, sessions, sign-in links, join codes and tickets: made, read, compared
 issue         the records of access
-tickets       single-use tickets for the live socket
 origins       the Host and Origin values that are the hub's own
 rate_limits   limits on failures by address, and on the refusals that reach the log
 refusals      the latest refusals at the doors for devices

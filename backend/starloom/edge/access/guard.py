@@ -53,7 +53,9 @@ _ALL = frozenset(Role)
 
 SMALL = 64 * 1024
 UPLOAD_MAX = 64 * 1024 * 1024
+"""A person uploads a whole file in one body, which is held in memory while it is read."""
 CHUNK_MAX = 1024 * 1024
+"""A device continues at its offset, so a lost connection costs it one chunk at most."""
 
 
 def _read(scope: Scope = Scope.READ) -> Row:
@@ -75,6 +77,7 @@ _TOKENS = Row(Door.CALLER, _OPERATOR, Scope.ACCESS, SMALL)
 _PLAN_BYTES = 2 * 1024 * 1024 + SMALL
 
 _RECIPE_BYTES = 4 * SMALL
+"""The text of a recipe has up to 64 Ki characters, and JSON escapes its lines and quotes."""
 # A value of 64 KiB, every character of it escaped.
 _SECRET_BYTES = 7 * SMALL
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 ADDRESSES_MAX = 10_000
+"""An attacker may own many addresses; above this the address unseen longest starts with a full allowance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,15 @@ class Limits:
 
 
 AGAIN_AFTER_S: Final = 60.0
+"""A client that retries in a loop writes one line a minute to the log, which counts the refusals between."""
 A_MINUTE_MOST: Final = 120
+"""Refusals stay in the audit chain, so strangers must not be able to fill the disk with them."""
 A_CALLER_MOST: Final = 30
 """Per caller and address each minute, so that one noisy caller leaves room for the refusals of others."""
 KEPT_MOST: Final = 1_000
+"""Refusals that are remembered to be counted; of more, the oldest is written again if it comes again."""
 TEXT_MOST: Final = 200
+"""A reason may quote what the caller sent; its beginning is enough to tell refusals apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from starloom_protocol.vocabulary import Code
 
 KEPT_MAX = 100
+"""A person looks for the device that was just refused; the list is in memory and shown whole."""
 
 
 @dataclass(frozen=True, slots=True)

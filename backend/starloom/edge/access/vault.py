@@ -103,6 +103,7 @@ def load_or_make(path: Path) -> Sealer:
 
 
 _UNNAMED_MS = 3_600_000
+"""A ciphertext is stored before its event is committed, maybe by another hub; after an hour no event comes."""
 _log = logging.getLogger(__name__)
 
 

@@ -46,6 +46,7 @@ CONDITION: Final = "condition"
 CONDITIONS: Final = Rate(60, 1.0)
 """Reports of its condition that a device may send on one connection; a disk that fills up now and then sends a few."""
 CONDITION_CHARS_MOST: Final = 4_096
+"""The longest path of a file system is 4,096 bytes, and a folder is the longest fact of a condition."""
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 CHUNKS_MAX = 10_000
+"""The disk takes chunks one after another; of a tool that prints faster than the disk writes, output is lost and
+counted."""
 BYTES_MAX = 32 * 1024 * 1024
+"""The output of all devices that may wait in memory; more would let one noisy tool take the memory of the hub."""
 _log = logging.getLogger(__name__)
 Chunk = tuple[str, str, int, int, str]
 

@@ -21,11 +21,17 @@ from starloom_protocol.wire.session import ProtocolFault, Session, State
 from starloom_protocol.wire.version import PROTOCOL_VERSIONS, knows
 
 QUEUE_FRAMES_MAX = 20_000
+"""A device that reads nothing is disconnected here, and gets its orders again when it reads."""
 QUEUE_BYTES_MAX = 64 * 1024 * 1024
+"""One device that reads nothing may hold this much of the memory of the hub, and no more."""
 BATCH_FRAMES_MAX = 512
+"""A larger message would delay the frames of other devices while it is encoded."""
 BATCH_BYTES_MAX = MESSAGE_BYTES_MAX * 3 // 4
+"""The weights of frames are estimates; the last quarter of a message is room for those that were too low."""
 NOW_BYTES_MAX = 64 * 1024
+"""So much is encoded in the turn of the event loop in which it arises; more is left to the writer of the link."""
 GRANTED_MAX = 5_000
+"""A device has far fewer open attempts; of more, it may not write the log of the oldest."""
 IDLE_BEATS_S = 60
 """How many `alive` of idle devices the hub wants to answer a second, all together: about 1.5 % of a core."""
 _FRAME_BYTES = 512

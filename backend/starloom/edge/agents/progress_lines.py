@@ -19,7 +19,9 @@ from starloom_protocol.values import canonical
 from starloom_protocol.wire.frames import LeaseRef, LogChunk
 
 LINE_CHARS_MOST: Final = 4096
+"""An object with a few numbers has some hundred characters; a longer line is output, and is not parsed."""
 TEXT_CHARS_MOST: Final = 200
+"""A text in a progress line is a label for a person; a longer one would not fit beside its task."""
 NUMBER_MOST: Final = 2**53
 """A larger whole number has no exact form in JSON; a fraction of any finite size is taken."""
 ATTEMPTS_MOST: Final = 2_000

@@ -18,6 +18,7 @@ from starloom_protocol.vocabulary import Vital
 from starloom_protocol.wire.frames import VitalsFrame
 
 STEP_S: Final = 30
+"""Agents send figures every 20 s, so each step has one; a shorter step would have holes."""
 SLOTS: Final = 120
 """Points of a line: an hour, one every `STEP_S`. A device that says more overwrites its last point."""
 ASK_EVERY_S: Final = 24.0

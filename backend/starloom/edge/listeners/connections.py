@@ -25,13 +25,17 @@ from starloom_protocol.vocabulary import Code
 HEAD_BYTES_MAX: Final = 64 * 1024
 """A longer head is refused as soon as it is read; the last piece read may complete a head above this bound."""
 LOCAL_MAX: Final = 64
+"""Programs of this computer have their own places, so that a flood from the network leaves the owner a way in."""
 PING_AFTER_S: Final = 20.0
+"""Below the 60 s of silence after which proxies usually drop a connection."""
 PONG_WITHIN_S: Final = 20.0
 """How long a peer that was asked may say nothing."""
 LOOK_EVERY_S: Final = 2.0
+"""One timer for all sockets; a silent one is noticed this much later than it could be."""
 PINGS_S: Final = 30
 """The most sockets that are pinged a second; the devices of a large fleet send something before they are pinged."""
 FULL_AGAIN_AFTER_S: Final = 60.0
+"""A flood of connections writes one warning a minute, not one for each."""
 _log = logging.getLogger(__name__)
 
 

@@ -26,6 +26,7 @@ from starloom.edge.web.problems import Problem
 from starloom_protocol.vocabulary import Code
 
 FOLLOW_EVERY_S = 10.0
+"""A laptop that changes its network is reachable again after this time; looking costs one list of addresses."""
 OPENED_FILE = Path("keys") / "lan" / "opened"
 FOLDER = Path("keys") / "lan"
 WARNING = (

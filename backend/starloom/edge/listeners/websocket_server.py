@@ -28,6 +28,7 @@ from starloom.edge.listeners.connections import Connections, Places
 from starloom.edge.web.sockets import HOLD, Ended, Taker
 
 CLOSE_WITHIN_S: Final = 10.0
+"""A peer that does not answer the closing frame is cut off; a slow link answers within seconds."""
 _log = logging.getLogger("uvicorn.error")
 
 

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from starloom.edge.access.callers import Caller
 from starloom.edge.access.callers import Scope as TokenScope
-from starloom.edge.access.tickets import Tickets
+from starloom.edge.access.credentials import Tickets
 from starloom.edge.access.view import AccessView
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.pruned import words_of
@@ -33,14 +33,22 @@ from starloom_protocol.vocabulary import CODES, Code
 from starloom_protocol.wire.version import PROTOCOL_VERSIONS
 
 EVENTS_MAX = 2_048
+"""A page that lags by more reads a snapshot, which is less work than to apply every event that it missed."""
 BYTES_MAX = 1024 * 1024
+"""One page that reads nothing holds this much of the memory of the hub; then it gets a snapshot instead."""
 BESIDE_MAX = 256
+"""Lines of output and progress that wait for a slow page. They are not in the log; more are dropped."""
 EVENTS_A_MESSAGE = 256
 CATCH_UP_MAX = 2_000
+"""A page that was away for fewer events gets them; for more, a snapshot is smaller."""
 SUBSCRIPTIONS_MAX = 64
+"""A page follows the fleet and the constellations on its screen; each further stream costs memory for its queue."""
 TICKET_WITHIN_S = 5.0
+"""The ticket is the first message and lies ready when the socket opens; strangers must not hold sockets open."""
 TICKETLESS_MAX = 512
+"""Sockets without a ticket at one time; a flood of them leaves the memory of the hub to pages with one."""
 REQUEST_BYTES_MAX = 4 * 1024
+"""A message of a page names a ticket or one stream; none needs more."""
 SOCKETS_PER_TOKEN_MAX = 256
 """Open pages of one sign-in, which a team may share on all its screens; a client that opens them in a loop ends here.
 Each costs about 40 KiB while it stands still, and at most `BYTES_MAX` while its page does not read."""

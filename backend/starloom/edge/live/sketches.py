@@ -19,6 +19,7 @@ from starloom_protocol.stream.sketches import SKETCH, SKETCH_BYTES_MOST, Sketch
 from starloom_protocol.text.wording import quoted
 
 AGAIN_MS: Final = 1_000
+"""Sketches are pictures of a moment: nothing is lost while the channel is away, and one retry a second is cheap."""
 MESSAGE_BYTES_MOST: Final = SKETCH_BYTES_MOST + 1024
 _log = logging.getLogger(__name__)
 _beside = msgspec.json.Decoder(Beside)

@@ -83,8 +83,11 @@ class StopRules:
 
 
 HEADLINES_MAX = 5_000
+"""The list of constellations is answered from these; an older one is read from the history."""
 HEADLINES_BYTES_MAX = 8 * 1024 * 1024
+"""Headlines hold requests in words, which may be long: their number alone would not bound the memory."""
 ANSWERED_MAX = 50
+"""The list of approvals shows the last answers; older ones are in the logs of their constellations."""
 _PAGE = 200
 
 

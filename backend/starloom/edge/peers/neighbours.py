@@ -25,10 +25,15 @@ from starloom_protocol.stream.feed import Beside
 
 CARD_EVERY_MS = 1_000
 CARD_TTL_MS = 10_000
+"""Ten cards: a hub that pauses for some seconds stays known, and one that died is forgotten after ten."""
 STALE_MS = 5_000
+"""Ten reads of the log, each of which waits half a second: after that nothing is answered from what is known here."""
 CARRY_EVERY_MS = 100
+"""Pages at the other hub show progress with this delay; less would cost a message for nearly every line."""
 CARRY_MOST = 512
+"""Messages beside the log that wait for 100 ms; of more the oldest are dropped, since the newest tells the state."""
 ALONE_MS = 2_000
+"""With no second hub in sight nothing waits; one that joins hears messages beside the log after this time."""
 _log = logging.getLogger(__name__)
 _beside = msgspec.json.Decoder(list[Beside])
 

@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     import httpx  # imported at its use: most hubs never pass anything on, and the import is slow
 
 PASSED_MOST = 2_000
+"""Each holds a connection to the owner; more would only wait for one."""
 CONNECT_WITHIN_S = 2.0
+"""The owner is in the same network; one that does not answer by then is gone or about to be replaced."""
 CAUGHT_UP_WITHIN_S = 2.0
+"""The log is followed within milliseconds; a caller waits no longer to read what it has just written."""
 READ_WITHIN_S = 1.0
 """The longest wait for the owner when the log here can answer instead."""
 SOCKETS_MOST = 20_000

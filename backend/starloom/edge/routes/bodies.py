@@ -20,7 +20,9 @@ from starloom_protocol.vocabulary import (
 )
 
 WORDS_MAX = 4_000
+"""A request is a few sentences; a model is given all of it, and each character of it costs tokens."""
 REASON_MAX = 1_000
+"""A reason is kept in the log and shown in one paragraph beside the decision."""
 
 Reason = Annotated[str, StringConstraints(max_length=REASON_MAX)]
 Name = Annotated[str, StringConstraints(max_length=128)]

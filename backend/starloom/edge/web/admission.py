@@ -325,11 +325,13 @@ def guarded_route(
 
 
 LARGE_BYTES: Final = 64 * 1024
+"""A smaller document is checked at once, within a few milliseconds; a larger one in a thread, in its turn."""
 LARGE_TASKS: Final = 300
 AT_ONCE: Final = 2
 OF_ONE_MOST: Final = 16
 """Documents of one caller that are worked on or wait."""
 IN_ALL_MOST: Final = 64
+"""Each waits with its whole body in memory, so the number of all callers together is bounded too."""
 _HINT: Final = "Wait for the answers to those, or send smaller documents."
 _T = TypeVar("_T")
 

@@ -17,6 +17,7 @@ import msgspec
 RELAY_HEADER = "x-starloom-relay"
 POSITION_HEADER = "x-starloom-position"
 SEAL_TTL_MS = 30_000
+"""Both hubs read clocks that may differ by some seconds; a seal that was overheard is of no use later."""
 _encode = msgspec.json.Encoder().encode
 
 Headers = Iterable[tuple[bytes, bytes]]

@@ -23,8 +23,11 @@ from starloom_protocol.vocabulary import Code
 
 KEY_HEADER = "idempotency-key"
 KEY_MAX = 128
+"""Clients make their keys; a UUID has 36 characters."""
 _KEPT_S = 600.0
+"""A client repeats a request within seconds or minutes; after that its key counts as new."""
 _KEPT_MAX = 1_000
+"""Answers hold what was created; callers that make more within ten minutes lose the oldest keys."""
 _Answer = TypeVar("_Answer", bound=Response)
 _encoder = msgspec.json.Encoder(order="deterministic")
 

@@ -148,6 +148,7 @@ async def refuse_socket(scope: Scope, send: Send, problem: Problem) -> None:
 
 
 RETRY_AFTER_S = 2.0
+"""A hub that is restarted, or the one that takes over, accepts requests about this much later."""
 
 
 class CutShort:

@@ -22,7 +22,9 @@ from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import LeaseRef, Renew
 
 QUEUE_MOST = 10_000
+"""They are worked off within seconds; more are refused as `overloaded`, but a control always passes."""
 BATCH_MOST = 256
+"""The answer to the first input of a commit waits for the last one: with so many, some ten milliseconds."""
 _NEW_WORK = (RequestReceived, EditProposed)
 _ALWAYS = (ControlRequested,)
 
@@ -109,7 +111,9 @@ class EngineInbox:
 
 
 LAG_MOST_MS = 2_000
+"""New work is refused while SQL lags by more, so that the durable history stays close behind the live state."""
 LOOK_MS = 250
+"""The lag is noticed within an eighth of its bound."""
 
 
 class Lag:

@@ -21,8 +21,11 @@ from starloom_protocol.wire.frames import LeaseRef, Renew
 
 log = logging.getLogger("starloom.engine")
 RETRY_MS = 200
+"""An outage is seen to end within this time; five tries a second cost nothing."""
 ANSWER_WITHIN_S = 15.0
+"""Longer than a change of owners takes, so that a request survives one."""
 SENDING_MOST = 100
+"""An input without an answer may be lost, so an outage of the store must not collect them in memory."""
 _decode_input = msgspec.json.Decoder(AnyInput)
 _encode_reply = msgspec.json.Encoder().encode
 _encode_input = msgspec.json.Encoder().encode

@@ -13,6 +13,7 @@ from starloom.engine.ports import Clock
 # The clock of a waiting process stops while the machine sleeps; the wall clock does not.
 LOOK_AGAIN_MS = 30_000
 HELD_LEAST = 1_024
+"""Stale timers are cleared out when the heap has doubled; a small heap is not worth that."""
 
 
 class Timers:

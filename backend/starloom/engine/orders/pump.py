@@ -53,6 +53,7 @@ from starloom_protocol.wire.frames import (
 )
 
 DISPATCH_VALUES_BYTES_MAX = 256 * 1024
+"""A message has a bound of 1 MiB, and escaping lengthens values; larger ones leave as artifacts."""
 
 
 class Pump:
@@ -209,6 +210,7 @@ def _fill(value: Any, item: Any) -> Any:
 
 
 JOB_SWEEP_MS = 5_000
+"""A job whose claim has expired, as when its worker died, is offered again at most this much later."""
 
 
 def unworked(shard: Shard, now_ms: int) -> list[tuple[str, Job]]:

@@ -27,7 +27,9 @@ from starloom_protocol.wire.frames import FactsFrame, LeaseRef, LogChunk, Progre
 
 log = logging.getLogger("starloom.engine")
 RETRY_MS = 500
+"""The attempt waits for the database; two tries a second find it soon without loading it."""
 GIVEN_MOST = 1_000
+"""More than the attempts with secrets that are open at once; of a forgotten one the report cannot be cleaned."""
 _Place = tuple[str, str, int, int]
 
 

@@ -25,6 +25,7 @@ from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import CODES, Code
 
 AT_ONCE_MOST = 16
+"""Inputs wait while these leave the shard; the next ones leave a sweep later."""
 
 
 class Finished:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from math import sqrt
 from typing import Final
 
-from starloom.core.placement.pace.table import OCTAVE, key_of, power_of
+from starloom.core.placement.pace.index import OCTAVE, key_of, power_of
 from starloom_protocol.records.fleet import Pace
 
 SPREAD_UNKNOWN: Final = 0.6 * OCTAVE

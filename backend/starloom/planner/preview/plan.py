@@ -20,8 +20,7 @@ from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, judge, selects
 from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in
-from starloom.core.rights.envelope import devices_of
-from starloom.core.rights.envelope_words import effects_of, envelope_words
+from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from starloom.core.people.recipes.shapes import looks_secret, slot_type, words_look_secret
+from starloom.core.people.recipes.proposals import looks_secret, slot_type, words_look_secret
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import plan_recipe
 from starloom.planner.recipes.raising import document_of, is_same

@@ -31,8 +31,11 @@ from starloom_agent.toolkit.messages import (
 
 _READ_BYTES: Final = 64 * 1024
 _CALLS_MOST: Final = 1000
+"""A library that loses a little memory with each call starts afresh before it matters."""
 _READY_WITHIN_S: Final = 60.0
+"""A small computer with a busy disk imports the tools slowly, above all after an upgrade."""
 _FORKED_WITHIN_S: Final = 10.0
+"""A fork takes milliseconds; a machine that swaps takes seconds."""
 _AGAIN_FIRST_S: Final = 0.5
 _AGAIN_MOST_S: Final = 60.0
 _PASSED_ON: Final = (

@@ -37,8 +37,10 @@ from starloom_agent.toolkit.messages import (
 )
 
 TERM_GRACE_S: Final = 2.0
+"""A program removes its temporary files in this time; a person who cancelled still sees it end at once."""
 _READ_BYTES: Final = 64 * 1024
 _KILL_AGAIN_S: Final = 0.1
+"""A program that forks without pause makes new processes between two rounds of signals."""
 _KEEP_WITHIN_S: Final = 5.0
 _BETWEEN_PROGRAMS_S: Final = 0.5
 _DESCRIPTORS: Final = 3

@@ -177,9 +177,7 @@ def test_a_person_who_takes_it_back_is_not_overruled() -> None:
 
 
 def test_a_version_that_left_takes_its_counts_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    from starloom.core.people.recipes import versions
-
-    monkeypatch.setattr(versions, "VERSIONS_KEPT", 2)
+    monkeypatch.setattr(runs, "VERSIONS_KEPT", 2)
     driver = Kept()
     for number in (2, 3):
         driver.end()

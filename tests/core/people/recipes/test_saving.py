@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core.people.recipes import saving, versions
+from starloom.core.people.recipes import runs, saving
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom_protocol.vocabulary import Code
 from tests.core.watched import WatchedDriver
@@ -48,10 +48,10 @@ def test_of_two_writers_who_saw_the_same_version_one_wins(watched: WatchedDriver
 
 
 def test_old_versions_go_and_numbers_rise(watched: WatchedDriver) -> None:
-    for number in range(1, versions.VERSIONS_KEPT + 4):
+    for number in range(1, runs.VERSIONS_KEPT + 4):
         assert not watched.do(saved(number)).faults
     numbers = sorted(record.number for record in watched.shard.fleet.recipes.values())
-    assert numbers == list(range(4, versions.VERSIONS_KEPT + 4))
+    assert numbers == list(range(4, runs.VERSIONS_KEPT + 4))
 
 
 def test_what_is_kept_is_bounded(watched: WatchedDriver, monkeypatch: pytest.MonkeyPatch) -> None:

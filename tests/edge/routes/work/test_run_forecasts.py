@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core.placement.pace.table import key_of, with_sample
+from starloom.core.placement.pace.index import key_of, with_sample
 from starloom.core.step import step
 from starloom.edge.routes.work.run_forecasts import FORECAST, RATES, WHAT_IF
 from starloom.planner.fleet import FleetSnapshot

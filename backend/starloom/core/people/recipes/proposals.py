@@ -1,19 +1,21 @@
 """Proposals: a plan that ended clean is kept for its author, who may make it a recipe. By code; no model is asked.
 
-Owns which ends are clean enough, that a shape is proposed to a person once, and the bounds. Writes no recipe text: the
+Owns which ends are clean enough, that a shape is proposed to a person once, and the bounds; and which constant of a
+plan may become a parameter, which looks secret, and the hash of a plan with these left open. Writes no recipe text: the
 planner makes it from the kept plan, and shows none that would not make the same plan again.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from starloom.core.people import approvals
-from starloom.core.people.recipes.shapes import looks_secret, shape_of, words_look_secret
 from starloom.core.state.inputs import RecipeProposalDismissed
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, fault
@@ -21,7 +23,7 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Head, RecipeProposal, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.authors import MODEL, who
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.values import parse
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gate, PrincipalKind, Reason, TaskState
 
 OPEN, KEPT, DISMISSED, PASSED = "open", "kept", "dismissed", "passed"
@@ -175,3 +177,74 @@ def _gates(constellation: Constellation) -> list[Dependency]:
     return [
         constellation.deps[key] for key in sorted(constellation.deps) if constellation.deps[key].gate is not Gate.DATA
     ]
+
+
+_ADDRESS: Final = re.compile(r"https?://")
+_PATH_NAMES: Final = frozenset(
+    {"cwd", "dir", "directory", "file", "folder", "from", "path", "paths", "root", "strip", "target", "to", "under"}
+)
+_PATH: Final = re.compile(r"(~|\.{0,2}/)")
+_SECRET_NAMES: Final = re.compile(
+    r"pass(word|phrase)?|secret|token|api_?key|private_?key|authorization|credential|cookie", re.IGNORECASE
+)
+_SECRET_VALUES: Final = re.compile(
+    r"(Bearer |Basic |ghp_|github_pat_|sk-|xox[abp]-|AKIA|-----BEGIN)|[A-Za-z0-9+/_-]{40,}={0,2}$"
+)
+_HASH: Final = re.compile(r"[0-9a-f]{64}$")
+_PLACES: Final = frozenset({"family", "id", "same", "source", "target", "task"})
+_OPEN: Final = "?"
+
+
+def slot_type(name: str, value: Any) -> str | None:
+    """Return the type that an argument has as a parameter; None for one that stays as it is."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return "integer" if isinstance(value, int) else "number"
+    if isinstance(value, str):
+        if _ADDRESS.match(value):
+            return "url"
+        return "path" if value and (name in _PATH_NAMES or _PATH.match(value)) else None
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return name if name in ("argv", "hosts") else None
+    return None
+
+
+def looks_secret(name: str, value: Any) -> bool:
+    """Return whether a value, or one within it, has the name or the form of a secret. A `secret` node is none."""
+    if isinstance(value, Mapping):
+        return set(value) != {"secret"} and any(looks_secret(str(key), one) for key, one in value.items())
+    if isinstance(value, list):
+        return any(looks_secret(name, one) for one in value)
+    if not isinstance(value, str) or not value or _HASH.match(value):
+        return False
+    return _SECRET_NAMES.search(name) is not None or _SECRET_VALUES.match(value) is not None
+
+
+def words_look_secret(words: str) -> bool:
+    """Return whether a word has the form of a secret."""
+    return any(_SECRET_VALUES.match(word.strip("\"'`,;()")) is not None for word in words.split())
+
+
+def shape_of(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> str:
+    """Return the hash of a plan in which devices, paths, addresses, numbers and the names of tasks are open."""
+    listed = list(specs)
+    numbers = {spec.id: f"#{at}" for at, spec in enumerate(listed)}
+    tasks = [_opened({**msgspec.to_builtins(spec), "args": _args_opened(spec.args)}, numbers) for spec in listed]
+    edges = sorted(canonical(_opened(msgspec.to_builtins(edge), numbers)) for edge in dependencies)
+    return sha256(canonical({"edges": edges, "tasks": tasks}).encode()).hexdigest()
+
+
+def _args_opened(args: str) -> dict[str, Any]:
+    return {name: slot_type(name, value) or value for name, value in parse(args).items()}
+
+
+def _opened(value: Any, numbers: Mapping[str, str], name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _OPEN if name in ("any", "device", "devices") and key in ("id", "name") and one else one
+            for key, one in ((key, _opened(one, numbers, key)) for key, one in value.items() if key != "changed_in")
+        }
+    if isinstance(value, list):
+        return [_opened(one, numbers, name) for one in value]
+    return numbers.get(value, value) if isinstance(value, str) and name in _PLACES else value

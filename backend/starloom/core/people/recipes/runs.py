@@ -1,21 +1,48 @@
-"""Runs of saved recipes: their counts by version, the trial of one from a proposal, and the way back.
+"""Versions of saved recipes and their runs: counts by version, the trial of one from a proposal, and the way back.
 
 Integers and short texts only, by events of the fleet, so that a log decides again to the same. Starts nothing.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.people.recipes.versions import giving_way, key_of, numbered, saved_versions
 from starloom.core.state.inputs import RecipeSeen
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.entities import RecipeRuns, RecipeVersion, VersionRuns
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
+
+VERSIONS_KEPT: Final = 20
+_VERSION_LINE: Final = re.compile(r"^version:.*$", re.MULTILINE)
+
+
+def saved_versions(shard: Shard, name: str) -> list[RecipeVersion]:
+    """Return the kept versions of a recipe, oldest first."""
+    kept = [record for record in shard.fleet.recipes.values() if record.name == name]
+    return sorted(kept, key=lambda record: record.number)
+
+
+def key_of(version: RecipeVersion) -> str:
+    """Return the id under which a version is kept."""
+    return f"{version.name}/{version.number}"
+
+
+def giving_way(kept: list[RecipeVersion]) -> list[Put]:
+    """Return the removals of the oldest kept versions before one more is added."""
+    return [("recipe", key_of(old), None) for old in kept[: max(0, len(kept) + 1 - VERSIONS_KEPT)]]
+
+
+def numbered(text: str, number: int) -> str:
+    """Write the version that the hub gives into the text, so that what is exported says which one it is."""
+    if text.lstrip().startswith("{"):
+        return text
+    return _VERSION_LINE.sub(f"version: {number}", text, count=1)
+
 
 CLEAN, FAILED = "c", "f"
 ENDS_KEPT: Final = 8

@@ -6,7 +6,7 @@ The edge checks a recipe's text; this module decides whether it may become the n
 from __future__ import annotations
 
 from starloom.core.people.recipes import proposals, runs
-from starloom.core.people.recipes.versions import giving_way, key_of, saved_versions
+from starloom.core.people.recipes.runs import giving_way, key_of, saved_versions
 from starloom.core.rights.authorship import check_recipe
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom.core.state.work import Put, Refusal, Work, fault

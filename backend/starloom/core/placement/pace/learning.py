@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from starloom.core.placement.health import is_fault
-from starloom.core.placement.pace.index import MIB, index_of
-from starloom.core.placement.pace.table import (
+from starloom.core.placement.pace.index import (
+    MIB,
     SMALL_BYTES,
     TRANSFER,
+    index_of,
     key_of,
     oldest,
     size_of,

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from starloom.core.placement.pace.index import SAMPLES_LEAST, PaceIndex, expected_log
-from starloom.core.placement.pace.table import OCTAVE, TRANSFER, key_of, power_of, spread_of
+from starloom.core.placement.pace.index import (
+    OCTAVE,
+    SAMPLES_LEAST,
+    TRANSFER,
+    PaceIndex,
+    expected_log,
+    key_of,
+    power_of,
+    spread_of,
+)
 
 SLOW_LEAST: Final = OCTAVE
 """Twice the median of its peers; less is within what tools and inputs vary by."""

@@ -34,6 +34,7 @@ from starloom_protocol.vocabulary import Code
 PAGE_COMMITS = 500
 PAGE_PRUNINGS = 200
 WALKS_MOST = 3
+"""A walk is repeated if the history was pruned during it; three in a row mean that it is pruned without pause."""
 _A = V1 + "/audit"
 Words = Annotated[str, Query(max_length=200)]
 

@@ -5,7 +5,6 @@ what_if         the expected time of a plan on a changed fleet
 brief           a request as a text for somebody's own assistant
 recipes         recipes and their versions     proposals   those that plans would become
 schedules       schedules and their previews     schedule_json   their JSON
-first_plan      the plan of a constellation as it was submitted
 model           the settings, usage and test of the model
 a2a             the door for agents of others     a2a_tasks   constellations in the form of A2A
 """

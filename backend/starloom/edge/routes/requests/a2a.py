@@ -38,10 +38,13 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, Princ
 
 VERSION_HEADER: Final = "a2a-version"
 WAIT_S: Final = 60.0
+"""Clients and proxies give up after about a minute; an answer that names the open task comes before that."""
 STREAM_MOST_S: Final = 3600.0
+"""A client that forgot its stream holds it for an hour; another one subscribes to the task again."""
 STREAMS_EACH: Final = 8
 """Open streams of one token: each holds a connection and a watch on the log."""
 _KEEPALIVE_S: Final = 15.0
+"""Below the 30 to 60 s of silence after which proxies end a connection."""
 _CONTEXT: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 _NO_METHOD, _BAD_PARAMS, _NO_TASK, _NOT_CANCELABLE = -32601, -32602, -32001, -32002
 _NO_PUSH, _UNSUPPORTED, _CONTENT, _VERSION = -32003, -32004, -32005, -32009

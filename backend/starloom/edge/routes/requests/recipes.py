@@ -13,8 +13,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
+from starloom.core.people.recipes.runs import numbered
 from starloom.core.people.recipes.saving import TEXT_CHARS_MOST
-from starloom.core.people.recipes.versions import numbered
 from starloom.core.state import inputs
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1

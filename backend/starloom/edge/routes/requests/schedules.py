@@ -1,7 +1,7 @@
 """Routes of schedules: list, show, preview, create, change and control. Decides nothing.
 
-A preview shows the next five firings and the plan; saving with its `plan_hash` approves every firing that reaches no
-further.
+A constellation becomes a schedule by its first plan. A preview shows the next five firings and the plan; saving with
+its `plan_hash` approves every firing that reaches no further.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
+from starloom.edge.live.entity_json import Constellation
 from starloom.edge.routes.bodies import Asked, ClockAsked, NewSchedule, PatchSchedule, Reasoned
-from starloom.edge.routes.requests.first_plan import first_plan
 from starloom.edge.routes.requests.schedule_json import clock_fault, clock_shape, schedule_shape
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.routes.work.constellations import Constellations
@@ -32,12 +32,13 @@ from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
 from starloom_protocol.api.service import Items
+from starloom_protocol.plan import plan_hash
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, Gate
 
 Action = Literal["pause", "resume", "run", "seen"]
 _S = V1 + "/schedules"
@@ -327,3 +328,20 @@ def _runs(work: _Work) -> ScheduledWork:
         "recipe": work.recipe,
         "request": work.request,
     }
+
+
+def first_plan(identity: str, entities: Mapping[str, bytes]) -> LoweredPlan:
+    """Return the plan of a constellation from its entities at version 1: as made, nothing expanded, no rule fired."""
+    found = Constellation(identity, 0, entities)
+    head = found.head
+    plan = LoweredPlan(
+        dependencies=[item for item in found.table("dep").values() if item.gate is not Gate.DATA],
+        hash="",
+        name=head.name,
+        params=head.params,
+        policy=head.policy,
+        results=head.results,
+        rules=[replace(rule, fired=0, fired_for={}) for rule in found.table("rule").values()],
+        specs=list(found.table("spec").values()),
+    )
+    return replace(plan, hash=plan_hash(plan))

@@ -35,6 +35,7 @@ from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 
 WAIT_MAX_S = 300.0
+"""A script waits for its answer within one call; longer work is followed by its events."""
 NO_REVIEWER = "No model is set, so nothing is reviewed when these have ended:"
 NO_JUDGE = "no model is set, so nobody can answer the question to a judge"
 SET_ONE = "Set a model in Settings > Model (docs/models.md), or leave `judge` out."

@@ -44,6 +44,7 @@ from starloom_protocol.vocabulary import Code
 
 WAIT_MAX_S = 30.0
 ABSENT_AFTER_S = 5.0
+"""A holder asks again at once after each answer; one that is late by so much is gone, and holds nothing."""
 _F = V1 + "/lab/faults"
 _S = V1 + "/lab/scenarios"
 Can = dict[FaultTarget, list[FaultKind]]

@@ -24,6 +24,7 @@ from starloom_protocol.vocabulary import Code, ConstellationState
 
 PAGE_EVENTS = 5_000
 EVENTS_MAX = 2_000_000
+"""The log is held in memory to be folded; a plan of 5,000 tasks has some ten thousand events."""
 THREAD_ABOVE_ENTITIES = 500
 _C = V1 + "/constellations"
 

@@ -20,10 +20,14 @@ from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
 
 WAIT_MAX_S = 60.0
+"""Clients and proxies give up after about a minute; an empty answer before that tells them to ask again."""
 LIMIT_MAX = 5_000
+"""A page of events is built in memory; so many are a few megabytes."""
 KEEPALIVE_S = 15.0
+"""Below the 30 to 60 s of silence after which proxies end a connection."""
 SSE_PAGE = 500
 LOG_READ_MAX = 1024 * 1024
+"""One answer with output is held in memory; a reader goes on at its offset."""
 _C = V1 + "/constellations/{constellation}"
 
 After = Annotated[int, Query(ge=0, le=2**53)]

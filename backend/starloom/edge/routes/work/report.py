@@ -26,6 +26,7 @@ from starloom_protocol.vocabulary import Code
 PAGE_EVENTS: Final = 2_000
 EVENTS_MAX: Final = 2_000_000
 KEPT_MOST: Final = 4
+"""A fold is kept so that a page that asks again reads only new events; few people look at reports at once."""
 
 
 class ReportRoute:

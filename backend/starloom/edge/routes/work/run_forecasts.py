@@ -33,11 +33,14 @@ from starloom_protocol.plan import check_edit
 from starloom_protocol.vocabulary import Code
 
 NAMED_MOST: Final = 20
+"""A refusal names devices so that a typing error is seen; more than twenty hide it."""
 KEPT_MOST: Final = 32
+"""Runs that are looked at in the same second; the forecast of any other is played again."""
 WHAT_IF, FORECAST = "what_if", "forecast"
 RATES: Final = {WHAT_IF: Rate(10, 2.0), FORECAST: Rate(30, 1.0)}
 """Questions of one caller: so many at once, then one each time so many seconds have passed."""
 FRESH_MS: Final = 1_000
+"""All pages that show one run ask about once a second; they share one answer."""
 TASKS_A_SECOND: Final = 600
 """An answer is kept a second for so many tasks in its plays, so that a long run takes the hub no more than a short."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.core.state.tasks.failure_causes import CAUSE_CHARS_MAX, cause_of
+from starloom.core.plan.review import CAUSE_CHARS_MAX, cause_of
 from starloom_protocol.records.entities import Attempt, TaskRecord
 from starloom_protocol.vocabulary import Code, Repeatability, TaskState
 

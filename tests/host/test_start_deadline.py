@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom.host.readiness import OPENING_WORDS, READY_S, TOLD_AFTER_S, StartDeadline
+from starloom.host.supervisor import OPENING_WORDS, READY_S, TOLD_AFTER_S, StartDeadline
 
 
 def test_a_hub_has_a_minute() -> None:
