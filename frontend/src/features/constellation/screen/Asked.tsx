@@ -1,0 +1,36 @@
+/** Lines between the answer and the work: what a person should know of this run, and what it needs of them. */
+import { questions } from "../../../model/tasks/selectors.ts";
+import { QuestionCard } from "../../inbox/questions/Questions.tsx";
+import { FaultLines } from "../../lab/BreakSomething.tsx";
+import { KeepThis } from "../../recipes/Proposals.tsx";
+import { BehindLine } from "../../request/PriorityChoice.tsx";
+import { StuckCard } from "../tasks/StuckCard.tsx";
+import { TapCard } from "../tasks/TapCard.tsx";
+import { FaultNote, OriginLine } from "../view/Notes.tsx";
+import type { Place } from "./usePlace.ts";
+import type { Run } from "./useRun.ts";
+
+export function Asked({ run, place }: { run: Run; place: Place }) {
+  const { head, final, present } = run;
+  const { id } = place;
+  const inPast = run.scene !== run.model;
+  const open = questions(run.model);
+  return (
+    <>
+      {final && !inPast && <KeepThis constellation={id} />}
+      {run.idle && <BehindLine constellation={id} />}
+      <FaultLines constellation={id} />
+      {head.origin && <OriginLine origin={head.origin} />}
+      {head.fault && <FaultNote fault={head.fault} />}
+      {(open.length > 0 || (head.attention?.length ?? 0) > 0) && (
+        <section className="card asked" aria-label="Needs you">
+          {open.map((question) => (
+            <QuestionCard key={question.id} question={question} constellation={id} />
+          ))}
+          {open.length === 0 && <StuckCard constellation={head} views={present} onSelect={place.select} />}
+        </section>
+      )}
+      {!final && !inPast && <TapCard views={present} fleet={run.fleet} nowMs={run.nowMs} />}
+    </>
+  );
+}

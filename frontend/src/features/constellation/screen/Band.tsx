@@ -1,0 +1,72 @@
+/** The band on top of a constellation: its answer in a sentence, what a model writes now, and how its tasks stand. */
+import { sentenceNow } from "../../../model/plan/soFar.ts";
+import { counts } from "../../../model/tasks/selectors.ts";
+import { age, clock, duration } from "../../../model/words/words.ts";
+import { StatePill } from "../../../ui/parts.tsx";
+import { AnswerChips } from "../../answer/Answer.tsx";
+import { AnswerBand } from "../../answer/AnswerBand.tsx";
+import { WritingNow } from "../planning/WritingNow.tsx";
+import { Summary } from "../tasks/Summary.tsx";
+import { DeadlineChance } from "../view/Notes.tsx";
+import { Troubles } from "../view/Troubles.tsx";
+import type { Place } from "./usePlace.ts";
+import type { Run } from "./useRun.ts";
+
+export function Band({ run, place, onOpen }: { run: Run; place: Place; onOpen: (part: string) => void }) {
+  const { head, final, planned, phone, views } = run;
+  return (
+    <section className="band" aria-label="Answer">
+      <div className="only-phone row phonestate">
+        <Pill run={run} />
+        <Troubles views={views} onFilter={(text) => place.to({ set: { q: text } })} />
+        {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
+        <span className="dim end">{final ? duration(run.tookMs) : clock(run.tookMs)}</span>
+      </div>
+      <AnswerBand
+        of={head}
+        answer={run.answer}
+        sentence={sentenceNow(head, run.answer, run.pieces)}
+        label={phone ? null : final ? "Answer" : "Answer so far"}
+        fleet={run.fleet}
+      >
+        {!run.beside && run.lens !== "answer" && (
+          <AnswerChips constellation={place.id} parts={run.parts} onOpen={onOpen} />
+        )}
+      </AnswerBand>
+      {!final && !planned && <WritingNow model={run.model} />}
+      {views.length > 0 && !planned && (
+        <Summary
+          counts={counts(run.scene === run.model ? run.pieces : views)}
+          views={views}
+          fleet={run.fleet}
+          onFilter={(text) => place.to({ set: { q: text, lens: "list" } })}
+        />
+      )}
+    </section>
+  );
+}
+
+/** The state beside the title, how long it took or takes, and the chance of its deadline. */
+export function StateLine({ run }: { run: Run }) {
+  const { head, final } = run;
+  return (
+    <span className="row only-wide nowrap">
+      <Pill run={run} />
+      <span className="dim age">
+        {final ? `in ${duration(run.tookMs)}, ${age(head.ended_ms ?? 0, run.nowMs)}` : clock(run.tookMs)}
+      </span>
+      {head.deadline_s ? <DeadlineChance forecast={run.forecast} /> : null}
+    </span>
+  );
+}
+
+function Pill({ run }: { run: Run }) {
+  const { shown, final, planned, present, done, pieces } = run;
+  const counted = !final && !planned && present.length > 0;
+  return (
+    <StatePill shown={shown}>
+      {shown.word}
+      {counted ? `${shown.tone === "blue" ? "" : ","} ${done} of ${pieces.length}` : ""}
+    </StatePill>
+  );
+}

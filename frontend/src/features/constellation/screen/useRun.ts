@@ -1,0 +1,126 @@
+/**
+ * A constellation as its page shows it at this moment: its head, its tasks as they are and as they were at the version
+ * that is looked at, and the parts of its answer. Draws nothing.
+ */
+import { useMemo } from "react";
+import { failedTasks } from "../../../app/actions/actions.ts";
+import { useFleet, useMedia, useNow, usePhone } from "../../../app/workspace/context.ts";
+import { type AnswerPart, fullFirst, leading, partsOf } from "../../../model/answer/parts.ts";
+import { isPlanning } from "../../../model/plan/planning.ts";
+import { answerNow, headShown } from "../../../model/plan/soFar.ts";
+import type { StreamModel } from "../../../model/stream/stream.ts";
+import { readFilter } from "../../../model/tasks/filter.ts";
+import { allViews, answer, counted, specs, type TaskView } from "../../../model/tasks/selectors.ts";
+import type { Answer, Device, Head, RunWhatIf } from "../../../model/types.ts";
+import type { Shown } from "../../../model/words/presentation.ts";
+import { FINAL } from "../../../model/words/words.ts";
+import { type Lens, lensOf, manyLoose } from "../view/lens.ts";
+import { useForecast } from "../view/useForecast.ts";
+import { checkedWhole } from "../view/whole.ts";
+import { HIDDEN, type Place } from "./usePlace.ts";
+import type { Versions } from "./useVersions.ts";
+
+/** The answer stands beside the graph where both have room; else it is a lens like graph and list. */
+const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
+const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
+
+export interface Run {
+  head: Head;
+  /** The model of now, and that of the version which is looked at. */
+  model: StreamModel;
+  scene: StreamModel;
+  fleet: StreamModel;
+  /** It has ended. */
+  final: boolean;
+  /** Its plan is being made. */
+  planned: boolean;
+  /** Its state in a word. */
+  shown: Shown;
+  /** The tasks of the scene, those of them that the filter keeps, and those of now. */
+  views: TaskView[];
+  filtered: TaskView[];
+  present: TaskView[];
+  /** The tasks that its counts are of: an open goal is one, however many steps it has. */
+  pieces: TaskView[];
+  done: number;
+  failed: TaskView[];
+  /** Ready work waits, and none runs. */
+  idle: boolean;
+  /** The devices that have carried out its tasks. */
+  used: Device[];
+  answer: Answer | undefined;
+  parts: AnswerPart[];
+  /** The part that is open. */
+  part: AnswerPart | undefined;
+  /** There is room for the answer beside the graph, and it stands there. */
+  roomy: boolean;
+  beside: boolean;
+  lens: Lens;
+  forecast: RunWhatIf | null;
+  phone: boolean;
+  nowMs: number;
+  tookMs: number;
+}
+
+export function useRun(head: Head, model: StreamModel, place: Place, versions: Versions): Run {
+  const fleet = useFleet();
+  const phone = usePhone();
+  const final = FINAL.has(head.state);
+  const planned = isPlanning(head);
+  const found = answerNow(model, head, answer(model));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: plans change with the revision, too, and are read with it.
+  const parts = useMemo(() => fullFirst(partsOf(found, specs(model))), [found, model.revision]);
+  const roomy = useMedia(place.task ? BESIDE_A_TASK : BESIDE);
+  const part =
+    parts.find((one) => one.key === place.part) ??
+    (final && place.part !== HIDDEN && versions.shown === null ? leading(parts) : undefined);
+  const beside = roomy && part !== undefined;
+  const lens = lensOf(place.lens, {
+    planning: planned,
+    answer: part !== undefined && !beside,
+    chosen: place.part !== null || !place.task,
+    listed: phone || manyLoose(model),
+  });
+  const foreseen = head.state === "active" && (Boolean(head.deadline_s) || lens === "timeline");
+  const forecast = useForecast(place.id, model, foreseen);
+  const nowMs = useNow(final ? 0 : 1000);
+  const scene = versions.past ?? model;
+  const views = allViews(scene, fleet);
+  const present = versions.past ? allViews(model, fleet) : views;
+  const pieces = counted(model, fleet, present);
+  return {
+    head,
+    model,
+    scene,
+    fleet,
+    final,
+    planned,
+    shown: headShown(head, present, checkedWhole(present)),
+    views,
+    filtered: place.filter ? views.filter(readFilter(place.filter, nowMs)) : views,
+    present,
+    pieces,
+    done: pieces.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length,
+    failed: failedTasks(model, fleet),
+    idle:
+      !final &&
+      present.some((view) => view.record?.state === "ready") &&
+      !present.some((view) => view.shown.tone === "blue"),
+    used: devicesOf(present, fleet),
+    answer: found,
+    parts,
+    part,
+    roomy,
+    beside,
+    lens,
+    forecast,
+    phone,
+    nowMs,
+    tookMs: (head.ended_ms || nowMs) - head.created_ms,
+  };
+}
+
+const devicesOf = (views: TaskView[], fleet: StreamModel): Device[] =>
+  [...new Set(views.map((view) => view.record?.device))]
+    .map((device) => (device ? fleet.one<Device>(`device/${device}`) : undefined))
+    .filter((device) => device !== undefined);
