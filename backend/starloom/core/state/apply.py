@@ -504,17 +504,24 @@ def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new
         del fleet.by_name[old.name]
     if new is not None and not new.revoked:
         fleet.by_name[new.name] = key
-    fleet.revision += 1
+    _device_changed(fleet, key)
+    if old is not None and new is not None and (old.name, old.demo) != (new.name, new.demo):
+        fleet.reordered = fleet.revision
 
 
-def _index_offer(_shard: Shard, fleet: Fleet, key: str, old: Offer | None, new: Offer | None) -> None:
+def _index_offer(_shard: Shard, fleet: Fleet, key: str, _old: Offer | None, new: Offer | None) -> None:
     if new is not None:
-        fleet.tools[key] = fleet.tool_sets.take(new.tools)
+        fleet.tools[key] = fleet.tool_sets.take(key, new.tools)
     else:
         fleet.tools.pop(key, None)
-    if old is not None:
-        fleet.tool_sets.leave(old.tools)
+        fleet.tool_sets.leave(key)
+    _device_changed(fleet, key)
+
+
+def _device_changed(fleet: Fleet, device: str) -> None:
     fleet.revision += 1
+    fleet.changed.pop(device, None)
+    fleet.changed[device] = fleet.revision
 
 
 def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, new: Secret | None) -> None:

@@ -152,7 +152,7 @@ class FleetView:
     def _put(self, key: str, raw: bytes | None) -> None:
         kind, _, identity = key.partition("/")
         if kind == "offer":
-            self._offers_changed(self.offers.get(identity))
+            self._offers_changed()
         record: Any = None if raw is None else decode_entity(key, raw)
         if kind == "enrollment":
             self._index_enrollment(identity, record)
@@ -162,7 +162,9 @@ class FleetView:
         before = table.get(identity)
         if isinstance(record, Offer):
             record = self._tool_sets.share(record)
-            self._tool_sets.take(record.tools)
+            self._tool_sets.take(identity, record.tools)
+        elif kind == "offer":
+            self._tool_sets.leave(identity)
         if record is None:
             table.pop(identity, None)
         else:
@@ -190,10 +192,8 @@ class FleetView:
         elif now is not None:
             self._by_code[now.code_hash] = identity
 
-    def _offers_changed(self, gone: Offer | None = None) -> None:
+    def _offers_changed(self) -> None:
         self._tools = self._repeatabilities = self._signatures = None
-        if gone is not None:
-            self._tool_sets.leave(gone.tools)
 
     def enrollment_of(self, code_hash: str) -> Enrollment | None:
         """Return the enrollment of a code's hash."""
