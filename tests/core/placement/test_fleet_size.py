@@ -18,9 +18,9 @@ from starloom.core.state.queues.secret_needs import Needs
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom_protocol.records.access import Secret
-from starloom_protocol.records.entities import Device, Offer, OtherCall, Policy, Selector, ToolOffer
+from starloom_protocol.records.entities import Device, Enrollment, Offer, OtherCall, Policy, Selector, ToolOffer
 from starloom_protocol.records.fleet import Pace
-from starloom_protocol.vocabulary import Approval, DeviceFact, DeviceLink
+from starloom_protocol.vocabulary import Approval, DeviceFact, DeviceLink, Profile
 from tests.builders import TOOLS, Driver, plan, task
 from tests.cost import calls
 
@@ -81,6 +81,35 @@ def test_a_change_of_one_device_looks_at_no_other_while_tasks_wait(tools: list[T
         change = i.ConditionReceived(id="x", by="device:d-two", device="d-two", session=1, facts=CHARGED)
         found.append(cost(driver, change))
     assert found[0] == found[1]
+
+
+def test_a_device_joins_and_connects_at_the_same_cost_beside_any_number_of_others() -> None:
+    found = []
+    for others in (3, 300):
+        driver = fleet(others, TOOLS)
+        code = Enrollment(
+            code_hash="h", created_ms=0, devices=500, expires_ms=2**50, id="e", owner="p", preapproved=True
+        )
+        driver.do(i.EnrollmentOpened(id="o", by="person:ann", enrollment=code))
+        for number in range(others):
+            driver.do(joining(f"d-early{number}", f"early{number}"))
+        connecting = i.DeviceConnected(id="c", by="device:d-new", device="d-new", instance="x", ledger="l", version="1")
+        found.append([cost(driver, joining("d-new", "new")), cost(driver, connecting)])
+    assert found[0] == found[1]
+
+
+def joining(identity: str, name: str) -> i.EnrollmentAsked:
+    return i.EnrollmentAsked(
+        by=f"device:{identity}",
+        device=identity,
+        enrollment="e",
+        id=identity,
+        key="k",
+        name=name,
+        os="linux",
+        profile=Profile.OBSERVE,
+        words="w",
+    )
 
 
 SELECTORS = [Selector(), Selector(labels=["lab"]), Selector(name="n1"), Selector(any=[Selector(os="macos")])]

@@ -270,10 +270,12 @@ class Fleet(Stream):
     each pace, in order of the changes, of which `pace_number` is the last, and `pace_index` is what `placement.pace`
     makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits; `revision` rises
     with every change of a device or its offer, `changed` has the last one of each device, in order, and `reordered` is
-    the last one that may have moved a device among others.
+    the last one that may have moved a device among others; `looks` counts the names in `by_name` by what they look
+    like; `asking` has the pairing that waits for a person, by the code that several devices share and the device.
     """
 
     __slots__ = (
+        "asking",
         "asks",
         "by_key",
         "by_name",
@@ -286,6 +288,7 @@ class Fleet(Stream):
         "hedges",
         "holders",
         "lab_faults",
+        "looks",
         "offers",
         "pace_changed",
         "pace_index",
@@ -339,6 +342,8 @@ class Fleet(Stream):
         self.revision = 0
         self.changed: dict[str, int] = {}
         self.reordered = 0
+        self.looks: dict[str, int] = {}
+        self.asking: dict[tuple[str, str], str] = {}
 
 
 class Access(Stream):
