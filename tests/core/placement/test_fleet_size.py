@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from starloom.core.placement.pace.finish import paced_of
-from starloom.core.placement.pace.table import key_of
 from starloom.core.placement.selection import capable
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
@@ -137,7 +136,7 @@ def change(shard: Shard, chance: random.Random) -> None:
     if kind == "pace":
         count = chance.randrange(6)
         row = Pace(device=identity, tool="t.pure", last_ms=0, count=count, logs=count * chance.randrange(9000, 20000))
-        put(shard, fleet, "pace", key_of("t.pure", identity, 0), chance.choice([row, row, row, None]))
+        put(shard, fleet, "pace", f"t.pure/{identity}/0", chance.choice([row, row, row, None]))
         return
     if kind == "offer":
         tools = [chance.choice(TOOLS[:1]), *chance.choice([[], TOOLS[1:]])]
