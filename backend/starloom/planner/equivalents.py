@@ -27,26 +27,29 @@ Equivalents = Mapping[tuple[str, str], list[Device]]
 
 def equivalents(devices: Mapping[str, Device], offers: Mapping[str, Offer]) -> Equivalents:
     """Return the declarations of the fleet that hold: no more effects than the tool itself, and its repeatability."""
-    made: dict[tuple[str, str], list[Device]] = {}
-    for key, offer in sorted(offers.items()):
-        device = devices.get(key)
-        if device is None or device.revoked:
-            continue
-        for tool in offer.tools:
-            if tool.stands_for and tool.stands_for != tool.name:
-                made.setdefault((tool.stands_for, tool.name), []).append(device)
-    if not made:
+    here = {key: offer for key, offer in offers.items() if key in devices and not devices[key].revoked}
+    # The devices of a large fleet share few lists of tools, and most lists declare nothing.
+    different = {id(offer.tools): offer.tools for offer in here.values()}
+    declaring = {at: found for at, tools in different.items() if (found := _declaring(tools))}
+    if not declaring:
         return {}
+    made: dict[tuple[str, str], list[Device]] = {}
+    for key, offer in sorted(here.items()):
+        for tool in declaring.get(id(offer.tools), ()):
+            made.setdefault((tool.stands_for, tool.name), []).append(devices[key])
     named = {tool for pair in made for tool in pair}
     by_tool: dict[str, list[ToolOffer]] = {}
-    for key, offer in offers.items():
-        if key in devices and not devices[key].revoked:
-            for tool in offer.tools:
-                if tool.name in named:
-                    by_tool.setdefault(tool.name, []).append(tool)
+    for tools in different.values():
+        for tool in tools:
+            if tool.name in named:
+                by_tool.setdefault(tool.name, []).append(tool)
     return {
         pair: keys[:DEVICES_MOST] for pair, keys in made.items() if _is_as_good(*(by_tool.get(one, []) for one in pair))
     }
+
+
+def _declaring(tools: list[ToolOffer]) -> list[ToolOffer]:
+    return [tool for tool in tools if tool.stands_for and tool.stands_for != tool.name]
 
 
 def _is_as_good(own: list[ToolOffer], other: list[ToolOffer]) -> bool:

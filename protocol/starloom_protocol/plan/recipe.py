@@ -9,7 +9,7 @@ Matching words to phrases is the planner's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -192,7 +192,7 @@ def recipe_plan(
     recipe: Recipe,
     params: Mapping[str, Any],
     *,
-    known_devices: Sequence[str] | None = None,
+    known_devices: Collection[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
     known_signatures: Mapping[str, Signature] | None = None,
 ) -> PlanCheck:

@@ -182,8 +182,10 @@ async def test_before_the_welcome_frames_wait_and_come_after_the_resume_plan() -
     await settle()
     assert sent == []
     assert links.of_token(link.http_token) is None
-    link.open([f.ResumePlan(entries=[])])
+    assert len(links) == 0
+    links.open(link, [f.ResumePlan(entries=[])])
     await settle()
+    assert len(links) == 1
     assert [frame["t"] for frame in json.loads(sent[0])["f"]] == ["resume_plan", "dispatch"]
     assert links.of_token(link.http_token) is link
 
@@ -203,6 +205,23 @@ async def test_a_connection_that_is_never_welcomed_hands_its_frames_to_the_older
     assert tasks_of(sent) == ["t7"]
     links.remove(old)
     assert not links.send("d-1", [dispatch(8)])
+
+
+async def test_a_link_is_counted_from_its_welcome_until_it_is_removed() -> None:
+    links = Links()
+    (first, _), (second, _), (late, _) = a_link(), a_link(), a_link()
+    for link in (first, second, late):
+        links.add(link)
+    links.open(first, [])
+    links.open(second, [])
+    assert len(links) == 2
+    links.remove(first)
+    links.remove(first)
+    links.remove(late)
+    links.open(late, [])
+    assert len(links) == 1
+    links.remove(second)
+    assert len(links) == 0
 
 
 async def test_closing_one_session_leaves_the_other() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -118,7 +117,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
 
 def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
     """Return the pairing of one device under a code for several, with an id that only the device and the owner know."""
-    if any(pairing.code_of == code.id and pairing.device == item.device for pairing in _open_pairings(work)):
+    if (code.id, item.device) in work.shard.fleet.asking:
         raise Refusal(fault(Code.CONFLICT, "this key has asked with this code already"))
     return replace(
         code, code_hash="", code_of=code.id, created_ms=work.at_ms, devices=1, id=f"e-{item.id}", used=code.used + 1
@@ -132,17 +131,13 @@ def _used_once_more(work: Work, code: str) -> Enrollment:
     return replace(found, state="used" if used >= found.devices else "open", used=used)
 
 
-def _open_pairings(work: Work) -> Iterator[Enrollment]:
-    return (found for found in work.shard.fleet.enrollments.values() if found.state == "asking")
-
-
 def _free_name(work: Work, wanted: str, used: int = 0) -> str:
     """Return a name that no device has or looks like; `used` is the number of earlier devices of this code, to start
     from.
     """
-    names = {look_of(name) for name in work.shard.fleet.by_name}
+    looks = work.shard.fleet.looks
     name, number = wanted, max(2, used)
-    while look_of(name) in names:
+    while look_of(name) in looks:
         name, number = f"{wanted}-{number}", number + 1
     return name
 
@@ -335,9 +330,9 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
         wrong = device_name_fault(item.value, most=63)
         if wrong is not None:
             raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
-        by_name = work.shard.fleet.by_name
-        seen = look_of(item.value)
-        if any(look_of(name) == seen and named != device.id for name, named in by_name.items()):
+        fleet, look = work.shard.fleet, look_of(item.value)
+        own = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
+        if fleet.looks.get(look, 0) > own:
             raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
         _put_device(work, EventKind.DEVICE_RENAMED, replace(device, name=item.value))
     elif item.action == "drain":

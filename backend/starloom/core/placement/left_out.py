@@ -35,8 +35,9 @@ def demonstration(fleet: Fleet, selector: Selector, asked: Collection[str]) -> l
 def clause(constellation: Constellation, fleet: Fleet, now_ms: int) -> str:
     """Return the end of an answer's first sentence, which names the devices left out; empty if there are none."""
     by_why: dict[str, dict[str, None]] = {}
-    busy = {record.device for record in constellation.tasks.values() if record.state == "succeeded"}
-    worked = {device.name for device in fleet.devices.values() if device.id in busy}
+    done = (record.device for record in constellation.tasks.values() if record.state == "succeeded")
+    busy = {device for device in done if device is not None}
+    worked = {fleet.devices[device].name for device in busy if device in fleet.devices}
     for name, why in _not_asked(constellation, fleet, now_ms):
         # A demonstration device that a list passed over may have done another task.
         if why != DEMONSTRATION or name not in worked:

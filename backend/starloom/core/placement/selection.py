@@ -139,23 +139,40 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     return Candidate(device.id, True, None, "fits")
 
 
+def _can(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None) -> bool:
+    return judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
+
+
 def nearest(reasons: Collection[Reason | None]) -> Reason | None:
     """Return the least obstacle between a task and a device; None if one is free."""
     return next((reason for reason in _NEAREST if reason in reasons), Reason.NO_CAPABLE_DEVICE)
 
 
+def offering(fleet: Fleet, tool: str) -> list[Device]:
+    """Return the devices that offer a tool; most of a large fleet may not, and is not looked at."""
+    return [fleet.devices[device] for device in fleet.tool_sets.offering(tool) if device in fleet.devices]
+
+
 def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[str]:
     """Return the devices that could do this work when free; demonstration devices only if no real one can."""
-    tools = fleet.tools
-    fits = [
-        device
-        for device in fleet.devices.values()
-        # Most of a large fleet may not offer the tool, which is a cheap test.
-        if tool in tools.get(device.id, ())
-        and judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
-    ]
+    fits = [device for device in offering(fleet, tool) if _can(fleet, device, tool, selector, needs)]
     real = [device for device in fits if not device.demo]
     return [device.id for device in (fits if selector != ANY or not real else real)]
+
+
+def is_able(shard: Shard, constellation: Constellation, spec: TaskSpec) -> bool:
+    """Tell whether a device could do a task when free; a queued task's demand knows it."""
+    key = shard.queued.get((constellation.name, spec.id))
+    demand = shard.demands.get(key) if key is not None else None
+    if demand is not None:
+        return bool(capable(shard.fleet, demand))
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    return is_able_for(shard.fleet, spec.tool or "", spec.device or ANY, needs)
+
+
+def is_able_for(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> bool:
+    """Tell whether a device could do this work when free; looks no further than the first one."""
+    return any(_can(fleet, device, tool, selector, needs) for device in offering(fleet, tool))
 
 
 def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device: str) -> list[str]:
@@ -165,23 +182,53 @@ def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device
 
 
 def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
-    """Return the devices that could take this demand when free (see `Demand`), cached until the fleet changes."""
-    needs = demand.needs
+    """Return the devices that could take this demand when free (see `Demand`), cached until one of them changes."""
+    secrets = demand.needs.access.secrets_revision if demand.needs is not None else 0
     # Both only rise, so their sum shows whether either has changed.
-    revision = fleet.revision if needs is None else fleet.revision + needs.access.secrets_revision
+    revision = fleet.revision + secrets
     if demand.revision != revision:
-        found = [fleet.devices[device] for device in able(fleet, demand.tool, demand.selector, needs)]
-        found.sort(key=lambda device: (device.name, device.id))
-        demand.feasible = []
-        for place, device in enumerate(found):
-            sparing = bool(device.condition) and spared(device)
-            idle = place + (_WHOLE * len(found) if sparing else 0)
-            demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
-        demand.revision = revision
-        demand.free_seen = -1
-        demand.places = {item[0]: place for place, item in enumerate(demand.feasible)}
-        demand.paced.clear()
+        same_secrets = demand.revision - demand.fleet_seen == secrets
+        if demand.revision < 0 or not same_secrets or not _stands(fleet, demand):
+            _look_over(fleet, demand)
+        demand.revision, demand.fleet_seen = revision, fleet.revision
     return demand.feasible
+
+
+def _stands(fleet: Fleet, demand: Demand) -> bool:
+    """Tell whether the list of a demand is still right; only the devices that changed since are looked at."""
+    if fleet.reordered > demand.fleet_seen:
+        return False
+    known, changed = demand.feasible, fleet.changed
+    for identity in reversed(changed):
+        if changed[identity] <= demand.fleet_seen:
+            break
+        device, place = fleet.devices.get(identity), demand.places.get(identity)
+        fits = device is not None and _can(fleet, device, demand.tool, demand.selector, demand.needs)
+        if fits is (place is None):
+            return False
+        if device is not None and place is not None:
+            _device, slots, sparing, _idle = known[place]
+            if (fleet.offers[identity].slots, _is_spared(device)) != (slots, sparing):
+                return False
+    return True
+
+
+def _look_over(fleet: Fleet, demand: Demand) -> None:
+    """Make the list of a demand from all devices that offer its tool."""
+    found = [fleet.devices[device] for device in able(fleet, demand.tool, demand.selector, demand.needs)]
+    found.sort(key=lambda device: (device.name, device.id))
+    demand.feasible = []
+    for place, device in enumerate(found):
+        sparing = _is_spared(device)
+        idle = place + (_WHOLE * len(found) if sparing else 0)
+        demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
+    demand.free_seen = -1
+    demand.places = {item[0]: place for place, item in enumerate(demand.feasible)}
+    demand.paced.clear()
+
+
+def _is_spared(device: Device) -> bool:
+    return bool(device.condition) and spared(device)
 
 
 def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict[str, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from starloom.core.placement import off_devices
 from starloom.core.placement.absent_devices import gone
-from starloom.core.placement.selection import judge, nearest
+from starloom.core.placement.selection import is_able, judge, nearest, offering
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues.ready import ANY, demand_key, queueable
@@ -51,7 +51,7 @@ def watch(work: Work) -> None:
 
 
 def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
-    reason = best_reason(work, constellation, spec)
+    reason = obstacle(work, constellation, spec)
     if reason is Reason.NO_CAPABLE_DEVICE:
         left = " and ".join(device.name for device in gone(work.shard.fleet, spec))
         lacks = f"needs {left}, which has left" if left else f"needs {spec.tool}, which no device that fits it offers"
@@ -82,12 +82,15 @@ def _names(selector: Selector, device: Device) -> bool:
     return device.id == selector.id or device.name == selector.name or any(_names(one, device) for one in selector.any)
 
 
-def best_reason(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason | None:
-    """Return the least obstacle between a task and a device; None if one is free."""
-    selector = spec.device or ANY
-    fleet = work.shard.fleet
-    needs = needs_of(work.shard.access, spec, constellation.head.recipe)
-    return nearest({judge(fleet, device, spec.tool or "", selector, needs).reason for device in fleet.devices.values()})
+def obstacle(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason | None:
+    """Return the least obstacle that keeps a task from every device; None if one could take it when free."""
+    shard, tool, selector = work.shard, spec.tool or "", spec.device or ANY
+    if is_able(shard, constellation, spec):
+        return None
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    # A device that does not offer the tool has no lesser obstacle than that.
+    here = offering(shard.fleet, tool)
+    return nearest({judge(shard.fleet, device, tool, selector, needs).reason for device in here})
 
 
 def too_long(constellation: Constellation, spec: TaskSpec, record: TaskRecord, from_ms: int) -> ArmTimer:
@@ -108,8 +111,7 @@ def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record
         work.ignore("the timer is stale")
         return
     paused = constellation.head.state not in WORKING_CONSTELLATION_STATES
-    nearest = best_reason(work, constellation, spec)
-    if paused or record.reason is not None or nearest in (None, Reason.BUSY) or _asleep(work, spec):
+    if paused or record.reason is not None or is_able(work.shard, constellation, spec) or _asleep(work, spec):
         work.order(too_long(constellation, spec, record, work.at_ms))
         return
     attend(work, constellation, Attention.WAITS_LONG, note=f"{spec.id} has waited for its device longer than it may")
@@ -122,7 +124,7 @@ def _asleep(work: Work, spec: TaskSpec) -> bool:
         device.link is DeviceLink.SUSPENDED
         and device.os != TAB_OS
         and judge(fleet, device, spec.tool or "", selector).reason is Reason.DEVICE_AWAY
-        for device in fleet.devices.values()
+        for device in offering(fleet, spec.tool or "")
     )
 
 

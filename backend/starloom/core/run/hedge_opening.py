@@ -98,10 +98,11 @@ def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
                 index.expected(spec.tool or "", size, item),
                 fleet.used.get(item, 0),
                 fleet.devices[item].name,
+                item,
             ),
         )
     else:
-        device = min(free, key=lambda item: (fleet.used.get(item, 0), fleet.devices[item].name))
+        device = min(free, key=lambda item: (fleet.used.get(item, 0), fleet.devices[item].name, item))
     number = record.attempt + 1
     hedge = Attempt(
         device=device,

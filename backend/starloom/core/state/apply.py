@@ -19,6 +19,7 @@ from starloom_protocol.records.entities import (
     Attempt,
     Dependency,
     Device,
+    Enrollment,
     Finding,
     GroupRecord,
     Head,
@@ -31,6 +32,7 @@ from starloom_protocol.records.entities import (
     TaskSpec,
 )
 from starloom_protocol.records.fleet import Health, Pace, Stopping
+from starloom_protocol.text.look_alikes import look_of
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_CONSTELLATION_STATES,
@@ -502,19 +504,45 @@ def _index_stopping(_shard: Shard, fleet: Fleet, key: str, old: Stopping | None,
 def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new: Device | None) -> None:
     if old is not None and fleet.by_name.get(old.name) == key:
         del fleet.by_name[old.name]
+        _count_look(fleet, old.name, -1)
     if new is not None and not new.revoked:
+        if new.name not in fleet.by_name:
+            _count_look(fleet, new.name, +1)
         fleet.by_name[new.name] = key
-    fleet.revision += 1
+    _device_changed(fleet, key)
+    if old is not None and new is not None and (old.name, old.demo) != (new.name, new.demo):
+        fleet.reordered = fleet.revision
 
 
-def _index_offer(_shard: Shard, fleet: Fleet, key: str, old: Offer | None, new: Offer | None) -> None:
+def _index_offer(_shard: Shard, fleet: Fleet, key: str, _old: Offer | None, new: Offer | None) -> None:
     if new is not None:
-        fleet.tools[key] = fleet.tool_sets.take(new.tools)
+        fleet.tools[key] = fleet.tool_sets.take(key, new.tools)
     else:
         fleet.tools.pop(key, None)
-    if old is not None:
-        fleet.tool_sets.leave(old.tools)
+        fleet.tool_sets.leave(key)
+    _device_changed(fleet, key)
+
+
+def _count_look(fleet: Fleet, name: str, step: int) -> None:
+    look = look_of(name)
+    count = fleet.looks.get(look, 0) + step
+    if count:
+        fleet.looks[look] = count
+    else:
+        del fleet.looks[look]
+
+
+def _index_enrollment(_shard: Shard, fleet: Fleet, key: str, old: Enrollment | None, new: Enrollment | None) -> None:
+    if old is not None and fleet.asking.get(at := (old.code_of, old.device or "")) == key:
+        del fleet.asking[at]
+    if new is not None and new.code_of and new.state == "asking":
+        fleet.asking[new.code_of, new.device or ""] = key
+
+
+def _device_changed(fleet: Fleet, device: str) -> None:
     fleet.revision += 1
+    fleet.changed.pop(device, None)
+    fleet.changed[device] = fleet.revision
 
 
 def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, new: Secret | None) -> None:
@@ -537,6 +565,7 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
     },
     Fleet: {
         "device": _index_device,
+        "enrollment": _index_enrollment,
         "offer": _index_offer,
         "health": _index_health,
         "pace": _index_pace,

@@ -268,13 +268,18 @@ class Fleet(Stream):
     in order of the changes, of which `slots_number` is the last; `holders` has, by device, the tasks that hold its
     slots, each with the moment at which it should end (0: unknown); `pace_changed` has the number of the last change of
     each pace, in order of the changes, of which `pace_number` is the last, and `pace_index` is what `placement.pace`
-    makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits.
+    makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits; `revision` rises
+    with every change of a device or its offer, `changed` has the last one of each device, in order, and `reordered` is
+    the last one that may have moved a device among others; `looks` counts the names in `by_name` by what they look
+    like; `asking` has the pairing that waits for a person, by the code that several devices share and the device.
     """
 
     __slots__ = (
+        "asking",
         "asks",
         "by_key",
         "by_name",
+        "changed",
         "devices",
         "enrollments",
         "faults",
@@ -283,6 +288,7 @@ class Fleet(Stream):
         "hedges",
         "holders",
         "lab_faults",
+        "looks",
         "offers",
         "pace_changed",
         "pace_index",
@@ -290,6 +296,7 @@ class Fleet(Stream):
         "paces",
         "recipe_runs",
         "recipes",
+        "reordered",
         "revision",
         "scheduled_plans",
         "schedules",
@@ -333,6 +340,10 @@ class Fleet(Stream):
         self.freed = 0
         self.holders: dict[str, dict[tuple[str, str], int]] = {}
         self.revision = 0
+        self.changed: dict[str, int] = {}
+        self.reordered = 0
+        self.looks: dict[str, int] = {}
+        self.asking: dict[tuple[str, str], str] = {}
 
 
 class Access(Stream):
@@ -361,10 +372,10 @@ class Demand:
     """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
 
     `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner, and
-    its rank while idle where nothing else distinguishes devices (`placement`); `free` are the positions of those with a
-    free slot as of the fleet's `slots_number` `free_seen`. If several constellations wait, `usual` and `longest` are
-    heaps over them, kept by `fair_share`; `pushed` has the newest entry of each in `usual`, `aged` those with an entry
-    in `longest`.
+    its rank while idle where nothing else distinguishes devices (`placement`), as of the fleet's revision `fleet_seen`;
+    `free` are the positions of those with a free slot as of the fleet's `slots_number` `free_seen`. If several
+    constellations wait, `usual` and `longest` are heaps over them, kept by `fair_share`; `pushed` has the newest entry
+    of each in `usual`, `aged` those with an entry in `longest`.
 
     `places` has the positions of the feasible devices, `paced`, by size class, their expected times. While all of its
     tasks wait for better devices than the free ones, `rested` describes the fleet at that time, until `rests_until_ms`
@@ -374,6 +385,7 @@ class Demand:
     __slots__ = (
         "aged",
         "feasible",
+        "fleet_seen",
         "free",
         "free_seen",
         "key",
@@ -407,6 +419,7 @@ class Demand:
         self.free: list[int] = []
         self.free_seen = -1
         self.revision = -1
+        self.fleet_seen = -1
         self.paced: dict[int, Any] = {}
         self.places: dict[str, int] = {}
         self.rested: tuple[int, ...] = ()

@@ -19,7 +19,7 @@ Digests = tuple[bytes, ...]
 
 
 class _ToolSet:
-    """One set: as a list, by name, and the number of devices that offer it."""
+    """One set: as a list, by name, and the devices that offer it."""
 
     __slots__ = ("by_name", "devices", "digests", "tools")
 
@@ -27,7 +27,7 @@ class _ToolSet:
         self.digests = digests
         self.tools = tools
         self.by_name: Mapping[str, ToolOffer] = {tool.name: tool for tool in tools}
-        self.devices = 0
+        self.devices: dict[str, None] = {}
 
 
 class ToolSets:
@@ -37,6 +37,7 @@ class ToolSets:
         self._sets: dict[Digests, _ToolSet] = {}
         self._by_id: dict[int, _ToolSet] = {}
         self._tools: dict[bytes, tuple[ToolOffer, bytes, int]] = {}  # the tool, its digest, the number of its sets
+        self._by_device: dict[str, _ToolSet] = {}
 
     def __len__(self) -> int:
         return len(self._sets)
@@ -55,21 +56,29 @@ class ToolSets:
         ]
         return replace(offer, tools=tools)
 
-    def take(self, tools: list[ToolOffer]) -> Mapping[str, ToolOffer]:
-        """Count one more device that offers these tools; return them by name."""
+    def take(self, device: str, tools: list[ToolOffer]) -> Mapping[str, ToolOffer]:
+        """Note that a device offers these tools, and none of those that it offered before; return them by name."""
         found = self._by_id.get(id(tools))
         if found is None:
             digests = _digests(tools)
             found = self._sets.get(digests) or self._add(digests, tools)
-        found.devices += 1
+        before = self._by_device.get(device)
+        if before is not found:
+            found.devices[device] = None
+            self._by_device[device] = found
+            if before is not None:
+                self._leave(before, device)
         return found.by_name
 
-    def leave(self, tools: list[ToolOffer]) -> None:
-        """Count one device less that offers these tools; a set that no device offers is dropped."""
-        found = self._by_id.get(id(tools)) or self._sets.get(_digests(tools))
-        if found is None:
-            return
-        found.devices -= 1
+    def leave(self, device: str) -> None:
+        """Note that a device offers nothing any more."""
+        found = self._by_device.pop(device, None)
+        if found is not None:
+            self._leave(found, device)
+
+    def _leave(self, found: _ToolSet, device: str) -> None:
+        """Take a device from a set; a set that no device offers is dropped."""
+        del found.devices[device]
         if found.devices:
             return
         del self._sets[found.digests], self._by_id[id(found.tools)]
@@ -82,6 +91,11 @@ class ToolSets:
         self._sets.clear()
         self._by_id.clear()
         self._tools.clear()
+        self._by_device.clear()
+
+    def offering(self, tool: str) -> Iterator[str]:
+        """Yield the devices that offer a tool, in no order that means anything; no other device is looked at."""
+        return (device for found in self._sets.values() if tool in found.by_name for device in found.devices)
 
     def different(self) -> Iterator[Mapping[str, ToolOffer]]:
         """Yield each different set once, by name of tool."""

@@ -286,7 +286,7 @@ class Connection:
         # The welcome travels alone: the agent still reads with the small limit of an unproved hub.
         await self._socket.write(self._aip.send([welcome]).decode())
         newer = [f.UpdateAvailable(version=VERSION)] if is_older(hello.version, VERSION) else []
-        link.open([f.ResumePlan(entries=entries), *newer])
+        self._parts.links.open(link, [f.ResumePlan(entries=entries), *newer])
         _log.info("device %s (%s) connected, session %d", value["name"], self._device, link.session)
 
     def _take(self, message: str | bytes) -> None:

@@ -263,10 +263,11 @@ class Links:
         self._by_token: dict[str, Link] = {}
         self._granted: dict[str, OrderedDict[Ref, None]] = {}
         self._held: list[Link] = []
+        self._welcomed = 0
         self.rights = ArtifactRights()
 
     def __len__(self) -> int:
-        return sum(1 for links in self._by_device.values() for link in links if link.welcomed)
+        return self._welcomed
 
     @property
     def idle_s(self) -> float:
@@ -311,12 +312,18 @@ class Links:
         self._by_device.setdefault(link.device, []).append(link)
         self._by_token[link.http_token] = link
 
+    def open(self, link: Link, first: Sequence[Frame]) -> None:
+        """Open a link whose welcome is out, and count it."""
+        link.open(first)
+        self._welcomed += link.http_token in self._by_token
+
     def remove(self, link: Link) -> None:
         """Forget a link; frames that were queued on it before its welcome go to the device's older one."""
         links = self._by_device.get(link.device, [])
         if link in links:
             links.remove(link)
-        self._by_token.pop(link.http_token, None)
+        if self._by_token.pop(link.http_token, None) is not None:
+            self._welcomed -= link.welcomed
         if not link.welcomed and links:
             links[-1].push(link.take_queue())
         if not links:

@@ -7,13 +7,14 @@ read through the store's `ReadPort`. `agents.progress_lines` reads the output th
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starloom.core.state.tool_sets import ToolSets
 from starloom.edge.access.view import AccessView
 from starloom.edge.live.fanout import Fanout
+from starloom.planner.equivalents import Equivalents, equivalents
 from starloom.store.port import ReadPort
 from starloom_protocol.plan import Signature, signature_of
 from starloom_protocol.records.approvals import DeviceAsks, Standing
@@ -35,7 +36,13 @@ from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, Repeatability, most_careful
+from starloom_protocol.vocabulary import (
+    FINAL_CONSTELLATION_STATES,
+    ConstellationState,
+    DeviceLink,
+    Repeatability,
+    most_careful,
+)
 from starloom_protocol.wire.frames import LeaseRef
 
 _SIGN: Final = b'"stop_when"'
@@ -131,11 +138,15 @@ class FleetView:
         self._tools: dict[str, dict[str, ToolOffer]] | None = None
         self._repeatabilities: dict[str, Repeatability] | None = None
         self._signatures: dict[str, Signature] | None = None
+        self._equivalents: Equivalents | None = None
+        self._names: dict[str, None] | None = None
+        self._by_link: dict[DeviceLink, int] = dict.fromkeys(DeviceLink, 0)
 
     def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
         """Take the whole stream as committed."""
         self.seq = seq
-        self._tools = self._repeatabilities = self._signatures = None
+        self._offers_changed()
+        self._by_link = dict.fromkeys(DeviceLink, 0)
         self._tool_sets.clear()
         for table in self._tables.values():
             table.clear()
@@ -155,7 +166,7 @@ class FleetView:
     def _put(self, key: str, raw: bytes | None) -> None:
         kind, _, identity = key.partition("/")
         if kind == "offer":
-            self._offers_changed(self.offers.get(identity))
+            self._offers_changed()
         record: Any = None if raw is None else decode_entity(key, raw)
         if kind == "enrollment":
             self._index_enrollment(identity, record)
@@ -165,7 +176,9 @@ class FleetView:
         before = table.get(identity)
         if isinstance(record, Offer):
             record = self._tool_sets.share(record)
-            self._tool_sets.take(record.tools)
+            self._tool_sets.take(identity, record.tools)
+        elif kind == "offer":
+            self._tool_sets.leave(identity)
         if record is None:
             table.pop(identity, None)
         else:
@@ -174,7 +187,11 @@ class FleetView:
             self._device_changed(before, record)
 
     def _device_changed(self, before: Device | None, now: Device | None) -> None:
-        if before is None or now is None or before.revoked != now.revoked:
+        if before is not None:
+            self._by_link[before.link] -= 1
+        if now is not None:
+            self._by_link[now.link] += 1
+        if before is None or now is None or (before.revoked, before.name) != (now.revoked, now.name):
             self._offers_changed()
         if now is not None and now.revoked and before is not None and not before.revoked:
             for hear in self.on_revoked:
@@ -193,10 +210,9 @@ class FleetView:
         elif now is not None:
             self._by_code[now.code_hash] = identity
 
-    def _offers_changed(self, gone: Offer | None = None) -> None:
-        self._tools = self._repeatabilities = self._signatures = None
-        if gone is not None:
-            self._tool_sets.leave(gone.tools)
+    def _offers_changed(self) -> None:
+        """Forget what is made of all devices and their offers until it is asked for again."""
+        self._tools = self._repeatabilities = self._signatures = self._equivalents = self._names = None
 
     def enrollment_of(self, code_hash: str) -> Enrollment | None:
         """Return the enrollment of a code's hash."""
@@ -236,10 +252,22 @@ class FleetView:
         """Return `repeatabilities`; None while no device has offered any tool, so that no plan is judged by it."""
         return self.repeatabilities() or None
 
-    def names(self) -> list[str]:
-        """Return the names and ids of devices that a plan may use."""
-        devices = [device for device in self.devices.values() if not device.revoked]
-        return [name for device in devices for name in (device.name, device.id)]
+    def names(self) -> Set[str]:
+        """Return the names and ids of devices that a plan may use, in the order of the fleet; kept like `tools`."""
+        if self._names is None:
+            here = [device for device in self.devices.values() if not device.revoked]
+            self._names = dict.fromkeys(name for device in here for name in (device.name, device.id))
+        return self._names.keys()
+
+    def equivalents(self) -> Equivalents:
+        """Return the tools that stand for others by their owners' word; kept like `tools`."""
+        if self._equivalents is None:
+            self._equivalents = equivalents(self.devices, self.offers)
+        return self._equivalents
+
+    def by_link(self) -> Mapping[DeviceLink, int]:
+        """Return the number of devices by link."""
+        return self._by_link
 
     def signatures(self) -> Mapping[str, Signature]:
         """Return the signature of every offered tool; kept like `tools`."""

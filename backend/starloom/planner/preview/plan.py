@@ -239,7 +239,7 @@ def core_fleet(fleet: FleetSnapshot) -> Fleet:
     made.devices.update(fleet.records)
     made.standing.update(fleet.standing)
     made.offers.update(fleet.offers)
-    made.tools.update({name: made.tool_sets.take(offer.tools) for name, offer in fleet.offers.items()})
+    made.tools.update({name: made.tool_sets.take(name, offer.tools) for name, offer in fleet.offers.items()})
     return made
 
 

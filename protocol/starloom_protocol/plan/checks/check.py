@@ -48,7 +48,7 @@ def check_plan(
     *,
     params: Mapping[str, Any] | None = None,
     recipe: str | None = None,
-    known_devices: Sequence[str] | None = None,
+    known_devices: Collection[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
     known_signatures: Mapping[str, Signature] | None = None,
     place: str = "",
@@ -77,7 +77,7 @@ def check_plan(
 def check_edit(
     operations: Any,
     *,
-    known_devices: Sequence[str] | None = None,
+    known_devices: Collection[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
     known_signatures: Mapping[str, Signature] | None = None,
     task_ids: Collection[str] | None = None,

@@ -6,7 +6,7 @@ exist), and the knowledge of the fleet that they are checked with. Knows no whol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -34,14 +34,16 @@ class Known:
     `devices` holds names and, if there are any, ids (`d-...`). A tool missing from `signatures` is not checked.
     """
 
-    devices: Sequence[str] | None = None
+    devices: Collection[str] | None = None
     tools: Mapping[str, Repeatability] | None = None
     signatures: Mapping[str, Signature] = field(default_factory=dict)
-    _devices: frozenset[str] = field(init=False)
+    _devices: Set[str] = field(init=False)
     _ids_known: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._devices = frozenset(self.devices or ())
+        given = self.devices or ()
+        # A set that the fleet keeps serves every document as it is.
+        self._devices = given if isinstance(given, Set) else frozenset(given)
         self._ids_known = any(name.startswith("d-") for name in self._devices)
 
     def lacks_device(self, name: str) -> bool:

@@ -123,6 +123,7 @@ class Paced:
             was = self.known.pop(place, None)
             if was is not None:
                 self.order.remove((was, place))
+                del self.doubt[place]
             if device in sure:
                 takes_ms = index.expected(self.tool, size, device) if device in logs else 0
                 self.known[place] = takes_ms

@@ -7,12 +7,13 @@ that the way round ends. Adds no call of its own.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import able, judge, nearest
+from starloom.core.placement.selection import is_able, is_able_for, judge, nearest, offering
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
@@ -37,6 +38,7 @@ AUTHOR: Final = "engine"
 AWAY_MS: Final = 10_000
 """A device that comes back within this time, as after a restart, is not gone round."""
 WORDS_MOST: Final = 300
+_NAMED_MOST: Final = 3
 _NOT_BEGUN: Final = (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
 
 
@@ -94,20 +96,23 @@ def _went_round(work: Work, name: str, task: str) -> bool:
         return False
     if not all(map(_harmless, _earlier(constellation, task, record))):
         return False
-    fleet, selector = shard.fleet, spec.device or ANY
-    needs = needs_of(shard.access, spec, constellation.head.recipe)
-    found = [judge(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values()]
-    obstacle = nearest({item.reason for item in found})
-    at = None if obstacle in (None, Reason.BUSY) else _first_able(work, spec)
+    at = None if is_able(shard, constellation, spec) else _first_able(work, spec)
     if at is None:
         return False
-    near = [item for item in found if item.reason is obstacle]
+    fleet, selector = shard.fleet, spec.device or ANY
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    here = [judge(fleet, device, spec.tool or "", selector, needs) for device in offering(fleet, spec.tool or "")]
+    obstacle = nearest({item.reason for item in here})
     if obstacle is Reason.DEVICE_AWAY:
-        since_ms = max(record.since_ms, max(fleet.devices[item.device].link_since_ms for item in near))
+        away = (fleet.devices[item.device] for item in here if item.reason is obstacle)
+        since_ms = max(record.since_ms, max(device.link_since_ms for device in away))
         if work.at_ms < since_ms + AWAY_MS:
             work.order(_timer(constellation, spec, record, since_ms + AWAY_MS))
             return False
-    said = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in near[:3])
+    # Waiting looks at the devices with the tool; the words name any device, in the order of the fleet.
+    judged = (judge(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
+    near = list(islice((item for item in judged if item.reason is obstacle), _NAMED_MOST))
+    said = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in near)
     why = f"no device can do {spec.tool} now: {said}" if near else f"no device offers {spec.tool} now"
     _take(work, constellation, spec, record, at, why)
     return True
@@ -138,7 +143,7 @@ def _earlier(constellation: Constellation, task: str, record: TaskRecord) -> lis
 def _first_able(work: Work, spec: TaskSpec) -> int | None:
     """Return the place of the first call that a device could do now, or once it has a free slot."""
     fleet = work.shard.fleet
-    places = (at for at, call in enumerate(spec.any_of) if able(fleet, call.tool, call.device or ANY))
+    places = (at for at, call in enumerate(spec.any_of) if is_able_for(fleet, call.tool, call.device or ANY))
     return next(places, None)
 
 

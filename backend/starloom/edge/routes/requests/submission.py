@@ -7,7 +7,7 @@ words never starts anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query, Request
@@ -24,7 +24,7 @@ from starloom.edge.web.admission import LARGE_BYTES, LARGE_TASKS, caller_of
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import body_hash, idempotency_key, json_reply
 from starloom.edge.web.response_types import JsonReply
-from starloom.planner.equivalents import Equivalents, checked, equivalents
+from starloom.planner.equivalents import Equivalents, checked
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.requests.matching import Match, Matched
 from starloom_protocol.api.previews import Created, RequestPreview, Understood
@@ -206,7 +206,7 @@ class Submit:
         if body.plan is not None:
             document = body.plan
             devices, tools, signatures = hub.fleet.names(), hub.fleet.known_tools(), hub.fleet.signatures()
-            declared = equivalents(hub.fleet.devices, hub.fleet.offers)
+            declared = hub.fleet.equivalents()
             lowered = await hub.computing.run(
                 request,
                 size > LARGE_BYTES,
@@ -263,7 +263,7 @@ def _planned(planned: PlanCheck) -> LoweredPlan:
 def _lowered(
     document: dict[str, Any] | str,
     params: dict[str, Any],
-    devices: Sequence[str],
+    devices: Collection[str],
     tools: Mapping[str, Repeatability] | None,
     signatures: Mapping[str, Signature],
     declared: Equivalents,

@@ -11,10 +11,10 @@ from starlette.responses import PlainTextResponse, Response
 from starloom.edge.access.guard import V1
 from starloom.edge.agents.aip import AipEndpoint
 from starloom.edge.hub import Hub
+from starloom.edge.live.views import FleetView
 from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom_protocol.api.service import Health, Readiness
-from starloom_protocol.vocabulary import DeviceLink
 
 Gauge = Callable[[], float]
 
@@ -50,7 +50,7 @@ class Service:
         """Give figures in the Prometheus text format."""
         hub = self._hub
         lines: list[str] = []
-        _family(lines, "starloom_devices", "gauge", "Devices by link.", _by_link(hub))
+        _family(lines, "starloom_devices", "gauge", "Devices by link.", _by_link(hub.fleet))
         _family(lines, "starloom_links", "gauge", "Open agent connections.", [("", len(hub.links))])
         _family(lines, "starloom_viewers", "gauge", "Open live sockets.", [("", hub.fanout.viewer_count)])
         _family(lines, "starloom_questions_open", "gauge", "Open questions to people.", [("", len(hub.questions.open))])
@@ -68,11 +68,8 @@ class Service:
         return json_reply(self._app.openapi())
 
 
-def _by_link(hub: Hub) -> list[tuple[str, float]]:
-    counts: dict[str, int] = {str(link): 0 for link in DeviceLink}
-    for device in hub.fleet.devices.values():
-        counts[device.link] += 1
-    return [(f'{{link="{link}"}}', count) for link, count in counts.items()]
+def _by_link(fleet: FleetView) -> list[tuple[str, float]]:
+    return [(f'{{link="{link}"}}', count) for link, count in fleet.by_link().items()]
 
 
 def _family(lines: list[str], name: str, kind: str, text: str, samples: list[tuple[str, Any]]) -> None:

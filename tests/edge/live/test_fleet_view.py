@@ -1,0 +1,93 @@
+"""The read model of the fleet: what it keeps of all devices follows each change, and costs a question nothing again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec import Raw
+
+from starloom.edge.live.views import FleetView
+from starloom.planner.equivalents import equivalents
+from starloom_protocol.plan import check_plan
+from starloom_protocol.records.entities import Device, Offer, ToolOffer, encode_entity
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import FLEET, Event
+from starloom_protocol.vocabulary import DeviceLink, Repeatability
+from tests.cost import calls
+
+TOOLS = [
+    ToolOffer(name="csv.read", repeatability=Repeatability.PURE),
+    ToolOffer(name="db.read", repeatability=Repeatability.PURE, stands_for="csv.read"),
+]
+PLAN = {"starloom": 1, "name": "p", "tasks": [{"id": "a", "tool": "csv.read", "device": {"name": "n1"}}]}
+
+
+def device(number: int, *, name: str = "", link: DeviceLink = DeviceLink.ONLINE, revoked: bool = False) -> Device:
+    called = name or f"n{number}"
+    return Device(id=f"d-{number}", name=called, key="k", joined_ms=0, link=link, session=1, revoked=revoked)
+
+
+class Feed:
+    """A view and the events that it is fed with."""
+
+    def __init__(self, devices: int) -> None:
+        self.view = FleetView()
+        self._seq = 0
+        for number in range(devices):
+            self.put(f"device/d-{number}", encode_entity(device(number)))
+            self.put(f"offer/d-{number}", encode_entity(Offer(digest="x", tools=TOOLS)))
+
+    def put(self, key: str, raw: bytes | None) -> None:
+        self._seq += 1
+        kind, puts = EventKind.DEVICE_ONLINE, {key: None if raw is None else Raw(raw)}
+        self.view.apply(Event(at_ms=0, by="engine", kind=kind, puts=puts, seq=self._seq, stream=FLEET))
+
+    def device(self, number: int, **fields: object) -> None:
+        self.put(f"device/d-{number}", encode_entity(device(number, **fields)))  # type: ignore[arg-type]
+
+    def follows(self) -> None:
+        """What is kept is what the entities give."""
+        view, here = self.view, [one for one in self.view.devices.values() if not one.revoked]
+        assert set(view.names()) == {name for one in here for name in (one.name, one.id)}
+        assert {link: count for link, count in view.by_link().items() if count} == Counter(
+            one.link for one in view.devices.values()
+        )
+        made = equivalents(view.devices, view.offers)
+        assert {pair: [one.name for one in found] for pair, found in view.equivalents().items()} == {
+            pair: [one.name for one in found] for pair, found in made.items()
+        }
+
+
+def test_what_is_kept_of_all_devices_follows_each_change() -> None:
+    feed = Feed(3)
+    feed.follows()
+    assert [one.name for one in feed.view.equivalents()["csv.read", "db.read"]] == ["n0", "n1", "n2"]
+    feed.device(1, link=DeviceLink.OFFLINE)
+    feed.follows()
+    feed.device(1, name="other")
+    feed.follows()
+    feed.device(2, revoked=True)
+    feed.follows()
+    feed.put("offer/d-0", encode_entity(Offer(digest="y", tools=TOOLS[:1])))
+    feed.follows()
+    assert [one.name for one in feed.view.equivalents()["csv.read", "db.read"]] == ["other"]
+    feed.put("offer/d-1", None)
+    feed.follows()
+    feed.put("device/d-1", None)
+    feed.follows()
+    feed.view.reset(0, {"device/d-7": encode_entity(device(7))})
+    feed.follows()
+
+
+def test_a_plan_is_checked_beside_many_devices_as_beside_few() -> None:
+    def check(view: FleetView) -> None:
+        names, tools, signatures = view.names(), view.known_tools(), view.signatures()
+        made = check_plan(PLAN, known_devices=names, known_tools=tools, known_signatures=signatures)
+        assert made.plan is not None, made.faults
+        assert view.equivalents()
+        assert view.by_link()[DeviceLink.ONLINE] == len(view.devices)
+
+    small, large = Feed(3).view, Feed(300).view
+    for view in (small, large):
+        check(view)
+    assert calls(lambda: check(large)) == calls(lambda: check(small))
