@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from starloom_agent.policy.courtesy import CourtesyRule, Seen, courtesy_now
-from starloom_protocol.vocabulary import Courtesy, DeviceFact
+from starloom_agent.policy.courtesy import CourtesyRule, Seen, courtesy_now, quiet_until
+from starloom_protocol.vocabulary import Courtesy, CourtesyCause, DeviceFact
 from starloom_protocol.wire.frames import DISK_FULL, DISK_OK, ConditionFrame
 
 READ_EVERY_S: Final = 30.0
@@ -131,16 +131,22 @@ class Conditions:
             self._refuses_since = None
         elif self._refuses_since is None:
             self._refuses_since = self._clock()
-        return {DeviceFact.COURTESY: now.value, DeviceFact.COURTESY_WHY: cause.value if cause is not None else ""}
+        told: dict[str, str] = {
+            DeviceFact.COURTESY: now.value,
+            DeviceFact.COURTESY_WHY: cause.value if cause is not None else "",
+        }
+        return told | (
+            {DeviceFact.COURTESY_UNTIL: quiet_until(self.rule)} if cause is CourtesyCause.QUIET_HOURS else {}
+        )
 
     def _changed_courtesy(self) -> dict[str, str]:
-        # Where the rule is gone, nothing of it holds any more, and the hub must hear that.
-        gone: dict[str, str] = {DeviceFact.COURTESY: "", DeviceFact.COURTESY_WHY: ""} if self._courtesy else {}
-        facts = self._courtesy_facts() or gone
+        facts = self._courtesy_facts()
         if facts == self._courtesy:
             return {}
+        # A part that holds no more is told as empty, since the hub keeps the latest of each.
+        told = dict.fromkeys(self._courtesy, "") | facts
         self._courtesy = facts
-        return facts
+        return told
 
     def _changed_battery(self) -> dict[str, str]:
         now = self._clock()
