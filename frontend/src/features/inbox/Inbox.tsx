@@ -135,9 +135,10 @@ function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: 
 const SAID: Record<string, string> = { allow: "approved", always: "always allowed", deny: "denied" };
 
 /** An answer by the label of its choice, as the person chose it. */
-function said({ answer = "", choices }: Need): string {
-  const label = choices?.find((choice) => choice.value === answer)?.label ?? answer;
-  return SAID[answer] ?? `answered “${label}”`;
+function said({ answer, choices }: Need): string {
+  const given = answer ?? "";
+  const label = choices?.find((choice) => choice.value === given)?.label ?? given;
+  return SAID[given] ?? `answered “${label}”`;
 }
 
 function Answered({ items }: { items: Need[] }) {

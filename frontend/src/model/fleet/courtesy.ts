@@ -4,6 +4,16 @@ import type { Device } from "../types.ts";
 const LOW_PERCENT = 20;
 const TIME_OF_DAY = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
 
+/** The facts of a condition that decide on new work; all are texts. */
+interface Condition {
+  battery?: string;
+  charging?: string;
+  courtesy?: string;
+  courtesy_until?: string;
+  courtesy_why?: string;
+  owner_present?: string;
+}
+
 interface Cause {
   /** For a card. */
   short: string;
@@ -19,7 +29,7 @@ const CAUSES: Record<string, Cause> = {
 // A device may state a cause that this page does not know; its own text is not repeated.
 const OWN_CAUSE: Cause = { short: "its owner's rule", long: "its owner wants it so" };
 
-function cause(condition: Record<string, string>): Cause {
+function cause(condition: Condition): Cause {
   const said = condition.courtesy_why ?? "";
   const until = condition.courtesy_until ?? "";
   if (said === "quiet_hours" && TIME_OF_DAY.test(until)) {
@@ -30,11 +40,11 @@ function cause(condition: Record<string, string>): Cause {
 
 /** Why a device takes no new work by the rule of its owner, for a card; empty if it takes some. */
 export function noWorkCause(device: Device): string {
-  const condition = device.condition ?? {};
+  const condition: Condition = device.condition ?? {};
   return condition.courtesy === "no" ? cause(condition).short : "";
 }
 
-function lastCause(condition: Record<string, string>): string {
+function lastCause(condition: Condition): string {
   if (condition.courtesy) return condition.courtesy === "less" ? cause(condition).long : "";
   if (condition.owner_present === "true") return "its owner is at it";
   const battery = (condition.battery ?? "").replace(/[% ]+$/, "");
@@ -44,7 +54,7 @@ function lastCause(condition: Record<string, string>): string {
 
 /** How a device takes new work now, as a sentence; empty if it takes any, or is not there. */
 export function courtesySentence(device: Device): string {
-  const condition = device.condition ?? {};
+  const condition: Condition = device.condition ?? {};
   if (device.link !== "online") return "";
   if (condition.courtesy === "no") return `It takes no new work, because ${cause(condition).long}.`;
   const last = lastCause(condition);
