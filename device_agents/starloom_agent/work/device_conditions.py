@@ -68,6 +68,8 @@ class Conditions:
         self._battery = battery(self._supplies)
         self._disk = self._room() if self.is_full else {}
         self._owner = self._presence()
+        # This hub hears of a no only now: what it gave at the welcome was on its way, and a refusal would fail it.
+        self._refuses_since = None
         self._courtesy = self._courtesy_facts()
         facts = {**self._battery, **self._disk, **self._owner, **self._courtesy}
         return [ConditionFrame(facts=facts)] if facts else []

@@ -79,6 +79,12 @@ def test_the_work_of_one_constellation_is_one_line_as_on_the_page(hub: StubHub) 
     ]
 
 
+def test_events_of_one_commit_that_are_no_work_stand_alone(hub: StubHub) -> None:
+    hub.answers["GET", "/audit"] = (200, {"items": [row(7, seq=number) for number in range(4)], "next": None})
+    _, said = starloom(hub, "activity")
+    assert [line.split("  ", 1)[1] for line in said.splitlines()] == ["ann revoked nas"] * 4
+
+
 def test_what_is_older_is_left_out(hub: StubHub) -> None:
     hub.answers["GET", "/audit"] = (200, {"items": [row(2, 60), row(1, 7200)], "next": "more"})
     code, said = starloom(hub, "activity", "--since", "1h", "--json")

@@ -78,3 +78,16 @@ def test_a_rule_is_told_as_its_outcome_and_cause_alone(tmp_path: Path) -> None:
     conditions.rule = None
     assert conditions.changed()[0].facts == {"courtesy": "", "courtesy_why": ""}
     assert conditions.changed() == []
+
+
+def test_work_that_a_hub_gives_before_it_hears_of_a_no_is_done_after_each_welcome(tmp_path: Path) -> None:
+    now = [0.0]
+    conditions = Conditions(lambda: now[0], tmp_path, tmp_path / "none", lambda: 23 * 60)
+    conditions.rule = CourtesyRule(quiet_hours="22:00-07:00")
+    conditions.greeting()
+    now[0] += HEARD_WITHIN_S
+    assert "wants no new work now" in conditions.refusal()
+    assert conditions.greeting()[0].facts["courtesy"] == "no"
+    assert conditions.refusal() == "", "the hub was restarted and gave work at the welcome"
+    now[0] += HEARD_WITHIN_S
+    assert "wants no new work now" in conditions.refusal()

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -76,12 +75,16 @@ def activity(
 
 def _stretches(rows: Iterable[ActivityRow]) -> Iterator[list[ActivityRow]]:
     """Yield the deeds of work that follow each other in one constellation; each other deed stands alone."""
-
-    def same(row: ActivityRow) -> str:
-        return row["stream"] if row["category"] == Category.WORK else f"#{row['pos']}"
-
-    for _, stretch in groupby(rows, key=same):
-        yield list(stretch)
+    stretch: list[ActivityRow] = []
+    for row in rows:
+        before = stretch[-1] if stretch else row
+        if before["category"] != Category.WORK or row["category"] != Category.WORK or before["stream"] != row["stream"]:
+            if stretch:
+                yield stretch
+            stretch = []
+        stretch.append(row)
+    if stretch:
+        yield stretch
 
 
 def _together(deeds: list[ActivityRow]) -> str:
