@@ -145,7 +145,7 @@ class Conditions:
         facts = self._courtesy_facts()
         if facts == self._courtesy:
             return {}
-        # A part that holds no more is told as empty, since the hub keeps the latest of each.
+        # The hub keeps the latest value of each fact, so an outdated fact is sent as an empty text.
         told = dict.fromkeys(self._courtesy, "") | facts
         self._courtesy = facts
         return told
