@@ -63,6 +63,7 @@ from starloom.jobs.broker import CelerySender, broker_url_of, make_celery
 from starloom.lab.desk.desk import Desk
 from starloom.lab.desk.scenario_runs import ScenarioRuns
 from starloom.planner.fleet import FleetSnapshot as PlannerFleet
+from starloom.planner.model.transport.connecting import unusable
 from starloom.planner.recipes.catalogue import built_in_folder, load_catalogue
 from starloom.planner.service import Planning
 from starloom.process.clock import HubClock, follow_dates
@@ -586,6 +587,8 @@ async def serve(settings: Settings) -> None:
             places = await own.open(running.edge.app)
             first_run.write_local(settings.home, settings.url, running.local_token, places)
             _log.info("event=listening url=%s", settings.url)
+            if (fault := await asyncio.to_thread(unusable, settings.llm_variables, settings.model_folder)) is not None:
+                _log.warning("event=model_unusable reason=%s hint=%s", fault.reason, fault.hint)
             await _Server(config, running).serve()
         finally:
             local_file.unlink(missing_ok=True)

@@ -358,7 +358,7 @@ def _add_granting(add: Add) -> None:
     in_use = "new work while somebody sits here: any, only what no other device can do, or none"
     command.add_argument("--when-in-use", choices=[one.value for one in Courtesy], default=None, help=in_use)
     command.add_argument("--on-battery-below", metavar="PERCENT", default=None, help="no new work below; 0: always")
-    command.add_argument("--quiet-hours", metavar="22:00-07:00", default=None, help='no new work then; "": always')
+    command.add_argument("--quiet-hours", metavar="22:00-07:00", default=None, help="no new work then; off: none")
     command.add_argument("--last", type=int, default=50)
 
 

@@ -26,6 +26,7 @@ class Code(StrEnum):
     PLAN_TOO_BIG = "plan_too_big"
     DUPLICATE_ID = "duplicate_id"
     UNKNOWN_TASK = "unknown_task"
+    UNKNOWN_TOPIC = "unknown_topic"
     UNKNOWN_DEVICE = "unknown_device"
     UNKNOWN_TOOL = "unknown_tool"
     UNKNOWN_FIELD = "unknown_field"
@@ -36,6 +37,7 @@ class Code(StrEnum):
     NOT_REPEATABLE = "not_repeatable"
     UNKNOWN_RECIPE = "unknown_recipe"
     REQUEST_AMBIGUOUS = "request_ambiguous"
+    RECIPE_ON_TRIAL = "recipe_on_trial"
     REQUEST_NOT_UNDERSTOOD = "request_not_understood"
     MODEL_NOT_SET = "model_not_set"
     MODEL_UNREACHABLE = "model_unreachable"
@@ -86,6 +88,7 @@ class Code(StrEnum):
     TOOL_FAILED = "tool_failed"
     EXIT_CODE = "exit_code"
     TIMED_OUT = "timed_out"
+    NOT_IN_TIME = "not_in_time"
     INTERRUPTED = "interrupted"
     LOST = "lost"
     CHECK_FAILED = "check_failed"
@@ -146,6 +149,9 @@ CODES: dict[Code, CodeInfo] = {
     Code.PLAN_TOO_BIG: CodeInfo(_P, 422, "The plan is too big", "Split it, or use for_each over a list."),
     Code.DUPLICATE_ID: CodeInfo(_P, 422, "Two tasks have the same id", "Rename one of them."),
     Code.UNKNOWN_TASK: CodeInfo(_P, 422, "No task has this id", "Use the id of a task in the plan."),
+    Code.UNKNOWN_TOPIC: CodeInfo(
+        _P, 422, "No task publishes this topic", "Use a topic that a task of the plan publishes by `finds`."
+    ),
     Code.UNKNOWN_DEVICE: CodeInfo(_P, 422, "No device has this name", "See `starloom devices` for the names."),
     Code.UNKNOWN_TOOL: CodeInfo(
         _P, 422, "No device offers this tool", "See `starloom devices`, or add a device that has it."
@@ -176,6 +182,12 @@ CODES: dict[Code, CodeInfo] = {
         422,
         "No recipe fits these words exactly",
         "Pick a candidate and fill in what it lacks, or say it another way.",
+    ),
+    Code.RECIPE_ON_TRIAL: CodeInfo(
+        _P,
+        422,
+        "These words fit a recipe that is on trial",
+        "Start it by its name, as shown; once its trial has ended these words start it.",
     ),
     Code.REQUEST_NOT_UNDERSTOOD: CodeInfo(
         _P,
@@ -326,6 +338,12 @@ CODES: dict[Code, CodeInfo] = {
     Code.EXIT_CODE: CodeInfo(_P, 422, "The program ended with an error", "See the log of the attempt."),
     Code.TIMED_OUT: CodeInfo(
         _T, 422, "It took longer than allowed", "Raise timeouts.start_to_close_s or make the work smaller."
+    ),
+    Code.NOT_IN_TIME: CodeInfo(
+        _P,
+        422,
+        "It was not so in the time that the plan allows",
+        "Find out why it is not so, or allow more time with `within_s`; `starloom retry TASK` waits once more.",
     ),
     Code.INTERRUPTED: CodeInfo(
         _T,

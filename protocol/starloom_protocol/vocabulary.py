@@ -118,12 +118,14 @@ class DeviceFact(StrEnum):
     """The facts that a device reports beside its offer; `true` or `false`, unless described otherwise.
 
     `battery` is its charge in percent; `disk` is `full` while its agent cannot write in `disk_folder`, else `ok`.
-    `courtesy` is how the rule of its owner has it now, a `Courtesy`, and `courtesy_why` the `CourtesyCause`.
+    `courtesy` is how the rule of its owner has it now, a `Courtesy`, and `courtesy_why` the `CourtesyCause`;
+    `courtesy_until` is the time of day, by the clock of the device, at which quiet hours end.
     """
 
     BATTERY = "battery"
     CHARGING = "charging"
     COURTESY = "courtesy"
+    COURTESY_UNTIL = "courtesy_until"
     COURTESY_WHY = "courtesy_why"
     DISK = "disk"
     DISK_FOLDER = "disk_folder"

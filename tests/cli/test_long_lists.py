@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from starloom.cli.text.constellation_text import task_table
+from starloom.cli.text.constellation_text import page, task_table
 from starloom.cli.text.matrix import ROWS_MOST, family_table
 from starloom.client.view import View
 from starloom_protocol.records.entities import ForEach, TaskRecord, TaskSpec
@@ -52,3 +52,12 @@ def test_failed_and_stuck_items_of_a_family_come_first() -> None:
 def test_failed_and_stuck_tasks_come_first() -> None:
     found = lines(task_table(a_view(family=False), {}, most=5))
     assert found == ["read.999", "read.888", "read.777", "read.1", "read.2", "and"]
+
+
+def test_a_constellation_without_tasks_has_no_table_of_heads_alone() -> None:
+    log, view = Log(), View(CONSTELLATION)
+    log.add("planned", spec__why=TaskSpec(id="why", changed_in=1))
+    view.apply(log.rows)
+    shown = io.StringIO()
+    Console(width=120, file=shown).print(page(view, {}))
+    assert not any(line.split()[:2] == ["task", "state"] for line in shown.getvalue().splitlines())

@@ -6,6 +6,7 @@ import pytest
 
 from starloom.edge.agents.aip import CONDITION_CHARS_MOST, CONDITIONS
 from starloom.edge.routes.work.run_forecasts import RATES, WHAT_IF
+from starloom_protocol.text.courtesy import courtesy_sentence
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, chain, settle
 
@@ -13,6 +14,7 @@ LIES = (
     {"courtesy": "yes", "courtesy_why": "please"},
     {"courtesy": "YES"},
     {"courtesy": "no", "device": "honest"},
+    {"courtesy": "no", "courtesy_why": "quiet_hours", "courtesy_until": "<b>ann</b>"},
     {"priority": "first", "slots": "1000"},
 )
 
@@ -35,7 +37,8 @@ async def test_t120_no_courtesy_draws_work_or_holds_another_device_back(world: W
     assert world.engine.shard.fleet.used.get(honest.id, 0) == 1
     assert world.engine.shard.fleet.used.get(liar.id, 0) == 0
     kept = world.hub.fleet.devices[liar.id].condition
-    assert set(kept) <= {"courtesy", "courtesy_why"}, "only facts that the hub knows are kept"
+    assert set(kept) <= {"courtesy", "courtesy_until", "courtesy_why"}, "only facts that the hub knows are kept"
+    assert "ann" not in courtesy_sentence(kept), "no text of a device is repeated"
     assert world.hub.fleet.devices[honest.id].condition == {}
 
 

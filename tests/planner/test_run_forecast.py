@@ -9,7 +9,7 @@ import pytest
 from starloom.core.placement.pace.index import key_of, with_sample
 from starloom.core.placement.queue_position import Held, held_by_others
 from starloom.core.state.apply import load
-from starloom.core.state.inputs import EditProposed
+from starloom.core.state.inputs import ConditionReceived, EditProposed
 from starloom.core.state.model import Constellation
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.plans import Change
@@ -206,6 +206,16 @@ def test_a_run_has_no_forecast_where_it_would_be_a_guess(parts: tuple[Any, ...],
     found = asked(made)
     assert found["now"] is None
     assert found["said"].startswith(said)
+
+
+def test_a_device_in_quiet_hours_is_named_with_the_tasks_that_wait() -> None:
+    made = driver("one")
+    facts = {"courtesy": "no", "courtesy_why": "quiet_hours", "courtesy_until": "07:00"}
+    made.do(ConditionReceived(id=made.ident(), by="device:d-one", device="d-one", facts=facts, session=1))
+    made.submit(chain_of(1), deadline_s=600)
+    said = asked(made)["said"]
+    assert "its open tasks: t0, so there is no expected end" in said
+    assert said.endswith("one takes no new work, because its quiet hours last until 07:00 by its clock.")
 
 
 def test_a_paused_and_an_ended_run_have_none() -> None:

@@ -436,9 +436,9 @@ BUGS = [
     ),
     Bug(
         "a device whose owner wants no work gets some",
-        "backend/starloom/core/placement/device_conditions.py",
-        "if device.condition.get(DeviceFact.COURTESY) == Courtesy.NO else",
-        "if device.condition.get(DeviceFact.COURTESY) is Courtesy.NO else",
+        "protocol/starloom_protocol/text/courtesy.py",
+        "if condition.get(DeviceFact.COURTESY) == Courtesy.NO else",
+        "if condition.get(DeviceFact.COURTESY) is Courtesy.NO else",
         CORE,
         "tests/core/placement/test_courtesy.py",
     ),

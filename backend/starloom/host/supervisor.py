@@ -31,6 +31,7 @@ from starloom.host.processes import Child, Program, log_tail
 from starloom.host.sample_start import SampleStart, own_folder
 from starloom.host.servers.tunnels import Keeper
 from starloom.jobs.broker import broker_url_of
+from starloom.planner.model.transport.connecting import unusable
 from starloom.process.settings import Settings, SettingsInvalid, load
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
@@ -209,6 +210,8 @@ class Service:
             child = await self._keep(hub)
             await self._keep(worker)
             await self._until_ready(child)
+        if (fault := unusable(self._settings.llm_variables, self._settings.model_folder)) is not None:
+            self._say(f"\nThe model that is set cannot be asked: {fault.reason}.\n  {fault.hint}")
         told = SampleStart(self._home)
         if sample is not None:
             told.hub_is_ready()

@@ -17,6 +17,7 @@ from starloom_protocol.vocabulary import Courtesy, CourtesyCause
 
 DAY_MINUTES: Final = 24 * 60
 _HOURS: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
+QUIET_HOURS_OFF: Final = "off"
 _FIELDS: Final = ("when_in_use", "on_battery_below", "quiet_hours")
 
 
@@ -64,8 +65,10 @@ def rule_of(plain: Any) -> CourtesyRule:
     if not (below.isascii() and below.isdigit() and int(below) <= 100):
         raise PolicyFault(f"courtesy.on_battery_below: {quoted(below)} is no percentage from 0 to 100")
     hours = plain.get("quiet_hours", "")
+    hours = "" if hours == QUIET_HOURS_OFF else hours
     if not isinstance(hours, str) or (hours and not _HOURS.fullmatch(hours)):
-        raise PolicyFault(f"courtesy.quiet_hours: {quoted(str(hours))} is not like 22:00-07:00")
+        reason = f'{quoted(str(hours))} is not like 22:00-07:00, nor {QUIET_HOURS_OFF} or "" for none'
+        raise PolicyFault(f"courtesy.quiet_hours: {reason}")
     return CourtesyRule(Courtesy(in_use), int(below), hours)
 
 
@@ -79,6 +82,11 @@ def courtesy_now(rule: CourtesyRule, seen: Seen, minute: int) -> tuple[Courtesy,
     if seen.in_use and rule.when_in_use is not Courtesy.YES:
         return rule.when_in_use, CourtesyCause.IN_USE
     return Courtesy.YES, None
+
+
+def quiet_until(rule: CourtesyRule) -> str:
+    """Return the time of day at which the quiet hours of a rule end, such as `07:00`; empty where it has none."""
+    return rule.quiet_hours.partition("-")[2].strip()
 
 
 def _is_quiet(hours: str, minute: int) -> bool:

@@ -19,6 +19,7 @@ import msgspec
 from starloom_agent.toolkit.beneath import Beneath, outermost
 from starloom_agent.toolkit.messages import Detached, Heard, Permit
 from starloom_agent.toolkit.results import Stored
+from starloom_protocol.text.folder_grants import NO_LINE, has_line
 from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
@@ -120,19 +121,10 @@ def refused_line(grant: str, path: Path) -> str:
     return f"starloom-agent grant {grant} {shlex.quote(str(path))}"
 
 
-SYSTEM_FOLDERS: Final = tuple(
-    Path(name) for name in ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr")
-)
-
-
 def way_out(grant: str, path: Path) -> str:
-    """Return how the owner allows a folder. A folder of the system, or a hidden one, gets no line ready to be pasted.
-
-    A program of somebody else chooses the path that is refused, and the refusal is shown to a person.
-    """
-    hidden = any(part.startswith(".") for part in path.parts)
-    if hidden or path == Path("/") or _inside(path, SYSTEM_FOLDERS):
-        return "This is a hidden or system folder, so no command is offered; its owner can grant it by hand."
+    """Return how the owner allows a folder."""
+    if not has_line(path):
+        return NO_LINE
     return f"To allow it, type on the device: {refused_line(grant, path)}"
 
 

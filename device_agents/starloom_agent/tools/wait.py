@@ -104,8 +104,9 @@ def until(
             return {"waited_s": round(clock() - begin, 3), "looks": looks}
         left = begin + args.within_s - clock()
         if left <= 0:
+            # The plan's own deadline is no fault of a device or a line, which another try could mend.
             raise ToolFailed(
-                Code.TIMED_OUT,
+                Code.NOT_IN_TIME,
                 f"{args.what} {args.path or args.host or args.pid} was not so within {args.within_s:g} s "
                 f"({looks} looks)",
                 effect=False,

@@ -141,6 +141,11 @@ class Route:
     def is_loopback(self) -> bool:
         return bool(self.own_socket) or self.dialled[0] in _LOOPBACK
 
+    @property
+    def on_this_computer(self) -> bool:
+        """Whether the hub itself runs here; a loopback end of a tunnel says nothing of where the hub is."""
+        return bool(self.own_socket) or (not self.via and self.dialled[0] in _LOOPBACK)
+
     def tls(self) -> ssl.SSLContext | None:
         """Return the context for this hub, None where the address is plain http."""
         return tls_context(self.pin) if self.url.scheme == "https" else None

@@ -10,17 +10,25 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starloom_agent.wire.connection import Connection, ConnectionEnded
+from starloom_agent.wire.dialling import Route
 from starloom_protocol.wire.frames import Frame
 
 RECONNECT_LEAST_S: Final = 0.2
 """A hub that was only restarted is back within a second, and its devices should be too."""
 RECONNECT_MOST_S: Final = 60.0
 """A device notices within a minute that its hub is back; a large fleet does not flood it before."""
+RECONNECT_MOST_HERE_S: Final = 2.0
+"""The longest pause before a hub on this computer: its few agents are no herd, and a person restarts it and waits."""
 DOUBTS_MOST: Final = 5
 DOUBT_FIRST_S: Final = 4.0
 """A refusal that a faulty line may have caused is final after `DOUBTS_MOST` of them without a session, in a minute."""
 _GOODBYE_WITHIN_S: Final = 1.0
 """The owner waits for the end; without a goodbye the hub only notices a little later."""
+
+
+def pause_most_s(route: Route, most_s: float) -> float:
+    """Return the longest pause between two tries of this route."""
+    return min(most_s, RECONNECT_MOST_HERE_S) if route.on_this_computer else most_s
 
 
 class Link:

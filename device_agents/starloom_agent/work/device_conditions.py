@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from starloom_agent.policy.courtesy import CourtesyRule, Seen, courtesy_now
-from starloom_protocol.vocabulary import Courtesy, DeviceFact
+from starloom_agent.policy.courtesy import CourtesyRule, Seen, courtesy_now, quiet_until
+from starloom_protocol.vocabulary import Courtesy, CourtesyCause, DeviceFact
 from starloom_protocol.wire.frames import DISK_FULL, DISK_OK, ConditionFrame
 
 READ_EVERY_S: Final = 30.0
@@ -70,6 +70,8 @@ class Conditions:
         self._battery = battery(self._supplies)
         self._disk = self._room() if self.is_full else {}
         self._owner = self._presence()
+        # This hub hears of a no only now: what it gave at the welcome was on its way, and a refusal would fail it.
+        self._refuses_since = None
         self._courtesy = self._courtesy_facts()
         facts = {**self._battery, **self._disk, **self._owner, **self._courtesy}
         return [ConditionFrame(facts=facts)] if facts else []
@@ -133,16 +135,22 @@ class Conditions:
             self._refuses_since = None
         elif self._refuses_since is None:
             self._refuses_since = self._clock()
-        return {DeviceFact.COURTESY: now.value, DeviceFact.COURTESY_WHY: cause.value if cause is not None else ""}
+        told: dict[str, str] = {
+            DeviceFact.COURTESY: now.value,
+            DeviceFact.COURTESY_WHY: cause.value if cause is not None else "",
+        }
+        return told | (
+            {DeviceFact.COURTESY_UNTIL: quiet_until(self.rule)} if cause is CourtesyCause.QUIET_HOURS else {}
+        )
 
     def _changed_courtesy(self) -> dict[str, str]:
-        # Where the rule is gone, nothing of it holds any more, and the hub must hear that.
-        gone: dict[str, str] = {DeviceFact.COURTESY: "", DeviceFact.COURTESY_WHY: ""} if self._courtesy else {}
-        facts = self._courtesy_facts() or gone
+        facts = self._courtesy_facts()
         if facts == self._courtesy:
             return {}
+        # The hub keeps the latest value of each fact, so an outdated fact is sent as an empty text.
+        told = dict.fromkeys(self._courtesy, "") | facts
         self._courtesy = facts
-        return facts
+        return told
 
     def _changed_battery(self) -> dict[str, str]:
         now = self._clock()

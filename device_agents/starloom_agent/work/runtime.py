@@ -28,7 +28,7 @@ from starloom_agent.toolkit.interface import Tool, ToolFailed
 from starloom_agent.toolkit.messages import Ended, Grouped
 from starloom_agent.toolkit.running import display
 from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
-from starloom_agent.wire.link import RECONNECT_MOST_S, Link
+from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
 from starloom_agent.work import core, recovery
 from starloom_agent.work.calls.chatter import Chatter
 from starloom_agent.work.calls.judging import judge, lease_name, leaves_no_trace, spec_of
@@ -154,7 +154,7 @@ class Agent:
         self._chatter = Chatter(self._push)
         self._link = Link(
             lambda: Connection(address, identity, ledger.id, self, clock),
-            most_s=settings.reconnect_most_s,
+            most_s=pause_most_s(address.route, settings.reconnect_most_s),
             jitter=jitter,
             say=say,
             status=self._status,

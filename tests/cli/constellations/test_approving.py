@@ -113,7 +113,7 @@ def test_several_are_answered_at_once_and_the_first_refusal_ends_it(hub: StubHub
 def test_who_answered_what(hub: StubHub) -> None:
     row = asked(answer="deny", answered_by="person:ann", answered_at="2026-01-02T03:04:05Z", reason="not today")
     hub.answers["GET", "/approvals"] = (200, {"items": [row]})
-    assert "Run it?  deny by person:ann, 2026-01-02" in starloom(hub, "approvals", "--answered")[1]
+    assert "Run it?  denied by ann, 2026-01-02" in starloom(hub, "approvals", "--answered")[1]
     hub.answers["GET", "/approvals"] = (200, {"items": []})
     assert starloom(hub, "approvals", "--answered")[1] == "Nothing was answered lately.\n"
 
@@ -127,6 +127,13 @@ def test_what_is_allowed_for_good_is_listed_and_taken_back(hub: StubHub) -> None
     assert 's-1  service.restart {"name": "nginx"} on vps  (by person:ann' in said
     assert starloom(hub, "approvals", "--revoke", "s-1") == (0, "s-1 is asked again from now on\n")
     assert starloom(hub, "approvals", "--revoke", "s-2")[0] != 0
+
+
+def test_an_answer_is_told_by_the_label_of_its_choice(hub: StubHub) -> None:
+    choices = [{"label": "Go on", "value": "go_on"}, {"label": "Stop", "value": "stop"}]
+    row = asked(answer="stop", answered_by="person:root#55ajh5", answered_at="2026-01-02T03:04:05Z", choices=choices)
+    hub.answers["GET", "/approvals"] = (200, {"items": [row], "next": None})
+    assert "answered “Stop” by root, 2026-01-02" in starloom(hub, "approvals", "--answered")[1]
 
 
 def test_a_devices_question_is_listed_and_answered_like_the_others(hub: StubHub) -> None:

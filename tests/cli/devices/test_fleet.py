@@ -81,3 +81,17 @@ def test_removed_demo_devices_are_forgotten(stub: StubHub) -> None:
         "/devices/d-demo-phone/revoke",
         "/devices/d-demo-phone/forget",
     ]
+
+
+def test_courtesy_is_told_in_the_list_and_on_the_device(stub: StubHub) -> None:
+    quiet = {"courtesy": "no", "courtesy_why": "quiet_hours", "courtesy_until": "07:00"}
+    desk = row("desk", condition=quiet, grants=[], facts={})
+    stub.answers["GET", "/devices"] = (200, {"items": [desk], "next": None})
+    stub.answers["GET", "/devices/d-desk"] = (200, desk)
+    stub.answers["GET", "/vitals"] = (200, {"items": [], "devices": []})
+    _, said = starloom(stub, "devices")
+    assert "online, no new work" in said
+    words = "takes no new work, because its quiet hours last until 07:00 by its clock"
+    assert typed(f"desk {words}") in said
+    _, shown = starloom(stub, "device", "show", "desk")
+    assert typed(words) in shown

@@ -162,3 +162,10 @@ def test_an_answer_that_is_piped_stays(tmp_path: Path) -> None:
     with given.open(encoding="utf-8") as text:
         drop_typeahead(text)
         assert text.readline() == "y\n"
+
+
+@pytest.mark.parametrize("option", ["--name", "--label"])
+def test_the_name_is_given_by_the_word_of_the_agent_or_the_older_one(stub: StubHub, option: str) -> None:
+    stub.answers[ENROLL] = (201, MADE)
+    code, _ = starloom(stub, "enroll", "--no-wait", option, "attic")
+    assert (code, stub.asked[-1][2]["label"]) == (0, "attic")

@@ -55,6 +55,36 @@ def test_rows_say_who_did_what_and_where_by_names(hub: StubHub) -> None:
     assert asked == {"person": ["ann"], "device": ["nas"], "kind": ["devices"], "limit": ["40"]}
 
 
+def of_work(number: int, kind: str, device: str = "nas", **fields: Any) -> ActivityRow:
+    work = {"category": Category.WORK, "stream": "c-1", "stream_name": "Copy", "about": "copy", "about_name": ""}
+    return row(number, kind=kind, by=f"device:{device}", by_name=device, **{**work, **fields})
+
+
+def test_the_work_of_one_constellation_is_one_line_as_on_the_page(hub: StubHub) -> None:
+    run = [of_work(9, "task_succeeded"), of_work(8, "task_failed"), of_work(7, "task_started")]
+    rows = [
+        *run,
+        of_work(6, "task_succeeded", "vps"),
+        row(5, kind="recipe_proposed", category=Category.RECIPES, about="0a" * 12, about_name="", by="", by_name=""),
+        of_work(4, "task_started"),
+        of_work(3, "task_started", stream="c-2"),
+    ]
+    hub.answers["GET", "/audit"] = (200, {"items": rows, "next": None})
+    _, said = starloom(hub, "activity")
+    assert [line.split("  ", 1)[1] for line in said.splitlines()] == [
+        "2 devices: 1 task failed, 2 finished, on nas, vps  (Copy, c-1)",
+        "the hub proposed a recipe",
+        "nas started copy  (Copy, c-1)",
+        "nas started copy  (Copy, c-2)",
+    ]
+
+
+def test_events_of_one_commit_that_are_no_work_stand_alone(hub: StubHub) -> None:
+    hub.answers["GET", "/audit"] = (200, {"items": [row(7, seq=number) for number in range(4)], "next": None})
+    _, said = starloom(hub, "activity")
+    assert [line.split("  ", 1)[1] for line in said.splitlines()] == ["ann revoked nas"] * 4
+
+
 def test_what_is_older_is_left_out(hub: StubHub) -> None:
     hub.answers["GET", "/audit"] = (200, {"items": [row(2, 60), row(1, 7200)], "next": "more"})
     code, said = starloom(hub, "activity", "--since", "1h", "--json")

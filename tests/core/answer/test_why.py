@@ -15,6 +15,7 @@ from starloom.core.state.apply import load
 from starloom.edge.routes.work.why import explain_all
 from starloom_protocol.records.entities import Choice, ForEach, ToolOffer, encode_entity
 from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Op, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task, when
 
@@ -386,6 +387,27 @@ def test_calls_of_a_group_that_may_have_happened_are_one_thing_to_decide() -> No
     assert {driver.states()[f"hash.{number}"] for number in range(3)} == {"failed"}
     assert driver.control("mark", "hash", state="failed").faults[0].code is Code.BAD_REQUEST
     driver.folded_equals_state()
+
+
+def test_a_run_with_an_open_question_names_the_tasks_that_failed_too() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("ask", person="Go on?"), task("a"), task("b")))
+    for sent in driver.take():
+        driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    told = explain_all(driver.shard, "c1", {})
+    assert [(item["task"], item["state"]) for item in told["items"]][-2:] == [("a", "failed"), ("b", "failed")]
+    assert [question["task"] for question in told["questions"]] == ["ask"]
+
+
+def test_a_refusal_that_offers_no_line_names_none_as_the_way_out() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a"), task("b")))
+    details = {"a": f"/etc is outside. {NO_LINE}", "b": "/data is outside. To allow it, type on the device: x"}
+    for sent in driver.take():
+        driver.result(sent, outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=details[sent.at.task])
+    assert why(driver, "a").sentence.endswith(NO_LINE)
+    assert why(driver, "b").sentence.endswith("type on the device: x. Type the named line on the device to allow it.")
+    assert not any(".." in why(driver, name).sentence for name in ("a", "b"))
 
 
 def test_work_that_is_stopped_on_a_device_that_is_off_says_how_it_ends() -> None:

@@ -60,3 +60,13 @@ def test_the_courtesy_of_an_earlier_session_holds_nobody_back() -> None:
     driver.connect("one")
     driver.submit(plan(task("a")))
     assert driver.take()[0].device == "d-one"
+
+
+def test_why_names_the_end_of_quiet_hours_and_repeats_no_other_text() -> None:
+    driver = Driver("laptop")
+    says(driver, "laptop", courtesy="no", courtesy_why="quiet_hours", courtesy_until="07:00")
+    driver.submit(plan(task("a")))
+    assert "its quiet hours last until 07:00 by its clock" in explain(driver.shard, "c1", "a").sentence
+    says(driver, "laptop", courtesy_until="until ann calls")
+    sentence = explain(driver.shard, "c1", "a").sentence
+    assert ("its quiet hours have begun" in sentence, "ann" in sentence) == (True, False)

@@ -28,6 +28,7 @@ def test_backoff_doubles_up_to_its_limit_with_jitter_from_the_input() -> None:
         ("t.pure", Outcome.ERROR, Code.NETWORK, MAYBE, "ready"),
         ("t.pure", Outcome.ERROR, Code.TOOL_FAILED, NONE, "failed"),
         ("t.pure", Outcome.TIMEOUT, None, MAYBE, "ready"),
+        ("t.pure", Outcome.ERROR, Code.NOT_IN_TIME, NONE, "failed"),
         ("t.pure", Outcome.INTERRUPTED, None, MAYBE, "leased"),
         ("t.never", Outcome.ERROR, Code.NETWORK, MAYBE, "failed"),
         ("t.never", Outcome.TIMEOUT, None, MAYBE, "failed"),

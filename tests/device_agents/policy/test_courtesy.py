@@ -68,3 +68,9 @@ def test_a_rule_is_written_and_read_as_it_is() -> None:
 def test_a_wrong_rule_is_refused_with_its_place(plain: Any, place: str) -> None:
     with pytest.raises(PolicyFault, match=f"^{place}: "):
         policy_of({"courtesy": plain})
+
+
+def test_quiet_hours_are_taken_away_by_off_or_nothing_and_a_wrong_value_names_both() -> None:
+    assert [rule_of({"quiet_hours": word}).quiet_hours for word in ("off", "")] == ["", ""]
+    with pytest.raises(PolicyFault, match=r"is not like 22:00-07:00, nor off or \"\" for none"):
+        rule_of({"quiet_hours": "never"})

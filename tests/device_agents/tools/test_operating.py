@@ -17,7 +17,7 @@ from starloom_agent.tools.system import services
 from starloom_agent.tools.system.kill import own_family
 from starloom_agent.tools.system.processes import find_process
 from starloom_agent.tools.system.services import Restart, restart
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import CODES, Code, CodeClass
 from tests.device_agents.tools.conftest import Device
 from tests.waiting import PATIENCE_S
 
@@ -165,6 +165,13 @@ def test_one_that_does_not_listen_is_made_to_end_only_by_force(device: Device) -
         deaf.wait()
         assert deaf.stdout is not None
         deaf.stdout.close()
+
+
+def test_a_wait_that_ran_out_is_not_so_in_time_and_no_fault_to_repeat(device: Device) -> None:
+    with pytest.raises(ToolFailed, match=r"was not so within 0\.05 s") as refused:
+        device.call("wait.until", what="file", path=str(device.folder / "never"), within_s=0.05)
+    assert (refused.value.code, refused.value.effect) == (Code.NOT_IN_TIME, False)
+    assert CODES[Code.NOT_IN_TIME].code_class is CodeClass.PERMANENT
 
 
 def test_the_agent_never_ends_what_it_lives_in(device: Device) -> None:

@@ -69,10 +69,25 @@ def test_a_rule_is_told_as_its_outcome_and_cause_alone(tmp_path: Path) -> None:
     now[0] += HEARD_WITHIN_S
     assert "wants no new work now" in conditions.refusal()
     minute[0] = 23 * 60
-    assert conditions.changed()[0].facts == {"courtesy": "no", "courtesy_why": "quiet_hours"}
+    quiet = {"courtesy": "no", "courtesy_why": "quiet_hours", "courtesy_until": "07:00"}
+    assert conditions.changed()[0].facts == quiet
     conditions.owner_is_here, minute[0] = False, 12 * 60
-    assert conditions.changed()[0].facts == {"owner_present": "false", "courtesy": "yes", "courtesy_why": ""}
+    over = {"courtesy": "yes", "courtesy_why": "", "courtesy_until": ""}
+    assert conditions.changed()[0].facts == {"owner_present": "false", **over}
     assert conditions.refusal() == ""
     conditions.rule = None
     assert conditions.changed()[0].facts == {"courtesy": "", "courtesy_why": ""}
     assert conditions.changed() == []
+
+
+def test_work_that_a_hub_gives_before_it_hears_of_a_no_is_done_after_each_welcome(tmp_path: Path) -> None:
+    now = [0.0]
+    conditions = Conditions(lambda: now[0], tmp_path, tmp_path / "none", lambda: 23 * 60)
+    conditions.rule = CourtesyRule(quiet_hours="22:00-07:00")
+    conditions.greeting()
+    now[0] += HEARD_WITHIN_S
+    assert "wants no new work now" in conditions.refusal()
+    assert conditions.greeting()[0].facts["courtesy"] == "no"
+    assert conditions.refusal() == "", "the hub was restarted and gave work at the welcome"
+    now[0] += HEARD_WITHIN_S
+    assert "wants no new work now" in conditions.refusal()

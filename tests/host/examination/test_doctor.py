@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
@@ -12,6 +13,7 @@ from sqlalchemy import Connection
 from starloom.host.examination.doctor import Finding, examine
 from starloom.store.file_names import DATABASE_FILE
 from starloom.store.sql.database import newest_revision, open_database
+from tests.cli.test_commands import StubHub
 from tests.store.sql.old_history import migrate_to
 
 
@@ -76,3 +78,48 @@ def test_the_data_folder_is_that_of_the_hub_that_answers(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     (found,) = [finding for finding in examine(None, None) if finding.subject == "data folder"]
     assert found.told == str(home)
+
+
+SPENT = {"calls": 0, "dollars": 0.0, "tokens": 0}
+STATE: dict[str, Any] = {"parts": [], "set": True, "given": True, "spent_today": SPENT, "model": "large", "host": "a:1"}
+SMALL = {"role": "small", "model": "tiny", "host": "a:1"}
+JUDGE = {"role": "judge", "model": "strict", "host": "b:2"}
+LACKING = {"reason": "the libraries are not installed", "hint": "pip install them"}
+
+
+@pytest.mark.parametrize(
+    ("state", "good", "told"),
+    [
+        (STATE, True, "the hub uses large at a:1; goals: large at a:1"),
+        ({**STATE, "others": [SMALL]}, True, "goals: tiny at a:1 first, then large at a:1"),
+        ({**STATE, "others": [JUDGE]}, True, "; judge: strict at b:2"),
+        ({**STATE, "fault": LACKING}, False, "It cannot be asked: the libraries are not installed"),
+        ({**STATE, "set": False, "fault": LACKING}, False, "the libraries are not installed"),
+    ],
+)
+def test_the_model_is_the_one_that_the_hub_uses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], good: bool, told: str
+) -> None:
+    monkeypatch.delenv("STARLOOM_LLM_URL", raising=False)
+    found = model_of(tmp_path, state)
+    assert (found.good, told in found.told) == (good, True), found
+
+
+def test_a_model_of_this_terminal_alone_is_told_as_one_that_the_hub_does_not_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARLOOM_LLM_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("STARLOOM_LLM_MODEL", "mine")
+    found = model_of(tmp_path, {**STATE, "set": False})
+    assert (found.good, found.told.startswith("the hub uses none; set here: mine at")) == (False, True)
+    assert "Start the hub again" in found.fix
+
+
+def model_of(home: Path, state: dict[str, Any]) -> Finding:
+    hub = StubHub()
+    hub.answers["GET", "/model"] = (200, state)
+    try:
+        (found,) = [finding for finding in examine(hub.url, home) if finding.subject == "model"]
+    finally:
+        hub.close()
+    return found

@@ -31,7 +31,7 @@ def catalogue(*, trial: bool) -> Catalogue:
 def test_a_recipe_on_trial_is_left_to_a_model_or_a_person() -> None:
     found = plan_of(HEAD, FLEET, catalogue(trial=True))
     assert isinstance(found, Fault)
-    assert (found.code, "Papers" in found.reason) == (Code.REQUEST_AMBIGUOUS, True)
+    assert (found.code, "Papers" in found.reason) == (Code.RECIPE_ON_TRIAL, True)
 
 
 def test_a_trusted_one_is_planned_without_a_model() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
+from starloom_agent.toolkit.interface import way_out
 from starloom_protocol.plan import check_plan
+from starloom_protocol.text.folder_grants import NO_LINE
 from tests.planner.fleets import device, fleet, offer
 
 FACTS = {"program": "/opt/agent/starloom-agent", "home": "/srv/agent", "reads": "/home/ann/Documents\n/srv/share"}
@@ -25,9 +29,16 @@ def warnings(path: str, facts: dict[str, str]) -> list[str]:
 
 
 def test_a_path_outside_is_told_with_the_line_to_type() -> None:
-    (told,) = warnings("/etc", FACTS)
-    assert told.startswith("look: '/etc' is outside the folders that nas allows for files:read ('/home/ann/Documents'")
-    assert told.endswith("/opt/agent/starloom-agent grant --home /srv/agent files:read /etc")
+    (told,) = warnings("/data", FACTS)
+    assert told.startswith("look: '/data' is outside the folders that nas allows for files:read ('/home/ann/Documents'")
+    assert told.endswith("/opt/agent/starloom-agent grant --home /srv/agent files:read /data")
+
+
+@pytest.mark.parametrize("path", ["/", "/etc", "/etc/ssh", "/usr/lib", "/home/ann/.ssh"])
+def test_a_system_or_hidden_folder_gets_no_line_as_its_device_would_give_none(path: str) -> None:
+    (told,) = warnings(path, FACTS)
+    assert told.endswith(f"unless a link leads there. {NO_LINE}")
+    assert way_out("files:read", Path(path)) == NO_LINE
 
 
 @pytest.mark.parametrize("path", ["/home/ann/Documents", "/srv/share/a/../b", "Documents", "~/x", "."])

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -41,6 +41,7 @@ from starloom.client.routes import (
 from starloom.client.terminal.escaping import escaped
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, Role, TaskState
 
 if TYPE_CHECKING:
@@ -240,8 +241,18 @@ def _list_answered(run: Invocation) -> None:
         print("Nothing was answered lately.")
     for item in found["items"]:
         why = f": {item['reason']}" if item["reason"] else ""
-        said = f"{item['answer']} by {item['answered_by']}, {clock(item['answered_at'])}{why}"
+        said = f"{_said(item)} by {name_of(item['answered_by'] or '')}, {clock(item['answered_at'])}{why}"
         print(f"{item['id']}  {escaped(item['text'])}  {said}")
+
+
+_SAID: Final = {"allow": "approved", "always": "always allowed", "deny": "denied"}
+
+
+def _said(item: NamedQuestionRowJson) -> str:
+    """Return an answer by the label of its choice, as the person chose it."""
+    answer = item["answer"] or ""
+    label = next((choice["label"] for choice in item["choices"] if choice["value"] == answer), answer)
+    return _SAID.get(answer) or f"answered “{escaped(label)}”"
 
 
 def _list_standing(run: Invocation) -> None:

@@ -13,6 +13,7 @@ from starloom.client.routes import get_device, get_devices, get_vitals, patch_de
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom.process.program import UPGRADE, on_device
+from starloom_protocol.text.courtesy import courtesy_sentence, no_work_words
 from starloom_protocol.vocabulary import DeviceFact
 from starloom_protocol.wire.frames import DISK_FULL
 
@@ -76,10 +77,13 @@ def _print_devices(items: list[DeviceRow]) -> None:
         chip = " (demo)" if item["demo"] else ""
         link = _link(item)
         link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
+        link += ", no new work" if link == "online" and no_work_words(item["condition"]) else ""
         count = str(len(item["tools"]))
         table.add_row(item["name"] + chip, link, item["load"], item["os"], item["profile"], count, item["id"])
     console().print(table)
     for item in items:
+        if item["link"] == "online" and (courtesy := courtesy_sentence(item["condition"])):
+            say(f"{item['name']} {courtesy}")
         if item["slow"] and not item["revoked"]:
             say(f"{item['name']}: {item['slow']}")
         if item["older_than"] and not item["revoked"]:
@@ -150,6 +154,8 @@ def _standing(item: DeviceState) -> list[str]:
         said.append(f"is asked last: {item['health']['faults']} faults, more than its peers")
     if (full := _full_disk(item)) is not None:
         said.append(f"{full}: nothing begins there and no result leaves; free some space there")
+    if item["link"] == "online" and (courtesy := courtesy_sentence(item["condition"])):
+        said.append(courtesy)
     if item["link"] == "suspended":
         said.append("is asleep: the clocks of its work stand still")
     if item["remembers"]:

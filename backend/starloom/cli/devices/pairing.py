@@ -37,7 +37,7 @@ SSH = "With --ssh"
 
 def enroll(
     run: Invocation,
-    label: Annotated[str, typer.Option("--label", help="The name of the device.")] = "",
+    name: Annotated[str, typer.Option("--name", "--label", help="The name of the device.")] = "",
     profile: Annotated[
         Profile | None,
         typer.Option("--profile", help="The most that its owner may choose there; with --ssh: what is chosen."),
@@ -99,7 +99,7 @@ def enroll(
 
         wanted = ServerEnrollment(
             target=Target(ssh, port, identity, ssh_config),
-            label=label,
+            label=name,
             profile=profile or Profile.OBSERVE,
             folders=tuple(folder or ()),
             remote_home=remote_home,
@@ -113,8 +113,8 @@ def enroll(
         port=port, identity=identity, folder=folder, ssh_config=ssh_config, remote_port=remote_port, keep=keep
     )
     body: dict[str, Any] = {"profile_most": (profile or Profile.OPERATE).value}
-    if label:
-        body["label"] = label
+    if name:
+        body["label"] = name
     if replace:
         from starloom.cli.devices.fleet import resolve
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Final
@@ -15,13 +16,24 @@ from starloom.client.terminal.escaping import escaped
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.stream.events import KINDS, Category, EventKind
+from starloom_protocol.text.wording import counted
 
 if TYPE_CHECKING:
     from starloom_protocol.api.history import ActivityRow
 
-_ID: Final = re.compile(r"([a-z]+-)?[0-9a-z]{20}")
-"""The form of an id that the hub gave."""
+_ID: Final = re.compile(r"([a-z]+-)?[0-9a-z]{20}|[0-9a-f]{24}")
+"""The form of an id that the hub gave; the proposal of a recipe has 24 hexadecimal digits."""
+STRETCH_LEAST: Final = 4
+"""Fewer deeds of work than this stand alone, as on the page: a line that hides two lines saves nothing."""
+_ENDS: Final = {
+    EventKind.TASK_FAILED: "failed",
+    EventKind.TASK_CANCELLED: "cancelled",
+    EventKind.TASK_SKIPPED: "skipped",
+    EventKind.TASK_SUCCEEDED: "finished",
+}
+"""The ends of a task in words, the worst first."""
 _WITHOUT_NAME: Final = re.compile(r" (?:(?:of|for|at|during|about|with) )?%")
+DEVICES_NAMED_MOST: Final = 4
 LAST = 40
 LAST_MOST = 2000
 
@@ -50,13 +62,49 @@ def activity(
     from starloom.client.terminal.style import clock
 
     shown = 0
-    for row in rows:
-        shown += 1
-        print(f"{clock(row['at'])}  {escaped(_told(row))}")
+    for run_of_work in _stretches(rows):
+        shown += len(run_of_work)
+        told = [_told(row) for row in run_of_work] if len(run_of_work) < STRETCH_LEAST else [_together(run_of_work)]
+        for row, words in zip(run_of_work, told, strict=False):
+            print(f"{clock(row['at'])}  {escaped(words)}")
     if not shown:
         print("Nothing is on record for that.")
     elif shown == last:
         say(f"The newest {last} are shown; more: starloom activity --last {min(LAST_MOST, last * 5)}")
+
+
+def _stretches(rows: Iterable[ActivityRow]) -> Iterator[list[ActivityRow]]:
+    """Yield the deeds of work that follow each other in one constellation; each other deed stands alone."""
+    stretch: list[ActivityRow] = []
+    for row in rows:
+        before = stretch[-1] if stretch else row
+        if before["category"] != Category.WORK or row["category"] != Category.WORK or before["stream"] != row["stream"]:
+            if stretch:
+                yield stretch
+            stretch = []
+        stretch.append(row)
+    if stretch:
+        yield stretch
+
+
+def _together(deeds: list[ActivityRow]) -> str:
+    """Return a stretch of work as one line: the devices that did it, and how its tasks ended."""
+    counts = Counter(deed["kind"] for deed in deeds)
+    ended = [(counts[kind], word) for kind, word in _ENDS.items() if counts[kind]]
+    told = [f"{counted(ended[0][0], 'task')} {ended[0][1]}", *(f"{n} {word}" for n, word in ended[1:])] if ended else []
+    begun = counts[EventKind.TASK_STARTED]
+    done = ", ".join(told) or (f"{counted(begun, 'task')} begun" if begun else f"{len(deeds)} deeds of work")
+    devices = sorted({deed["by_name"] for deed in deeds if deed["by"].startswith("device:")})
+    if len(devices) > 1:
+        done += f", on {', '.join(devices[:DEVICES_NAMED_MOST])}"
+        done += f" and {len(devices) - DEVICES_NAMED_MOST} more" * (len(devices) > DEVICES_NAMED_MOST)
+    who = f"{len(devices)} devices" if len(devices) > 1 else devices[0] if devices else deeds[0]["by_name"] or "the hub"
+    return f"{who}: {done}{_where(deeds[0])}"
+
+
+def _where(row: ActivityRow) -> str:
+    stream = row["stream"]
+    return f"  ({', '.join(filter(None, (row['stream_name'], stream)))})" if stream.startswith("c-") else ""
 
 
 def _told(row: ActivityRow) -> str:
@@ -68,9 +116,7 @@ def _told(row: ActivityRow) -> str:
     if about and "%" not in words and about != row["by_name"]:
         done += f" {about}"
     note = f": {row['note']}" if row["note"] else ""
-    stream = row["stream"]
-    where = f"  ({', '.join(filter(None, (row['stream_name'], stream)))})" if stream.startswith("c-") else ""
-    return f"{row['by_name'] or 'the hub'} {done}{note}{where}"
+    return f"{row['by_name'] or 'the hub'} {done}{note}{_where(row)}"
 
 
 def _younger(rows: Iterable[ActivityRow], after: datetime | None) -> Iterator[ActivityRow]:

@@ -47,13 +47,16 @@ def list_proposals(run: Invocation) -> None:
 
 
 def _print(item: ProposalRow) -> None:
+    from starloom.client.terminal.style import clock
+
     print(f"{item['id'][:8]}  {item['title']}  ({', '.join(item['effects']) or 'read'})")
     phrase = f"“{item['phrase']}”" if item["phrase"] else "by its name only; the words make no phrase"
     print(f"{'':<8}  {phrase}")
     for name, value in item["values"].items():
         if name in item["document"].get("params", {}):
             print(f"{'':<8}  {name}: {_shown(value)}")
-    say(f"          starloom recipe keep {item['id'][:8]}   from {item['constellation']}, {item['proposed_at']}")
+    at = clock(item["proposed_at"])
+    say(f"          starloom recipe keep {item['id'][:8]}   from {item['constellation']}, {at}")
 
 
 def _shown(value: Any) -> str:

@@ -28,6 +28,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.records.goals import goal_answer
+from starloom_protocol.stream.authors import name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.text.presentation import presentation
@@ -118,7 +119,8 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
         parts.append(Text(f"“{escaped_text(head.request)}”", style="italic"))
     parts.append(Text(progress(view), style="bright_black"))
     children = {name for members in family_members(view).values() for name in members}
-    parts.append(task_table(view, devices, most=most, leave_out=children))
+    if set(view.tasks) - children:
+        parts.append(task_table(view, devices, most=most, leave_out=children))
     parts.extend(family_table(view))
     parts.extend(
         Text(f"{task_name(name, devices)} calls {spec.tool} instead: {escaped(spec.instead_of)}", style="bright_black")
@@ -271,7 +273,7 @@ class Changes:
                     self._told[name] = told
                     found.append(f"{at}  {task_name(name, self._devices)}: {told}")
             elif kind == "version":
-                found.append(f"{at}  version {name} by {event.by}: {escaped(event.note) or 'the plan'}")
+                found.append(f"{at}  version {name} by {name_of(event.by)}: {escaped(event.note) or 'the plan'}")
         if told := turn_line(event):
             found.append(f"{at}  {told}")
         if event.kind in (EventKind.FINDING_PUBLISHED, EventKind.FINDING_REFUSED):

@@ -44,6 +44,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.records.specs import Repeat
+from starloom_protocol.text.folder_grants import NO_LINE
 from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import found_by
 from starloom_protocol.vocabulary import (
@@ -563,6 +564,13 @@ def _ways_of_a_skipped(constellation: Constellation, task: str) -> list[str]:
     return [controls.retry_line(constellation, cause)]
 
 
+def _hint(code: Code | None, said: str) -> str:
+    """Return the way out of a failure; a refusal whose words offer no line has none that could be typed."""
+    if code is None or (code is Code.POLICY_REFUSED and NO_LINE in said):
+        return ""
+    return CODES[code].hint
+
+
 def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
     record = constellation.tasks[task]
     attempt = constellation.last_attempt(task)
@@ -573,11 +581,12 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             return f"{task} was skipped because {words}.", _ways_of_a_skipped(constellation, task)
         case TaskState.FAILED:
             title = CODES[record.code].title if record.code else "it failed"
-            hint = CODES[record.code].hint if record.code else ""
-            detail = f": {attempt.detail}" if attempt and attempt.detail else ""
+            said = attempt.detail if attempt is not None and attempt.detail else ""
+            hint = _hint(record.code, said)
+            detail = f": {said.rstrip().removesuffix('.')}" if said else ""
             if record.code is Code.MOMENT_OUTSIDE:
                 detail = _no_time(constellation, task, record)
-            return f"{task} failed: {title}{detail}. {hint}", ["retry", "mark"]
+            return f"{task} failed: {title}{detail}. {hint}".rstrip(), ["retry", "mark"]
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when
             last = attempt.progress.points[-1] if attempt is not None and attempt.progress is not None else None

@@ -13,24 +13,20 @@ from starloom.core.state.inputs import ConditionReceived
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import Courtesy, CourtesyCause, DeviceFact, DeviceLink
+from starloom_protocol.text.courtesy import last_words, no_work_words
+from starloom_protocol.vocabulary import DeviceFact, DeviceLink
 from starloom_protocol.wire.frames import DISK_FULL
 
 _OF_A_SESSION = frozenset(
     {
         DeviceFact.COURTESY,
+        DeviceFact.COURTESY_UNTIL,
         DeviceFact.COURTESY_WHY,
         DeviceFact.DISK,
         DeviceFact.DISK_FOLDER,
         DeviceFact.OWNER_PRESENT,
     }
 )
-_CAUSES = {
-    CourtesyCause.BATTERY: "it runs on its battery",
-    CourtesyCause.IN_USE: "somebody sits at it",
-    CourtesyCause.QUIET_HOURS: "its quiet hours have begun",
-}
-_OWN_CAUSE = "its owner wants it so"
 
 
 def has_full_disk(device: Device) -> bool:
@@ -99,33 +95,16 @@ def stood_asleep(record: TaskRecord, attempt: Attempt, device: Device | None, no
     return replace(record, stood_ms=record.stood_ms + slept_ms)
 
 
-LOW_PERCENT = 20
-
-
 def spared(device: Device) -> bool:
     """Tell whether a device is used only if no other is free."""
-    return bool(spared_words(device))
+    return bool(last_words(device.condition))
 
 
 def spared_words(device: Device) -> str:
     """Return why a device is taken last; empty if it is not."""
-    facts = device.condition
-    ruled = facts.get(DeviceFact.COURTESY)
-    if ruled in (Courtesy.YES, Courtesy.LESS, Courtesy.NO):
-        return _cause(device) if ruled == Courtesy.LESS else ""
-    if facts.get(DeviceFact.OWNER_PRESENT) == "true":
-        return "its owner is at it"
-    battery = facts.get(DeviceFact.BATTERY, "").rstrip("% ")
-    low = battery.isdecimal() and int(battery) < LOW_PERCENT and facts.get(DeviceFact.CHARGING) != "true"
-    return f"its battery has {battery} % left" if low else ""
+    return last_words(device.condition)
 
 
 def courtesy_words(device: Device) -> str:
     """Return why a device takes no new work by the rule of its owner; empty if it does."""
-    return _cause(device) if device.condition.get(DeviceFact.COURTESY) == Courtesy.NO else ""
-
-
-def _cause(device: Device) -> str:
-    # A device may state a cause that this hub does not know.
-    said = device.condition.get(DeviceFact.COURTESY_WHY, "")
-    return next((words for cause, words in _CAUSES.items() if cause == said), _OWN_CAUSE)
+    return no_work_words(device.condition)

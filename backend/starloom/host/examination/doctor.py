@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -20,9 +20,10 @@ from starloom.client.terminal.style import size
 from starloom.host import ports
 from starloom.host.examination import model_servers
 from starloom.host.supervisor import home_of_the_hub
-from starloom.planner.model.endpoints.endpoint import others_from
+from starloom.planner.model.endpoints.endpoint import ModelRole, others_from
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.port import ModelFault
+from starloom.planner.model.transport.connecting import unusable
 from starloom.process.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
 from starloom.process.program import UPGRADE
 from starloom.process.settings import FILE_NAME, Settings, SettingsInvalid, load
@@ -36,6 +37,7 @@ from starloom_protocol.vocabulary import CODES
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
 PAGES_WITHIN_S = 10.0
+RESTART = "Start the hub again where they are set, or set the model in Settings > Model."
 SOCKETS_LEAST = 500
 """Below this a hub of a household or a small team could run short; the usual hard limit allows thousands."""
 
@@ -73,7 +75,8 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
         findings.extend(look(settings) for look in (_home, _disk))
         findings.append(_open_files())
         findings.append(_history(settings, None if whole else PAGES_WITHIN_S))
-        findings.extend(look(settings) for look in (_redis, _page, _model))
+        findings.extend(look(settings) for look in (_redis, _page))
+        findings.append(_model(settings, model_of_the_hub(hub)))
     return findings + _hub(hub, settings)
 
 
@@ -197,13 +200,43 @@ def _page(settings: Settings) -> Finding:
     )
 
 
-def _model(settings: Settings) -> Finding:
+def _model(settings: Settings, of_the_hub: ModelState | None = None) -> Finding:
+    """Report the model that the hub uses; without a hub, the one that is set here.
+
+    The hub may have been started with variables that this terminal does not have.
+    """
+    if of_the_hub is not None and (of_the_hub["set"] or "fault" in of_the_hub):
+        return _of_the_hub(of_the_hub)
     try:
         variables = in_force(settings.llm_variables, settings.model_folder)
     except ModelFault as error:
         return Finding("model", False, error.fault.reason, error.fault.hint or "")
-    if variables.get("STARLOOM_LLM_URL"):
-        return _set_model(variables)
+    if not variables.get("STARLOOM_LLM_URL"):
+        return _none_set(settings)
+    found = _set_model(variables)
+    if of_the_hub is not None:
+        return replace(found, good=False, told=f"the hub uses none; set here: {found.told}", fix=RESTART)
+    return found
+
+
+def _of_the_hub(found: ModelState) -> Finding:
+    """Report the model of each role and tier by what the hub says, and why it could not be asked."""
+    fault = found.get("fault")
+    if not found["set"]:
+        return (
+            Finding("model", False, fault["reason"], fault["hint"]) if fault else Finding("model", True, "none is set")
+        )
+    planner = f"{found['model']} at {found['host']}"
+    others = {row["role"]: f"{row['model']} at {row['host']}" for row in found.get("others", ())}
+    worker, small = others.pop(ModelRole.WORKER, planner), others.pop(ModelRole.SMALL, "")
+    told = f"the hub uses {planner}; goals: {f'{small} first, then {worker}' if small else worker}"
+    told += "".join(f"; {role}: {named}" for role, named in others.items())
+    if fault:
+        return Finding("model", False, f"{told}. It cannot be asked: {fault['reason']}", fault["hint"])
+    return Finding("model", True, f"{told} (`starloom doctor model` says what it can be used for)")
+
+
+def _none_set(settings: Settings) -> Finding:
     found = model_servers.look()
     if not found:
         return Finding("model", True, "none is set; recipes, rows and `starloom brief` need none")
@@ -221,6 +254,8 @@ def _set_model(variables: Mapping[str, str]) -> Finding:
     except ModelFault as error:
         return Finding("model", False, f"{told}: {error.fault.reason}", error.fault.hint or "")
     told += "".join(f"; {role}: {other.model} at {other.host}" for role, other in others.items())
+    if (fault := unusable(variables, None)) is not None:
+        return Finding("model", False, f"{told}. It cannot be asked: {fault.reason}", fault.hint or "")
     return Finding("model", True, f"{told} (`starloom doctor model` says what it can be used for)")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -229,7 +229,9 @@ async def _tried(
         outcomes.append(outcome)
         cost = report.used.since(before)
         report.costs.append(cost)
-        _add(report, _finding(outcome, cost, away=model.away), show)
+        several = len(models) > 1
+        named = f"{outcome.name} ({endpoints[stage].model})" if several else outcome.name
+        _add(report, replace(_finding(outcome, cost, away=model.away), subject=named), show)
     gone = [endpoint for endpoint, model in counted.items() if model.away]
     tried = [item for item in outcomes if endpoints[item.stage] not in gone]
     report.uses = list(uses(tried).values())

@@ -38,7 +38,7 @@ from starloom_protocol.vocabulary import CODES, Code, Sharing
 
 _log = logging.getLogger(__name__)
 
-_FOR_A_MODEL = (Code.REQUEST_AMBIGUOUS, Code.REQUEST_NOT_UNDERSTOOD)
+_FOR_A_MODEL = (Code.REQUEST_AMBIGUOUS, Code.RECIPE_ON_TRIAL, Code.REQUEST_NOT_UNDERSTOOD)
 Planned = LoweredPlan | Looked | Words | Asked | Withdrawn | Fault
 
 

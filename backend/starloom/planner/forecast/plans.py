@@ -8,7 +8,7 @@ is a result, a branch that a result decides, a person. Work of other constellati
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final
@@ -30,7 +30,8 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Offer, Policy
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.stream.feed import FLEET
-from starloom_protocol.vocabulary import Approval, ConstellationState, Effect, Outcome, Repeatability
+from starloom_protocol.text.courtesy import no_work_words
+from starloom_protocol.vocabulary import Approval, ConstellationState, DeviceLink, Effect, Outcome, Repeatability
 from starloom_protocol.wire.frames import ResultFrame
 
 PLAYS_MOST: Final = 200
@@ -227,6 +228,7 @@ def harmless(offer: Offer) -> Offer:
 
 
 TOOLS_NAMED_MOST = 4
+DEVICES_NAMED_MOST = 4
 NOT_PLAYED = (
     "The course of this plan depends on a result or on a person, or a device cannot take all of its tasks, "
     "so there is no estimate."
@@ -247,13 +249,25 @@ def what_if(
         "within_ms": within_ms,
         "now": _course(now, within_ms),
         "then": _course(then, within_ms),
-        "said": _said(plan, fleet.paces, now, then, words, long=plays == 0),
+        "said": _said(plan, fleet, now, then, words, long=plays == 0),
     }
 
 
 def estimate_of(found: Forecast) -> Estimate:
     """Return a forecast as an answer shows it."""
     return {"expected_ms": found.expected_ms, "low_ms": found.low_ms, "high_ms": found.high_ms}
+
+
+def no_work_of(devices: Iterable[Device]) -> str:
+    """Return a sentence for each device that is there and takes no new work, a space before each; empty if none is."""
+    refusing = [
+        (device.name, words)
+        for device in devices
+        if device.link is DeviceLink.ONLINE and (words := no_work_words(device.condition))
+    ]
+    told = "".join(f" {name} takes no new work, because {words}." for name, words in refusing[:DEVICES_NAMED_MOST])
+    more = len(refusing) - DEVICES_NAMED_MOST
+    return told + (f" {more} more devices take none." if more > 0 else "")
 
 
 def _course(found: Forecast | None, within_ms: int | None) -> Course | None:
@@ -265,7 +279,7 @@ def _course(found: Forecast | None, within_ms: int | None) -> Course | None:
 
 def _said(
     plan: LoweredPlan,
-    paces: Mapping[str, Pace],
+    fleet: FleetSnapshot,
     now: Forecast | None,
     then: Forecast | None,
     words: str,
@@ -275,8 +289,10 @@ def _said(
     if long:
         return f"The plan has {len(plan.specs):,} tasks, more than can be played, so there is no estimate."
     if now is None:
-        lacking = unknown_tools(plan, paces)
-        return f"{listed(lacking)} ran too seldom for an estimate: three calls are enough." if lacking else NOT_PLAYED
+        lacking = unknown_tools(plan, fleet.paces)
+        if lacking:
+            return f"{listed(lacking)} ran too seldom for an estimate: three calls are enough."
+        return NOT_PLAYED + no_work_of(fleet.records.values())
     if then is None:
         return f"{words}, the plan cannot end: no other device can take all of its tasks."
     part = then.expected_ms / now.expected_ms
@@ -285,8 +301,9 @@ def _said(
     return f"{words}, the plan takes about {abs(1 - part):.0%} {'longer' if part > 1 else 'less time'}."
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], noun: str = "tool") -> str:
+    """Return names in a sentence; beyond the most that are named, how many more of the noun there are."""
     shown = list(names[:TOOLS_NAMED_MOST])
     if len(names) > TOOLS_NAMED_MOST:
-        return f"{', '.join(shown)} and {len(names) - TOOLS_NAMED_MOST} more tools"
+        return f"{', '.join(shown)} and {len(names) - TOOLS_NAMED_MOST} more {noun}s"
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

@@ -22,7 +22,7 @@ from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.course import Course, Played
-from starloom.planner.forecast.plans import PLAYS_LEAST, PLAYS_MOST, Change, Forecast, listed
+from starloom.planner.forecast.plans import PLAYS_LEAST, PLAYS_MOST, Change, Forecast, listed, no_work_of
 from starloom_protocol.api.previews import ExpectedTask, RunCourse, RunWhatIf
 from starloom_protocol.records.entities import Fault, Record, decode_entity
 from starloom_protocol.stream.feed import ACCESS, FLEET
@@ -164,8 +164,17 @@ def foresee(
             found.append(max(1, played.end_ms - now_ms))
     counted(course.steps)
     if expected is None or (plays >= PLAYS_LEAST and len(found) < plays):
-        return "No device that is there can take all of its open tasks, so there is no expected end."
+        return _none_takes_all(state, name)
     return Foreseen(now_ms, expected, Forecast(tuple(sorted(found))) if found else None)
+
+
+def _none_takes_all(state: Shard, name: str) -> str:
+    """Return why a run cannot end on this fleet, with the tasks that wait and the devices that take no new work."""
+    constellation = state.constellations[name]
+    ready = [key for key, record in constellation.tasks.items() if record.state is TaskState.READY]
+    tasks = f": {listed(ready, 'task')}" if ready else ""
+    why = f"No device that is there can take all of its open tasks{tasks}, so there is no expected end."
+    return why + no_work_of(state.fleet.devices.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
 from shlex import quote
 from typing import Any, Final
 
 from starloom.planner.quoting import plain
 from starloom.process.program import on_device
 from starloom_protocol.records.entities import Device, TaskSpec, ToolOffer
+from starloom_protocol.text.folder_grants import NO_LINE, has_line
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.values import parse
 
@@ -38,10 +40,11 @@ def folder_warnings(
         if outside:
             more = f" and {len(folders) - _TOLD_MOST} more" if len(folders) > _TOLD_MOST else ""
             line = on_device(f"starloom-agent grant {offer.grant} {quote(outside[0])}", facts)
+            way_out = f"To allow it, type there: {line}" if has_line(PurePosixPath(outside[0])) else NO_LINE
             named = ", ".join(map(quoted, folders[:_TOLD_MOST])) + more
             yield (
                 f"{spec.id}: {quoted(outside[0])} is outside the folders that {device.name} allows for {offer.grant} "
-                f"({named}), unless a link leads there. To allow it, type there: {line}"
+                f"({named}), unless a link leads there. {way_out}"
             )
 
 

@@ -161,11 +161,15 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Matched:
-    """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest."""
+    """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest.
+
+    `on_trial`: the words fit the first candidate exactly, and are near only because it is on trial.
+    """
 
     outcome: Match
     candidates: tuple[Candidate, ...]
     rhythm: Rhythm | None = None
+    on_trial: bool = False
 
 
 @lru_cache(maxsize=1024)
@@ -206,7 +210,7 @@ def match_all(
     found = match(words, catalogue.all(), fleet, params=params)
     candidates = tuple(_with_trial(candidate, grown.get(candidate.recipe)) for candidate in found.candidates)
     if found.outcome is Match.EXACT and candidates[0].trial is not None:
-        return Matched(Match.NEAR, candidates)
+        return Matched(Match.NEAR, candidates, on_trial=True)
     return replace(found, candidates=candidates)
 
 

@@ -1,12 +1,14 @@
 """Refusals of words that no recipe takes exactly: the sentence, and requests that would work on these devices.
 
-Owns the texts of `request_ambiguous` and `request_not_understood`, for the preview, the submission and the job alike.
+Owns the texts of `request_ambiguous`, `recipe_on_trial` and `request_not_understood`, for the preview, the submission
+and the job alike.
 """
 
 from __future__ import annotations
 
 from shlex import quote
 
+from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.requests.matching import Candidate, Match, Matched
 from starloom_protocol.records.entities import Fault
@@ -18,6 +20,8 @@ EXAMPLES = 3
 
 def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     """Return the fault of words that start nothing, with its remedy."""
+    if found.on_trial:
+        return _fault(Code.RECIPE_ON_TRIAL, _trial_of(found.candidates[0]))
     if found.outcome is Match.NEAR:
         meant = _may_mean(found.candidates)
         if found.rhythm is not None:
@@ -71,6 +75,14 @@ def _may_mean(candidates: tuple[Candidate, ...]) -> str:
         return f"they may mean {quoted(meant.title)}{also}; start it, or say it another way"
     needed = ", ".join(f"{item.title} ({item.reason})" if item.reason else item.title for item in meant.missing)
     return f"they may mean {quoted(meant.title)}, which still needs {needed}{also}"
+
+
+def _trial_of(meant: Candidate) -> str:
+    clean = meant.trial.clean if meant.trial is not None else 0
+    counted = f"{clean} of {TRIAL_RUNS} clean runs in a row"
+    return (
+        f"they are those of {quoted(meant.title)} ({meant.recipe}), which has had {counted}; until then it is offered"
+    )
 
 
 def _fault(code: Code, reason: str) -> Fault:

@@ -134,6 +134,13 @@ function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: 
 
 const SAID: Record<string, string> = { allow: "approved", always: "always allowed", deny: "denied" };
 
+/** An answer by the label of its choice, as the person chose it. */
+function said({ answer, choices }: Need): string {
+  const given = answer ?? "";
+  const label = choices?.find((choice) => choice.value === given)?.label ?? given;
+  return SAID[given] ?? `answered “${label}”`;
+}
+
 function Answered({ items }: { items: Need[] }) {
   const now = useNow(10_000);
   const { hub } = useWorkspace();
@@ -152,7 +159,7 @@ function Answered({ items }: { items: Need[] }) {
           <span className="dim nowrap">{age(need.answered_ms ?? 0, now)}</span>
           {words.get(need.constellation) && <span className="sub cut">“{words.get(need.constellation)}”</span>}
           <span className="sub small">
-            {SAID[need.answer ?? ""] ?? need.answer} by {author(need.answered_by ?? "")}
+            {said(need)} by {author(need.answered_by ?? "")}
             {need.reason ? `: ${need.reason}` : ""}. <Origin need={need} />
           </span>
         </div>

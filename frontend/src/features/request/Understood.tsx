@@ -56,13 +56,20 @@ export function UnderstoodLine(props: {
         <>
           <Glyph name="hand" tone="violet" />
           <span className="grow">
-            {preview?.understood?.outcome === "near"
-              ? "This may mean one of these; nothing starts before you choose."
-              : "No recipe fits these words."}
+            {nearWords(preview?.understood)}
             {preview?.understood?.by_model ? " The model can plan it." : ""}
           </span>
         </>
       )}
     </div>
   );
+}
+
+/** What words without an exact match come to; a recipe on trial is named as the reason for which they start nothing. */
+export function nearWords(understood: RequestPreview["understood"]): string {
+  if (understood?.outcome !== "near") return "No recipe fits these words.";
+  const trial = understood.candidates[0]?.trial ? understood.title : "";
+  return trial
+    ? `${trial}; nothing starts before you choose.`
+    : "This may mean one of these; nothing starts before you choose.";
 }

@@ -5,6 +5,7 @@
 import type { StreamModel } from "../stream/stream.ts";
 import type { Device, Enrollment, Glyph, Health, Offer, Stopping, Tone } from "../types.ts";
 import { age } from "../words/words.ts";
+import { courtesySentence, noWorkCause } from "./courtesy.ts";
 
 export interface DeviceView {
   id: string;
@@ -110,6 +111,8 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
       stuck: false,
     };
   }
+  const noWork = noWorkCause(device);
+  if (noWork) return { word: `No new work, ${noWork}`, glyph: "barrier", tone: "amber", stuck: false };
   if (health?.state === "suspect") {
     return { word: "Asked last", glyph: "barrier", tone: "amber", stuck: false };
   }
@@ -147,6 +150,8 @@ export function deviceReasons(view: DeviceView, now: number): string[] {
     const folder = device.condition?.disk_folder ? ` (${device.condition.disk_folder})` : "";
     said.push(`Its disk is full${folder}: nothing begins there and no result leaves. Free some space there.`);
   }
+  const courtesy = courtesySentence(device);
+  if (courtesy) said.push(courtesy);
   if (device.link === "suspended") said.push("It is asleep: the clocks of its work stand still until it wakes.");
   return said;
 }

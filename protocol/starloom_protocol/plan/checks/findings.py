@@ -59,7 +59,7 @@ def topic_fault(item: Input, reader: str, sources: Mapping[str, list[TaskSpec]],
         return None
     close = difflib.get_close_matches(item.topic, [name for name in sources if name != item.topic], n=1, cutoff=0.5)
     hint = f"Did you mean `{close[0]}`?" if close else "Give a task `finds: {topic: ..., value: /pointer}`."
-    return Fault(code=Code.UNKNOWN_TASK, hint=hint, place=place, reason=f"nothing publishes `{item.topic}`")
+    return Fault(code=Code.UNKNOWN_TOPIC, hint=hint, place=place, reason=f"nothing publishes `{item.topic}`")
 
 
 def look_fault(source: TaskSpec, signatures: Mapping[str, Signature], tools: Mapping[str, Repeatability]) -> str:

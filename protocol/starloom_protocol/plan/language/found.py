@@ -130,10 +130,22 @@ class Found:
             words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             reason = f"{shown(found)} is none of {', '.join(words)}"
             self.add(Code.PLAN_INVALID, where, reason, operator_here(str(found), words) or self.near(str(found), words))
+        elif kind in _BOUNDS:
+            name, words = _BOUNDS[kind]
+            self.add(Code.PLAN_INVALID, where, f"{shown(found)} is not possible: {words} {item['ctx'][name]:g}", "")
         else:
             context = item.get("ctx", {})
             text = str(item["msg"]).removeprefix("Value error, ")
             self.add(context.get("code", Code.PLAN_INVALID), where, text, context.get("hint", ""))
+
+
+_BOUNDS: Final = {
+    "greater_than": ("gt", "it is more than"),
+    "greater_than_equal": ("ge", "it is at least"),
+    "less_than": ("lt", "it is less than"),
+    "less_than_equal": ("le", "it is at most"),
+}
+"""The kinds of a number outside its bounds, with the name of the bound and the words before it."""
 
 
 def _map_of(fields: Sequence[str], found: object) -> str:

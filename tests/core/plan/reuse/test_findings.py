@@ -312,7 +312,7 @@ def test_a_publisher_that_is_added_holds_back_what_takes_its_topic() -> None:
 def test_an_edit_with_a_topic_that_nothing_publishes_is_refused_with_the_nearest() -> None:
     one = begun(LOOKS)
     (fault,) = edit(one, {"add_task": {**USES, "inputs": {"free": {"finding": "free spaces"}}}}).faults
-    assert (fault.code, fault.hint) == (Code.UNKNOWN_TASK, "Did you mean `free space`?")
+    assert (fault.code, fault.hint) == (Code.UNKNOWN_TOPIC, "Did you mean `free space`?")
 
 
 @pytest.mark.parametrize("by", ["model", "assistant:claude", "rule:r"])

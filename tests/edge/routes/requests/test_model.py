@@ -9,6 +9,7 @@ import pytest
 
 from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.endpoints.page_settings import PageModelSettings, in_force, keep
+from starloom.planner.model.transport import connecting
 from starloom.planner.requests.matching import Candidate, Match, Matched
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model
@@ -234,3 +235,30 @@ async def test_points_of_review_without_a_model_are_told_in_the_preview(tmp_path
         with_one = (await http.post("/api/v1/constellations/preview", json={"plan": plan})).json()
     assert without["warnings"][-1] == "No model is set, so nothing is reviewed when these have ended: a."
     assert not [line for line in with_one["warnings"] if "nothing is reviewed" in line]
+
+
+async def test_a_hub_without_the_libraries_says_so_before_anything_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "LIBRARIES", ("no_library_has_this_name",))
+    goal = {"starloom": 1, "tasks": [{"id": "why", "goal": "Find out why.", "may": {"tools": ["fs.read"]}}]}
+    set_up: dict[str, Any] = {"llm_url": "http://127.0.0.1:9/v1", "llm_model": "m"}
+    async with a_world(tmp_path, **set_up) as world, world.client() as http:
+        shown = (await http.get(MODEL)).json()
+        made = await http.post("/api/v1/constellations", json=WORDS)
+        seen = (await http.post("/api/v1/constellations/preview", json=WORDS)).json()["understood"]
+        plan = (await http.post("/api/v1/constellations/preview", json={"plan": goal})).json()
+    assert (shown["set"], shown["model"]) == (True, "m")
+    for told in (shown["fault"]["reason"], made.json()["reason"], seen["said"]):
+        assert "no_library_has_this_name is missing" in told
+    assert "pip install" in shown["fault"]["hint"]
+    assert (made.status_code, made.json()["code"], "pip install" in made.json()["hint"]) == (422, "model_not_set", True)
+    assert seen["by_model"] is False
+    assert any("This plan asks a model" in text and "pip install" in text for text in plan["warnings"]), plan
+
+
+async def test_a_goal_without_a_model_is_told_in_its_preview(tmp_path: Path) -> None:
+    goal = {"starloom": 1, "tasks": [{"id": "why", "goal": "Find out why.", "may": {"tools": ["fs.read"]}}]}
+    async with a_world(tmp_path) as world, world.client() as http:
+        plan = (await http.post("/api/v1/constellations/preview", json={"plan": goal})).json()
+    assert any(text.endswith("they fail: why.") for text in plan["warnings"]), plan

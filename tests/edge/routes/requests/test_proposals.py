@@ -108,7 +108,8 @@ async def test_a_kept_proposal_is_on_trial_until_three_clean_runs(planned: World
         first = understood["candidates"][0]
         assert (understood["outcome"], first["recipe"], first["trial"]["clean"]) == ("near", name, ran)
         refused = await call(planned, "POST", f"{V1}/constellations", {"request": WORDS})
-        assert refused[1]["code"] == "request_ambiguous"
+        assert refused[1]["code"] == "recipe_on_trial"
+        assert f"({name}), which has had {ran} of 3 clean runs in a row" in refused[1]["reason"]
         await ended(planned, recipe=name)
     trust = (await call(planned, "GET", f"{R}/{name}"))[1]["trust"]
     assert (trust["trial"], trust["in_a_row"], trust["source"], trust["runs"]["clean"]) == (False, 3, source, 3)

@@ -47,7 +47,7 @@ def test_a_topic_becomes_a_gate_from_each_task_that_publishes_it() -> None:
 
 def test_a_topic_that_nothing_publishes_is_a_fault_with_the_nearest() -> None:
     (found,) = faults(FINDS, uses("free spaces"))
-    assert found[:2] == ("tasks[1].inputs.free.finding", Code.UNKNOWN_TASK)
+    assert found[:2] == ("tasks[1].inputs.free.finding", Code.UNKNOWN_TOPIC)
     assert found[2] == "nothing publishes `free spaces`; Did you mean `free space`?"
 
 
@@ -119,3 +119,12 @@ def test_a_vote_publishes_by_its_count() -> None:
     check = check_plan({"starloom": 1, "tasks": [voted, uses()]})
     assert check.plan is not None, check.faults
     assert {spec.id: spec.finds is not None for spec in check.plan.specs} == {"a-calls": False, "a": True, "b": False}
+
+
+@pytest.mark.parametrize("fresh_s", [-3, 0])
+def test_an_age_below_its_bound_is_told_in_the_words_of_the_plan(fresh_s: int) -> None:
+    reader = uses()
+    reader["inputs"]["free"]["fresh_s"] = fresh_s
+    (found,) = faults(FINDS, reader)
+    assert found[0] == "tasks[1].inputs.free.fresh_s"
+    assert found[2].startswith(f"{fresh_s} is not possible: it is at least 1")

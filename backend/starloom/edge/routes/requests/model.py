@@ -21,7 +21,14 @@ from starloom.edge.web.replies import json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.context.assembly import date_words
 from starloom.planner.model.conversations.looking import looking_part
-from starloom.planner.model.endpoints.endpoint import Endpoint, ModelRole, endpoint_from, others_from, sharing_from
+from starloom.planner.model.endpoints.endpoint import (
+    RECORDED_SCHEME,
+    Endpoint,
+    ModelRole,
+    endpoint_from,
+    others_from,
+    sharing_from,
+)
 from starloom.planner.model.endpoints.page_settings import FILE as KEPT_FILE
 from starloom.planner.model.endpoints.page_settings import (
     PageModelSettings,
@@ -36,10 +43,10 @@ from starloom.planner.model.endpoints.spending import MICROS, budget_from
 from starloom.planner.model.port import ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
-from starloom.planner.model.transport.connecting import check_libraries, connect
+from starloom.planner.model.transport.connecting import check_libraries, connect, missing_libraries
 from starloom.process.settings import Settings
 from starloom_protocol.api.models import ModelReply, ModelState, PromptRow
-from starloom_protocol.records.entities import decode_entity
+from starloom_protocol.records.entities import Fault, decode_entity
 from starloom_protocol.records.models import ModelDay
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code, Sharing
@@ -66,6 +73,12 @@ def _shown(part: PromptPart) -> PromptRow:
 def model_is_set(settings: Settings) -> bool:
     """Whether an endpoint for planning is set, in the hub's settings or on the page."""
     return settings.llm_url is not None or (settings.model_folder / KEPT_FILE).exists()
+
+
+def model_fault(settings: Settings) -> Fault | None:
+    """Return why the model that is set could not be asked from here: its libraries; None where none is set."""
+    recorded = (settings.llm_url or "").startswith(RECORDED_SCHEME)
+    return missing_libraries() if model_is_set(settings) and not recorded else None
 
 
 class ModelRoutes:
@@ -109,6 +122,8 @@ class ModelRoutes:
         if endpoint is None:
             return json_reply(shape)
         shape["parts"].append(_shown(looking_part(share, rounds=0)))
+        if (lacking := model_fault(hub.settings)) is not None:
+            shape["fault"] = {"reason": lacking.reason, "hint": lacking.hint}
         dollars = None if budget.micros_per_day is None else budget.micros_per_day / MICROS
         return json_reply(
             {

@@ -19,7 +19,7 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.routes.bodies import Asked, Create
-from starloom.edge.routes.requests.model import model_is_set
+from starloom.edge.routes.requests.model import model_fault, model_is_set
 from starloom.edge.web.admission import LARGE_BYTES, LARGE_TASKS, caller_of
 from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import body_hash, idempotency_key, json_reply
@@ -37,6 +37,8 @@ from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code
 WAIT_MAX_S = 300.0
 """A script waits for its answer within one call; longer work is followed by its events."""
 NO_REVIEWER = "No model is set, so nothing is reviewed when these have ended:"
+NO_WORKER = "No model is set, so nobody pursues these goals, and they fail:"
+NAMED_MOST = 8
 NO_JUDGE = "no model is set, so nobody can answer the question to a judge"
 SET_ONE = "Set a model in Settings > Model (docs/models.md), or leave `judge` out."
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
@@ -154,11 +156,24 @@ class Submit:
         words, by = body.request is not None, caller_of(request).by
         shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan, words=words, by=by))
         answer = cast("RequestPreview", {**shown})
-        if plan.policy.review_at and not model_is_set(hub.settings):
-            answer["warnings"] = [*shown.get("warnings", ()), f"{NO_REVIEWER} {', '.join(plan.policy.review_at)}."]
+        if warned := self._warned(plan):
+            answer["warnings"] = [*shown.get("warnings", ()), *warned]
         if body.request is not None:
             answer["understood"] = self._understood(found)
         return json_reply(answer)
+
+    def _warned(self, plan: LoweredPlan) -> list[str]:
+        """Return what of a plan no model will do, and why."""
+        settings = self._hub.settings
+        goals = [spec.id for spec in plan.specs if spec.goal is not None]
+        if not model_is_set(settings):
+            told = [f"{NO_REVIEWER} {', '.join(plan.policy.review_at)}."] if plan.policy.review_at else []
+            return [*told, f"{NO_WORKER} {', '.join(goals[:NAMED_MOST])}."] if goals else told
+        fault = model_fault(settings)
+        asked = goals or plan.policy.review_at or plan.policy.judge is not None
+        if fault is None or not (asked or any(spec.judge is not None for spec in plan.specs)):
+            return []
+        return [f"This plan asks a model, and {fault.reason}. {fault.hint}"]
 
     def _understood(self, found: Matched) -> Understood:
         """Return the match of the words; without an exact match also the sentence to show and the planner."""
@@ -168,13 +183,15 @@ class Submit:
         }
         if found.outcome is not Match.EXACT:
             planner = self._hub.planner
-            fault = planner.refused(found)
+            fault, lacking = planner.refused(found), model_fault(self._hub.settings)
             shown |= {
                 "said": fault.reason,
                 "title": CODES[fault.code].title,
                 "examples": list(planner.examples()),
-                "by_model": model_is_set(self._hub.settings),
+                "by_model": model_is_set(self._hub.settings) and lacking is None,
             }
+            if lacking is not None:
+                shown["said"] = f"{fault.reason}. A model is set, and {lacking.reason}. {lacking.hint}"
         return shown
 
     async def lowered(self, request: Request, body: Asked, size: int) -> LoweredPlan:
@@ -217,7 +234,11 @@ class Submit:
             self._can_be_judged(_planned(hub.planner.plan_recipe(body.recipe, body.params)))
             return None
         understood = hub.planner.understand(body.request or "", body.params)
-        if understood.outcome is Match.EXACT or model_is_set(hub.settings):
+        if understood.outcome is Match.EXACT:
+            return None
+        if (lacking := model_fault(hub.settings)) is not None:
+            raise self._refused(understood, lacking)
+        if model_is_set(hub.settings):
             return None
         raise self._refused(understood)
 
@@ -235,10 +256,15 @@ class Submit:
             )
         return plan
 
-    def _refused(self, understood: Matched) -> Problem:
+    def _refused(self, understood: Matched, lacking: Fault | None = None) -> Problem:
+        """Return the refusal of words; `lacking` is why the model that is set cannot plan them."""
         fault = self._hub.planner.refused(understood)
         candidates = [candidate.plain() for candidate in understood.candidates]
-        return Problem(fault.code, fault.reason, more={"candidates": candidates})
+        more = {"candidates": candidates}
+        if lacking is not None:
+            reason = f"no recipe fits these words exactly, and {lacking.reason}"
+            return Problem(lacking.code, reason, hint=lacking.hint, more=more)
+        return Problem(fault.code, fault.reason, more=more)
 
 
 def _one_of(body: Asked) -> None:

@@ -131,7 +131,10 @@ def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position 
     of_groups = {task for tasks in doubted.values() for task in tasks}
     names = [*doubted, *(name for name in names if name not in of_groups)]
     items = [_one(shard, constellation, name, queued.get(name)) for name in names[:ITEMS_MAX]]
-    if not items:
+    if items:
+        # A run that goes on names what has failed in it, too: an open question is not all that a person should know.
+        items += [_one(shard, constellation, name) for name in story.failed_first(found)[:FAILED_MOST]]
+    else:
         answer = found.tables["answer"].get("")
         sentence = answer.sentence if answer is not None else ""
         sentence = sentence or f"{constellation} {_HEAD_WORDS.get(head.state, str(head.state))}."

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import requires
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Final, cast
 
-from starloom.planner.model.endpoints.endpoint import Endpoint
+from starloom.planner.model.endpoints.endpoint import Endpoint, endpoint_from
+from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.port import Model, ModelFault
 from starloom.planner.model.transport.recorded import RecordedModel, replies_in
+from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
 
 _WIRE = "starloom.planner.model.transport.wire"
 EXTRA = "model"
+LIBRARIES: Final = ("anthropic", "httpx2", "openai", "pydantic_ai")
+"""The packages that the wire loads; all of them are of the extra."""
 
 
 def connect(endpoint: Endpoint) -> Model:
@@ -41,13 +47,32 @@ def price_of(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int |
     return cast("int | None", _wire().listed_price(endpoint, input_tokens, output_tokens))
 
 
+def missing_libraries() -> Fault | None:
+    """Return the fault of an environment without the extra `model`; loads nothing, so it may be asked at any moment."""
+    lacking = [name for name in LIBRARIES if find_spec(name) is None]
+    return _not_installed(lacking[0]).fault if lacking else None
+
+
+def unusable(variables: Mapping[str, str], folder: Path | None) -> Fault | None:
+    """Return why the model that is set cannot be asked from here; None where it can be, or where none is set."""
+    try:
+        endpoint = endpoint_from(in_force(variables, folder))
+    except ModelFault as error:
+        return error.fault
+    return missing_libraries() if endpoint is not None and endpoint.recording is None else None
+
+
 def _wire() -> ModuleType:
     try:
         return import_module(_WIRE)
     except ImportError as error:
-        reason = f"the libraries for a model are not installed where the hub runs ({error.name} is missing)"
-        hint = f"Install them there, and start the hub again: {install_line()}"
-        raise ModelFault(Code.MODEL_NOT_SET, reason, hint) from error
+        raise _not_installed(error.name) from error
+
+
+def _not_installed(library: str | None) -> ModelFault:
+    reason = f"the libraries for a model are not installed where the hub runs ({library} is missing)"
+    hint = f"Install them there, and start the hub again: {install_line()}"
+    return ModelFault(Code.MODEL_NOT_SET, reason, hint)
 
 
 def install_line() -> str:

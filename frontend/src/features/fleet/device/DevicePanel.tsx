@@ -123,8 +123,10 @@ export function DeviceName({ view: { device }, onDo }: { view: DeviceView; onDo:
 }
 
 export function DeviceFacts({ view: { device, offer } }: { view: DeviceView }) {
-  // The version of the agent has a row of its own.
-  const rows = Object.entries({ ...offer?.facts, ...device.condition }).filter(([fact]) => fact !== "agent");
+  // The version of the agent has a row of its own, and its courtesy a sentence above.
+  const rows = Object.entries({ ...offer?.facts, ...device.condition }).filter(
+    ([fact]) => fact !== "agent" && !fact.startsWith("courtesy"),
+  );
   return (
     <dl className="fields">
       <div>

@@ -50,6 +50,9 @@ export function ModelCard() {
                 <Button onClick={() => setEditing(true)}>{found.set ? "Change" : "Set a model"}</Button>
               )}
             </span>
+            {found.set && found.fault && (
+              <span className="sub strong tone-amber">{`It cannot be asked: ${found.fault.reason}. ${found.fault.hint}`}</span>
+            )}
             <span className="sub small">{found.set ? used(found) : missing(found)}</span>
             {found.others?.map(({ role, model, host }) => (
               <span key={role} className="sub small">{`As ${role}: ${model} at ${host}`}</span>

@@ -1,0 +1,22 @@
+"""The way out where a device does not allow a folder: whether a line ready to be pasted is offered for it.
+
+A program of somebody else may choose the path that is refused, and the refusal is shown to a person. A folder of the
+system, or a hidden one, therefore gets no line. The device and the preview of the hub both decide by this.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Final
+
+SYSTEM_FOLDERS: Final = tuple(
+    PurePath(name) for name in ("/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr")
+)
+NO_LINE: Final = "This is a hidden or system folder, so no command is offered; its owner can grant it by hand."
+
+
+def has_line(path: PurePath) -> bool:
+    """Tell whether a line that grants a folder may be shown for pasting."""
+    hidden = any(part.startswith(".") for part in path.parts)
+    of_the_system = any(path == root or root in path.parents for root in SYSTEM_FOLDERS)
+    return not (hidden or of_the_system or path == PurePath("/"))
