@@ -134,12 +134,10 @@ def test_after_ten_runs_of_a_recipe_its_range_and_its_chances_hold() -> None:
 
 
 @pytest.mark.test
-def test_the_range_and_the_chances_of_a_run_hold_in_its_middle() -> None:
-    found = Calibration()
-    for kinds in FLEETS.values():
-        found.join(measure(range(6), kinds, plays=30, recipe=True, moments=(0.5,))[0.5])
-    assert found.runs == 60
-    assert not missed(found)
+def test_a_run_under_way_is_forecast_again_and_counted() -> None:
+    found = measure(range(1), FLEETS["like"], plays=10, recipe=True, moments=(0.5,))
+    assert {share: (one.runs, one.silent) for share, one in found.items()} == {BEFORE: (5, 0), 0.5: (5, 0)}
+    assert sum(one.runs for one in found[0.5].bins.values()) == 5
 
 
 def test_what_is_told_and_what_happened_are_compared_by_tenths() -> None:
