@@ -55,7 +55,7 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m tests.planner.prompts
 	@$(HERE) -m starloom.planner.recipes.pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
 
-sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2, MINDS=1 (goals, votes, judges, workers)
+sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2, HUBS=2, MINDS=1 (goals, votes, judges, workers)
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
 		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS)) $(if $(MINDS),--minds)
 

@@ -1,10 +1,11 @@
 """`python -m tests.bench.forecasts`: forecasts beside the runs that they foretold, in virtual time.
 
-Each world runs one recipe ten times, then forecasts each of the next runs before it begins; the same is done with other
-plans of the same tools. There are two sorts of fleets: like devices and unlike ones. Printed are the share of runs
-inside their range, and in ten bins the chance of a deadline that was told beside the share that met it. The exit code
-is 1 if fewer than 80 % are inside, or if what is told and what happened differ on average by more than `GAP_MOST`
-beyond what chance alone makes of so few runs.
+Each world runs one recipe ten times, then forecasts each of the next runs: before it begins, and its rest once a
+quarter, a half and three quarters of its tasks have ended. The same is done with other plans of the same tools. There
+are two sorts of fleets: like devices and unlike ones. Printed are the share of runs inside their range, and in ten bins
+the chance of a deadline that was told beside the share that met it. The exit code is 1 if fewer than 80 % are inside,
+or if what is told and what happened differ on average by more than `GAP_MOST` beyond what chance alone makes of so few
+runs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final
 
-from starloom.planner.forecast.plans import PLAYS_MOST, forecast
+from starloom.planner.forecast.plans import PLAYS_MOST, Forecast, forecast
 from tests.bench.placement import Fleet, plan_of
 from tests.bench.placement_worlds import again, graph, world
 
@@ -28,6 +29,9 @@ FLEETS: Final = {"like": ("equal",), "unlike": ("speeds", "unrelated")}
 INSIDE_LEAST: Final = 0.8
 GAP_MOST: Final = 0.05
 BINS: Final = 10
+BEFORE: Final = 0.0
+MOMENTS: Final = (BEFORE, 0.25, 0.5, 0.75)
+"""The shares of a run's tasks that have ended when it is forecast."""
 JUDGED_FROM: Final = 100
 """Five runs of a world share its paces, so fewer runs than these tell of a handful of worlds."""
 
@@ -81,9 +85,66 @@ class Calibration:
             mine.told, mine.varied = mine.told + one.told, mine.varied + one.varied
 
 
-def measure(seeds: Iterable[int], kinds: tuple[str, ...], *, plays: int = PLAYS_MOST, recipe: bool) -> Calibration:
-    """Return the calibration over worlds of these kinds in turn; `recipe`: each world runs one plan again and again."""
-    found = Calibration()
+@dataclass(frozen=True)
+class _Told:
+    """A forecast of what is left of a run at a moment, with the deadline that it was asked about."""
+
+    at_ms: int
+    left: Forecast
+    within_ms: int
+
+    def take(self, found: Calibration, end_ms: int) -> None:
+        """Count what happened."""
+        took_ms = end_ms - self.at_ms
+        found.runs += 1
+        found.inside += self.left.low_ms <= took_ms <= self.left.high_ms
+        found.off += abs(self.left.expected_ms - took_ms) / took_ms
+        found.take(self.left.chance(self.within_ms), took_ms <= self.within_ms)
+
+
+class _Watch:
+    """Forecasts of one run, by the share of its tasks that had ended; None where there was none."""
+
+    def __init__(self, fleet: Fleet, tasks: int, plays: int, chance: random.Random, moments: tuple[float, ...]) -> None:
+        self.told: dict[float, _Told | None] = {}
+        self._fleet = fleet
+        self._due = {max(1, round(tasks * share)): share for share in moments if share}
+        self._tasks = tasks
+        self._plays = plays
+        self._chance = chance
+
+    def launched(self, found: Forecast | None) -> None:
+        """Take the forecast before the launch."""
+        self._take(BEFORE, found)
+
+    def ended(self, count: int) -> None:
+        """Forecast the rest of the run where so many ended tasks are one of its shares."""
+        share = self._due.get(count)
+        if share is not None:
+            found = self._fleet.rest(self._plays * (self._tasks - count))
+            self._take(share, None if isinstance(found, str) else found.left)
+
+    def _take(self, share: float, found: Forecast | None) -> None:
+        if found is None:
+            self.told[share] = None
+            return
+        within_ms = int(found.expected_ms * self._chance.uniform(0.6, 1.6))
+        self.told[share] = _Told(self._fleet.now_ms, found, within_ms)
+
+
+def measure(
+    seeds: Iterable[int],
+    kinds: tuple[str, ...],
+    *,
+    plays: int = PLAYS_MOST,
+    recipe: bool,
+    moments: tuple[float, ...] = MOMENTS,
+) -> dict[float, Calibration]:
+    """Return the calibration before the launch and at each of `moments`, over worlds of these kinds in turn.
+
+    `recipe`: each world runs one plan again and again.
+    """
+    calibrations = {share: Calibration() for share in (BEFORE, *moments)}
     for seed in seeds:
         fleet = Fleet(world(kinds[seed % len(kinds)], seed), seed, paces=True)
         chance = random.Random(f"deadlines {seed}")
@@ -93,17 +154,15 @@ def measure(seeds: Iterable[int], kinds: tuple[str, ...], *, plays: int = PLAYS_
             if number < LEARNED:
                 fleet.run(made)
                 continue
-            told = forecast(plan_of(made), fleet.seen(), plays=plays, seed=f"{seed} {number - LEARNED}")
-            took_ms = fleet.run(made)
-            if told is None:
-                found.silent += 1
-                continue
-            found.runs += 1
-            found.inside += told.low_ms <= took_ms <= told.high_ms
-            found.off += abs(told.expected_ms - took_ms) / took_ms
-            within_ms = int(told.expected_ms * chance.uniform(0.6, 1.6))
-            found.take(told.chance(within_ms), took_ms <= within_ms)
-    return found
+            watch = _Watch(fleet, len(made.tools), plays, chance, moments)
+            watch.launched(forecast(plan_of(made), fleet.seen(), plays=plays, seed=f"{seed} {number - LEARNED}"))
+            fleet.run(made, watch.ended)
+            for share, told in watch.told.items():
+                if told is None:
+                    calibrations[share].silent += 1
+                else:
+                    told.take(calibrations[share], fleet.now_ms)
+    return calibrations
 
 
 def table(found: Calibration) -> list[str]:
@@ -141,24 +200,32 @@ def main() -> int:
     faults: list[str] = []
     figures = {}
     for recipe, name in ((True, "the next run of a recipe after ten"), (False, "another plan after ten plans")):
-        whole = Calibration()
+        whole = {share: Calibration() for share in MOMENTS}
         for fleet, kinds in FLEETS.items():
-            found = measure(seeds, kinds, plays=options.plays, recipe=recipe)
-            whole.join(found)
-            share, off = found.inside / max(1, found.runs), found.off / max(1, found.runs)
-            told = f"{share:.0%} inside, the expected time off by {off:.0%}, chances by {found.gap():.3f}"
-            print(f"{name}, {fleet} devices: {found.runs} runs, {told}")
-        print("\n".join(table(whole)), flush=True)
-        if whole.runs >= JUDGED_FROM or whole.silent:
-            faults += [f"{name}: {fault}" for fault in missed(whole)]
-        else:
-            print(f"{whole.runs} runs are too few to be judged; {JUDGED_FROM} are enough")
-        key = "recipe" if recipe else "others"
-        figures[key] = {"runs": whole.runs, "inside": round(whole.inside / whole.runs, 3), "gap": round(whole.gap(), 3)}
+            for share, found in measure(seeds, kinds, plays=options.plays, recipe=recipe).items():
+                whole[share].join(found)
+                inside, off = found.inside / max(1, found.runs), found.off / max(1, found.runs)
+                told = f"{inside:.0%} inside, the expected time off by {off:.0%}, chances by {found.gap():.3f}"
+                print(f"{name}, {moment_words(share)}, {fleet} devices: {found.runs} runs, {told}")
+        for share, found in whole.items():
+            print(f"{name}, {moment_words(share)}:")
+            print("\n".join(table(found)), flush=True)
+            if found.runs >= JUDGED_FROM or found.silent:
+                faults += [f"{name}, {moment_words(share)}: {fault}" for fault in missed(found)]
+            else:
+                print(f"{found.runs} runs are too few to be judged; {JUDGED_FROM} are enough")
+            key = f"{'recipe' if recipe else 'others'}_{share:.0%}".replace("%", "")
+            inside = round(found.inside / max(1, found.runs), 3)
+            figures[key] = {"runs": found.runs, "inside": inside, "gap": round(found.gap(), 3)}
     for fault in faults:
         print(fault)
     print(json.dumps({**figures, "missed": len(faults)}))
     return 1 if faults else 0
+
+
+def moment_words(share: float) -> str:
+    """Return when the forecast was made."""
+    return f"after {share:.0%} of its tasks" if share else "before it begins"
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import json
 import random
 import statistics
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
@@ -19,6 +20,7 @@ from starloom.core.placement.pace import finish
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
 from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.forecast.runs import Foreseen, foresee
 from starloom_protocol.records.entities import Policy, ToolOffer
 from starloom_protocol.vocabulary import Approval, Effect, Outcome, Repeatability
 from starloom_protocol.wire.frames import ResultFrame
@@ -73,8 +75,8 @@ class Fleet:
             ]
             self._driver.add_device(f"n{device}", slots=1, tools=tools)
 
-    def run(self, made: Graph) -> int:
-        """Carry out a plan and return its makespan."""
+    def run(self, made: Graph, after_each: Callable[[int], None] = lambda _ended: None) -> int:
+        """Carry out a plan and return its makespan; `after_each` hears how many tasks have ended."""
         driver, here = self._driver, self._here
         self._runs += 1
         name = f"c{self._runs}"
@@ -82,11 +84,13 @@ class Fleet:
         driver.submit(plan_of(made), name=name)
         where: dict[int, int] = {}
         running: list[tuple[int, int, Any]] = []
+        ended = 0
         while True:
             for dispatch in driver.take():
                 number, device = int(dispatch.at.task[1:]), int(dispatch.device[3:])
                 where[number] = device
-                span = takes_ms(here, made, number, device) + moves_ms(made, number, device, where.__getitem__)
+                work_ms = takes_ms(here, made, number, device)
+                span = self._lasts_ms(work_ms, device) + moves_ms(made, number, device, where.__getitem__)
                 heappush(running, (driver.now_ms + span, number, dispatch))
             if not running:
                 break
@@ -94,11 +98,15 @@ class Fleet:
             waiting = any(demand.rested and demand.lines for demand in driver.shard.demands.values())
             if waiting and tick_ms < running[0][0]:
                 driver.now_ms = tick_ms
+                self._moved()
                 for timer in finish.passed(driver.shard, tick_ms):
                     driver.fire(timer)
                 continue
             driver.now_ms, number, dispatch = heappop(running)
+            self._moved()
             self._end(dispatch, made.size[number])
+            ended += 1
+            after_each(ended)
         assert driver.state(name) == "succeeded", driver.state(name)
         return driver.now_ms - begin_ms
 
@@ -106,6 +114,22 @@ class Fleet:
         """Return the fleet with its paces as the planner sees it."""
         fleet = self._driver.shard.fleet
         return FleetSnapshot.of(fleet.devices, fleet.offers, paces=fleet.paces)
+
+    @property
+    def now_ms(self) -> int:
+        """The present moment of its virtual time."""
+        return self._driver.now_ms
+
+    def rest(self, steps: int) -> Foreseen | str:
+        """Return the forecast of the run that is under way, or why there is none."""
+        return foresee(self._driver.shard, f"c{self._runs}", self._driver.now_ms, steps=steps)
+
+    def _lasts_ms(self, work_ms: int, _device: int) -> int:
+        """Return how long work lasts that a device begins now."""
+        return work_ms
+
+    def _moved(self) -> None:
+        """Note that time went on."""
 
     def _end(self, dispatch: Any, size: int) -> None:
         frame = ResultFrame(at=dispatch.at, report=1, outcome=Outcome.OK, value="1", bytes=size)

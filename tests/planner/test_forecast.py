@@ -22,7 +22,7 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import ForEach, Offer, Selector
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.vocabulary import Op
-from tests.bench.forecasts import FLEETS, INSIDE_LEAST, Calibration, measure, missed, table
+from tests.bench.forecasts import BEFORE, FLEETS, INSIDE_LEAST, Calibration, measure, missed, table
 from tests.builders import TOOLS, plan, task, when
 from tests.planner.fleets import device
 
@@ -115,7 +115,7 @@ def test_what_if_says_why_there_is_no_estimate() -> None:
 
 @pytest.mark.test
 def test_four_of_five_runs_end_inside_the_range() -> None:
-    found = measure(range(21), ("equal", "speeds", "unrelated"), plays=40, recipe=False)
+    found = measure(range(21), ("equal", "speeds", "unrelated"), plays=40, recipe=False, moments=())[BEFORE]
     assert found.runs >= 100
     assert found.inside >= INSIDE_LEAST * found.runs
     fifths = [[found.bins[at] for at in (2 * step, 2 * step + 1) if at in found.bins] for step in range(5)]
@@ -128,9 +128,16 @@ def test_four_of_five_runs_end_inside_the_range() -> None:
 def test_after_ten_runs_of_a_recipe_its_range_and_its_chances_hold() -> None:
     found = Calibration()
     for kinds in FLEETS.values():
-        found.join(measure(range(6), kinds, plays=30, recipe=True))
+        found.join(measure(range(6), kinds, plays=30, recipe=True, moments=())[BEFORE])
     assert found.runs == 60
     assert not missed(found)
+
+
+@pytest.mark.test
+def test_a_run_under_way_is_forecast_again_and_counted() -> None:
+    found = measure(range(1), FLEETS["like"], plays=10, recipe=True, moments=(0.5,))
+    assert {share: (one.runs, one.silent) for share, one in found.items()} == {BEFORE: (5, 0), 0.5: (5, 0)}
+    assert sum(one.runs for one in found[0.5].bins.values()) == 5
 
 
 def test_what_is_told_and_what_happened_are_compared_by_tenths() -> None:

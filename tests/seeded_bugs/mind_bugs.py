@@ -101,6 +101,14 @@ MIND_BUGS = [
         MINDS,
     ),
     Bug(
+        "who waits for a finding is forgotten where its goal asks a person in the same turn",
+        f"{_GOALS}steps.py",
+        "        work.undo_part(part)\n        turn = GoalTurn(",
+        "        work.back_to(part.marks)\n        turn = GoalTurn(",
+        CORE,
+        _GOAL_TESTS,
+    ),
+    Bug(
         "a goal makes one step more than its budget",
         f"{_GOALS}steps.py",
         "    if made >= steps_most(goal, run):\n",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from starloom.core.state.inputs import ConditionReceived
 from starloom_protocol.vocabulary import Courtesy, CourtesyCause, DeviceFact
 from tests.sim.hub import Site
-from tests.sim.minds.site import MindSite
+from tests.sim.minds.site import MindPairSite, MindSite
 from tests.sim.script import Fault
 from tests.sim.surroundings import Surroundings
 from tests.store.memory import CommitFailure
@@ -52,6 +52,8 @@ class Chaos(ABC):
                 await self._device(fault, chance)
             case "courtesy":
                 await self._courtesy(fault.device, chance)
+            case "worker_kill" | "worker_stop":
+                self._workers(fault.kind, chance)
             case "clock_jump":
                 self.site.clock.jump(chance.choice([-40.0, -3.0, 3.0, 40.0]))
             case "slow_net":
@@ -94,6 +96,14 @@ class Chaos(ABC):
                 site.doubts.slow_s = 0.0
             case _:
                 raise AssertionError(f"no such fault: {kind}")
+
+    def _workers(self, kind: str, chance: random.Random) -> None:
+        assert isinstance(self.site, MindSite | MindPairSite)
+        if kind == "worker_kill":
+            self.site.workers.kill()
+        else:
+            # Shorter than a claim holds, and longer.
+            self.site.workers.stop(chance.choice([2.0, 14.0, 17.0, 30.0]))
 
     async def _courtesy(self, device: str, chance: random.Random) -> None:
         """The owner sits down at a device that has a rule, and leaves it again."""
@@ -152,19 +162,8 @@ class LoneChaos(Chaos):
         self._hub = asyncio.Lock()
 
     async def _hubs(self, kind: str, chance: random.Random) -> None:
-        if kind in ("worker_kill", "worker_stop"):
-            self._workers(kind, chance)
-            return
         async with self._hub:
             await self._hub_gone(kind, chance)
-
-    def _workers(self, kind: str, chance: random.Random) -> None:
-        assert isinstance(self._site, MindSite)
-        if kind == "worker_kill":
-            self._site.workers.kill()
-        else:
-            # Shorter than a claim holds, and longer.
-            self._site.workers.stop(chance.choice([2.0, 14.0, 17.0, 30.0]))
 
     async def _hub_gone(self, kind: str, chance: random.Random) -> None:
         site = self._site

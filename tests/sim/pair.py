@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from starloom.engine.loop import Engine
+from starloom.engine.ports import JobSender
 from starloom.store.port import Unavailable
 from starloom_protocol.wire.frames import ResumePlan
 from tests.sim.agent import SimAgent
+from tests.sim.hub import Nothing
 from tests.sim.network import Sockets, Wire
 from tests.sim.pair_hub import Hub, Line, Shown, Welcome
 from tests.sim.pair_redis import HubStore, PairRedis
@@ -31,6 +33,7 @@ class PairSite(Surroundings):
 
     def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
         super().__init__(chance, devices, PairRedis())
+        self.jobs: JobSender = Nothing()
         self.cards: dict[str, tuple[float, bytes]] = {}
         self.hubs: dict[str, Hub] = {}
         self.lives: list[Hub] = []

@@ -137,7 +137,7 @@ class Hub:
             clock=self.site.clock,
             sender=self.sockets,
             live=self.viewers,
-            jobs=Nothing(),
+            jobs=self.site.jobs,
             values=Nothing(),
             settings=EngineSettings(owner=self.name, polite=True, check_every=1, keeping=self.site.keeping),
             chance=random.Random(self._chance.getrandbits(32)),

@@ -1,7 +1,7 @@
 """`python -m tests.sim.run --schedules N --seed S [--for 30m] [--hubs 2]`: runs schedules, ends with a line of JSON.
 
 Every third schedule has two hubs on one shard, whose seeds begin at `script.PAIR_FROM`. With `--minds` each has goals,
-votes, judges and workers instead; these seeds begin at `script.MINDS_FROM`.
+votes, judges and workers as well; these seeds begin at `script.MINDS_FROM`, with two hubs at `script.MIND_PAIRS_FROM`.
 A failing schedule is made small and its story printed. Seeds that fail are added to `seeds.txt`, which the suite runs
 for ever. Exit code 1 if any failed. Schedules share nothing, so `--processes 2` plays the same ones on two cores.
 """
@@ -20,7 +20,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from tests.sim.schedule import Outcome, play
-from tests.sim.script import MINDS_FROM, PAIR_FROM, draw
+from tests.sim.script import MIND_PAIRS_FROM, MINDS_FROM, PAIR_FROM, draw
 from tests.sim.shrink import Shrinking
 from tests.sim.story import story
 from tests.spans import seconds
@@ -45,14 +45,18 @@ def remember(seed: int, why: str) -> None:
 
 
 def seeds_from(first: int, hubs: int) -> Iterator[int]:
-    """Yield seeds from one on: of schedules with so many hubs, or of both kinds, two to one, for 0."""
-    if hubs == 2 and first < PAIR_FROM:
-        first += PAIR_FROM
+    """Yield seeds from one on: of schedules with so many hubs, or of both kinds, two to one, for 0.
+
+    A seed of schedules with minds gives more of these.
+    """
+    base, pair_base = (MINDS_FROM, MIND_PAIRS_FROM) if first >= MINDS_FROM else (0, PAIR_FROM)
+    if hubs == 2 and first < pair_base:
+        first += pair_base - base
     for number in count():
-        if hubs or first >= PAIR_FROM:
+        if hubs or first >= pair_base:
             yield first + number
         elif number % 3 == 2:
-            yield PAIR_FROM + first + number // 3
+            yield pair_base - base + first + number // 3
         else:
             yield first + number - number // 3
 

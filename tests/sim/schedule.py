@@ -10,9 +10,10 @@ from tests.sim.bounds import Bounds
 from tests.sim.client import Client, Told
 from tests.sim.faults import Chaos, LoneChaos
 from tests.sim.hub import Site
+from tests.sim.minds.oracle import changed_hubs
 from tests.sim.minds.oracle import judge as judge_minds
 from tests.sim.minds.people import Asked
-from tests.sim.minds.site import MindSite
+from tests.sim.minds.site import MindPairSite, MindSite
 from tests.sim.oracle import judge
 from tests.sim.pair import PairSite
 from tests.sim.pair_faults import PairChaos
@@ -27,13 +28,17 @@ PATIENT = "p0"
 
 @dataclass
 class Outcome:
-    """What a schedule came to. `events` is the length of its log, a fingerprint of the run; `told` is its story."""
+    """What a schedule came to. `events` is the length of its log, a fingerprint of the run; `told` is its story.
+
+    `changed_hubs` counts the goals that more than one owner of the shard carried on.
+    """
 
     seed: int
     faults: int
     violations: list[str]
     events: int
     virtual_s: float
+    changed_hubs: int = 0
     told: list[tuple[float, str]] = field(default_factory=list, compare=False, repr=False)
     streams: dict[str, list[bytes]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -57,7 +62,9 @@ async def _schedule(script: Script) -> Outcome:
     site: Surroundings
     chaos: Chaos
     if script.hubs == 2:
-        site = pair = PairSite(chance, script.devices)
+        site = pair = (
+            MindPairSite(chance, script.devices, script.seed) if script.minds else PairSite(chance, script.devices)
+        )
         chaos = PairChaos(pair, script.faults)
     else:
         site = lone = MindSite(chance, script.devices, script.seed) if script.minds else Site(chance, script.devices)
@@ -105,11 +112,12 @@ async def _schedule(script: Script) -> Outcome:
         if site.engine is not None:
             found = judge(site.engine.shard, site.redis, site.history, site.world, told)
             violations += [*bounds.violations, *site.left(), *found]
-            if isinstance(site, MindSite):
+            if isinstance(site, MindSite | MindPairSite):
                 violations += judge_minds(site.history, site.world, site.workers.said)
         streams = site.history.streams
         events = sum(len(raws) for raws in streams.values())
-        return Outcome(script.seed, chaos.count, violations, events, loop.time(), site.told, streams)
+        changed = changed_hubs(site.history) if script.minds else 0
+        return Outcome(script.seed, chaos.count, violations, events, loop.time(), changed, site.told, streams)
     finally:
         await site.close()
 

@@ -51,6 +51,9 @@ PAIR_FAULTS = {
 MINDS_FROM = 1_000_000_000
 """Seeds from here on draw schedules with goals, votes, judges and workers, on one hub."""
 MIND_FAULTS = {**FAULTS, "worker_kill": 10, "worker_stop": 10}
+MIND_PAIRS_FROM = 2_000_000_000
+"""Seeds from here on draw the same with two hubs on one shard."""
+MIND_PAIR_FAULTS = {**PAIR_FAULTS, "worker_kill": 10, "worker_stop": 10}
 ACTS = {"submit": 2, "edit": 8, "race": 2, "control": 9, "return": 4, "drain": 2, "undo": 2, "fork": 2, "read": 2}
 
 MIND_ACTS = {**ACTS, "submit": 1, "pursue": 8, "hint": 6, "reply": 14}
@@ -102,18 +105,26 @@ class Script:
 
     @property
     def hubs(self) -> int:
-        return 2 if PAIR_FROM <= self.seed < MINDS_FROM else 1
+        return 2 if PAIR_FROM <= self.seed < MINDS_FROM or self.seed >= MIND_PAIRS_FROM else 1
 
     @property
     def minds(self) -> bool:
         return self.seed >= MINDS_FROM
 
 
+def _faults_of(seed: int) -> dict[str, int]:
+    if seed >= MIND_PAIRS_FROM:
+        return MIND_PAIR_FAULTS
+    if seed >= MINDS_FROM:
+        return MIND_FAULTS
+    return PAIR_FAULTS if seed >= PAIR_FROM else FAULTS
+
+
 def draw(seed: int) -> Script:
     """Return the schedule of a seed."""
     chance = random.Random(seed)
     devices = ("one", "two", "three")[: chance.randint(1, 3)]
-    of = MIND_FAULTS if seed >= MINDS_FROM else PAIR_FAULTS if seed >= PAIR_FROM else FAULTS
+    of = _faults_of(seed)
     does, first = (MIND_ACTS, "pursue") if seed >= MINDS_FROM else (ACTS, "submit")
     kinds, weights = list(of), list(of.values())
     faults = [

@@ -49,6 +49,16 @@ def _constellation(name: str, events: list[Event], said: Said) -> Iterator[str]:
     yield from goals.left(records)
 
 
+def changed_hubs(history: MemoryHistory) -> int:
+    """Return how many goals made steps or answers under more than one term of the shard."""
+    terms: dict[tuple[str, str], set[int]] = {}
+    for commit in history.commits:
+        for event in map(decode_event, commit.events):
+            if event.kind in ("goal_stepped", "goal_answered"):
+                terms.setdefault((event.stream, event.about), set()).add(commit.term)
+    return sum(len(found) > 1 for found in terms.values())
+
+
 # -- repeats
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -79,6 +80,8 @@ class Workers:
         self.site = site
         self.said = Said()
         self._chance = chance
+        # Whoever wakes it is a process of its own, whose end must not be that of the worker.
+        self._context = contextvars.copy_context()
         # Of its own: the other half of the schedules is as it was before there were tiers.
         self._tier_chance = random.Random(f"tiers of {seed}")
         self._tiered = self._tier_chance.random() < TIERED
@@ -96,7 +99,9 @@ class Workers:
             return
         for _ in range(self._chance.choice([1, 1, 1, 2])):
             delay_s = self._chance.choice([0.005, 0.1, 1.5])
-            asyncio.get_running_loop().call_later(delay_s, self._arrive, kind, constellation, job)
+            asyncio.get_running_loop().call_later(
+                delay_s, self._arrive, kind, constellation, job, context=self._context
+            )
 
     def _arrive(self, kind: str, constellation: str, job: str) -> None:
         if not self.site.closing:

@@ -215,7 +215,7 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
     started = replace(
         schedule, queued=others, running=dict(schedule.running) | {name: moment}, fired=schedule.fired + 1
     )
-    marks = work.marks()
+    part = work.part()
     try:
         keep(work, started, EventKind.SCHEDULE_FIRED, note=name, by="engine")
         plan = work.shard.fleet.scheduled_plans.get(schedule.id)
@@ -235,7 +235,7 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
         )
         open_request(work, request, author=schedule.author, schedule=schedule.id)
     except Refusal as refusal:
-        work.back_to(marks)
+        work.undo_part(part)
         said = refusal.faults[0].reason
         failed = replace(schedule, queued=others, skipped=schedule.skipped + 1)
         if schedule.notify is not NotifyWhen.NEVER:
@@ -314,7 +314,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
         work.ignore("there is nothing to tell")
         return
     told = replace(schedule, notice=replace(notice, told=True))
-    marks = work.marks()
+    part = work.part()
     try:
         keep(work, told, EventKind.SCHEDULE_TOLD, by="engine")
         task = TaskSpec(
@@ -340,7 +340,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
         )
         open_request(work, request, author=schedule.author)
     except Refusal as refusal:
-        work.back_to(marks)
+        work.undo_part(part)
         keep(work, told, EventKind.SCHEDULE_TOLD, note=f"not on the device: {refusal.faults[0].reason}", by="engine")
 
 

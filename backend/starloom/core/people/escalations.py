@@ -72,9 +72,9 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     if constellation is None or job is None or not asks or not review.may_propose(work, constellation, job, item):
         review.on_proposed(work, item)
         return
-    marks = work.marks()
+    part = work.part()
     wider = _apply(work, constellation, item.operations, item.base_version, author=MODEL, reason="", trigger="")
-    work.back_to(marks)
+    work.undo_part(part)
     if not wider:
         review.on_proposed(work, item)
         return

@@ -80,10 +80,7 @@ def _fire(
 ) -> None:
     author = f"rule:{rule.name}"
     fired = replace(rule, fired=rule.fired + 1, fired_for=dict(sorted({**rule.fired_for, task: record.round}.items())))
-    marks = work.marks()
-    rules_due, ready = list(work.rules_due), dict(work.ready)
-    touched, settled = dict(work.shard.touched), dict(work.shard.settled)
-    queued_now = dict(work.shard.queued_now)
+    part = work.part()
     try:
         operations = _operations(constellation, rule, task, key)
         apply_edit(
@@ -96,12 +93,7 @@ def _fire(
             also=(("rule", rule.name, fired),),
         )
     except Refusal as refusal:
-        work.back_to(marks)
-        work.rules_due.extend(rules_due)
-        work.ready.update(ready)
-        work.shard.touched.update(touched)
-        work.shard.settled.update(settled)
-        work.shard.queued_now.update(queued_now)
+        work.undo_part(part)
         why = "; ".join(item.reason for item in refusal.faults)
         work.emit(constellation, EventKind.RULE_REFUSED, task, [("rule", rule.name, fired)], note=why, by=author)
         attend(work, constellation, Attention.RULE_REFUSED, note=f"rule {rule.name} on {task}: {why}")

@@ -6,6 +6,7 @@ raises `Refusal`: its puts are undone, its events and orders dropped, and only i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -155,7 +156,10 @@ class Work:
         self.refused.append((device, door, reason))
 
     def back_to(self, marks: tuple[int, int, int]) -> None:
-        """Undo the batch back to `marks`; `undone` counts the undos of any put, because queues keep traces of them."""
+        """Undo the batch back to `marks`, the begin of a step.
+
+        `undone` counts the undos of any put, because queues keep traces of them.
+        """
         self.undone += len(self.shard.journal) > marks[0]
         undo(self.shard, marks[0])
         del self.events[marks[1] :]
@@ -170,6 +174,43 @@ class Work:
     def marks(self) -> tuple[int, int, int]:
         """Return the present marks of the batch, for `back_to`."""
         return len(self.shard.journal), len(self.events), len(self.orders)
+
+    def part(self) -> Part:
+        """Begin a part of a step that may be undone alone, by `undo_part`."""
+        shard = self.shard
+        return Part(
+            marks=self.marks(),
+            rules_due=list(self.rules_due),
+            ready=dict(self.ready),
+            touched=dict(shard.touched),
+            settled=dict(shard.settled),
+            queued_now=dict(shard.queued_now),
+            ended_stops=dict(shard.ended_stops),
+        )
+
+    def undo_part(self, part: Part) -> None:
+        """Undo a part of a step; the earlier part of it is still to be settled."""
+        shard = self.shard
+        self.back_to(part.marks)
+        self.rules_due.extend(part.rules_due)
+        self.ready.update(part.ready)
+        shard.touched.update(part.touched)
+        shard.settled.update(part.settled)
+        shard.queued_now.update(part.queued_now)
+        shard.ended_stops.update(part.ended_stops)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The begin of a part of a step: the marks of the batch, and what its earlier part left to settle."""
+
+    marks: tuple[int, int, int]
+    rules_due: list[tuple[str, str, str]]
+    ready: dict[tuple[str, str], None]
+    touched: dict[tuple[str, str], None]
+    settled: dict[str, None]
+    queued_now: dict[tuple[str, str], None]
+    ended_stops: dict[str, None]
 
 
 def change_task(

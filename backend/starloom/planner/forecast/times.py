@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from math import sqrt
+from math import log2, sqrt
+from statistics import NormalDist
 from typing import Final
 
 from starloom.core.placement.pace.index import OCTAVE, key_of, power_of
@@ -14,7 +15,9 @@ SPREAD_UNKNOWN: Final = 0.6 * OCTAVE
 """The spread of a call's time that is assumed at first; it weighs as much as `SPREAD_CALLS` calls."""
 SPREAD_CALLS: Final = 3
 DEVICE_UNKNOWN: Final = 0.8 * OCTAVE
-DRAWS_MOST: Final = 8
+_NORMAL: Final = NormalDist()
+_SURE: Final = 1e-9
+"""The least probability that is told apart from none: a call that is later than that is beyond all that is known."""
 LATE_PART: Final = 8
 """A call beyond its time is expected to need as long again as it is late, at least this part of its time."""
 
@@ -34,21 +37,43 @@ class Times:
         """Return a time: the expected one, off by what is not known of the pace, and by the chance of one call."""
         if self._chance is None:
             return max(1, expects_ms)
-        spread = self._spreads.get(tool, SPREAD_UNKNOWN)
+        spread, unknown = self._spread(tool), self._unknown(tool, device)
         at = tool, device
         if at not in self._errors:
-            row = self._paces.get(key_of(tool, device, 0))
-            off = spread / sqrt(row.count) if row is not None and row.count else DEVICE_UNKNOWN
-            self._errors[at] = self._chance.gauss(0, off)
+            self._errors[at] = self._chance.gauss(0, unknown)
         return max(1, int(expects_ms * 2 ** ((self._errors[at] + self._chance.gauss(0, spread)) / OCTAVE)))
 
     def rest_ms(self, tool: str, device: str, expects_ms: int, gone_ms: int) -> int:
-        """Return how much longer a call takes that has run for `gone_ms`: of the times above that, one by chance."""
-        for _ in range(DRAWS_MOST if self._chance is not None else 1):
-            takes_ms = self.takes_ms(tool, device, expects_ms)
-            if takes_ms > gone_ms:
-                return takes_ms - gone_ms
-        return max(1, gone_ms - expects_ms, expects_ms // LATE_PART)
+        """Return how much longer a call takes that has run for `gone_ms`: of the times above that, one by chance.
+
+        That a call is late also tells something of its pace, which the calls after it in this play share.
+        """
+        late_ms = max(1, gone_ms - expects_ms, expects_ms // LATE_PART)
+        if self._chance is None:
+            return expects_ms - gone_ms if expects_ms > gone_ms else late_ms
+        spread, unknown = self._spread(tool), self._unknown(tool, device)
+        known = self._errors.get((tool, device))
+        # Off by both, unless an earlier call of this play has drawn the one that they share.
+        middle, whole = (0.0, sqrt(spread**2 + unknown**2)) if known is None else (known, spread)
+        least = (log2(max(1, gone_ms) / max(1, expects_ms)) * OCTAVE - middle) / whole
+        above = _NORMAL.cdf(-least)
+        if above < _SURE:
+            return late_ms
+        drawn = -_NORMAL.inv_cdf(min(1 - _SURE, above * (1 - self._chance.random())))
+        off = middle + whole * drawn
+        if known is None:
+            share = (unknown / whole) ** 2
+            self._errors[tool, device] = off * share + self._chance.gauss(0, unknown * spread / whole)
+        return max(1, int(expects_ms * 2 ** (off / OCTAVE)) - gone_ms)
+
+    def _spread(self, tool: str) -> float:
+        """Return the spread of single calls."""
+        return self._spreads.get(tool, SPREAD_UNKNOWN)
+
+    def _unknown(self, tool: str, device: str) -> float:
+        """Return by how much the pace itself may be off."""
+        row = self._paces.get(key_of(tool, device, 0))
+        return self._spread(tool) / sqrt(row.count) if row is not None and row.count else DEVICE_UNKNOWN
 
     def given_bytes(self, tool: str, device: str) -> int:
         """Return the bytes that a call gives."""

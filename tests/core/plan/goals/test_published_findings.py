@@ -50,6 +50,18 @@ def test_a_finding_of_a_turn_is_taken_before_the_goal_has_ended() -> None:
     one.folded_equals_state()
 
 
+def test_a_finding_is_taken_although_its_turn_asks_a_person() -> None:
+    one = Pursued(USE, goal={**TOPICS, "may": {"tools": ["t.pure", "svc.restart"]}})
+    one.reply("allow")
+    one.step(call(number=1))
+    one.end_calls({"seen": "the disk is full"})
+    one.claim()
+    one.propose("step", calls=[call("svc.restart")], note="to mend", finds=[part()])
+    assert one.made.open_questions
+    assert one.states()["use"] == "leased"
+    one.folded_equals_state()
+
+
 def test_a_reader_gets_what_a_goal_published_last() -> None:
     one = looked({**USE, "device": {"name": "nobody"}})
     step(one, part())

@@ -189,16 +189,16 @@ def _make(
     operations: list[Any] = [AddTask(spec=spec) for spec in specs]
     note = item.note[:NOTE_CHARS_MOST]
     cites = [cite.task for cite in item.cites if cite.task in constellation.tasks]
-    marks = work.marks()
+    part = work.part()
     try:
         uses = len(specs) if item.each_of is not None else 1
         asking.make_step(work, constellation, job, operations, note, cites=cites, uses=uses)
     except Refusal as refusal:
-        work.back_to(marks)
+        work.undo_part(part)
         _refuse(work, constellation, job, item, _reasons(refusal.faults))
         return
     if asks:
-        work.back_to(marks)
+        work.undo_part(part)
         turn = GoalTurn(at_ms=work.at_ms, kind=monitors.STEP, note=note)
         asking.ask_call(work, constellation, job, operations, turn, asks)
 
