@@ -208,6 +208,10 @@ class Account:
             print(self._last, flush=True)
 
 
+GC_THRESHOLDS: Final = (50_000, 20, 20)
+"""A hub in the test's process is many objects: with Python's 700, a third of such a test looked for garbage."""
+
+
 class Heap:
     """Keeps modules and collected tests out of every search for garbage: they stay for good, and are hundreds of MB."""
 
@@ -217,6 +221,7 @@ class Heap:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
         gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
         gc.enable()
 
 

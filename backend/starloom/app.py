@@ -22,7 +22,7 @@ from typing import Any
 # ruff: noqa: E402 - modules and what is loaded stay for good, and looking for garbage among them is a tenth of a start
 GC_THRESHOLDS = (200_000, 25, 25)
 if __name__ == "__main__":
-    gc.set_threshold(*GC_THRESHOLDS)
+    gc.disable()  # until the hub is open
 
 import uvloop
 from uvicorn import Config
@@ -179,6 +179,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         gc.freeze()
         # Records are frozen and have no cycles: a dropped one is freed at once, and a collection finds almost nothing.
         gc.set_threshold(*GC_THRESHOLDS)
+        gc.enable()
         _keep_running(stack, "heap", keep_gathered())
         yield Running(edge, shard.succession, hub, token)
 

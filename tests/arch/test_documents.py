@@ -60,12 +60,9 @@ def test_every_block_says_what_it_is() -> None:
     assert len([block for block in commands if not block.value("skip")]) >= 4
 
 
-@pytest.mark.parametrize(
-    "block", [block for block in command_blocks() if not block.value("skip")], ids=lambda block: block.place
-)
-def test_a_command_block_runs_as_written(installed: Installation, block: Block) -> None:
-    done = subprocess.run(
-        ["bash", "-e", "-u", "-o", "pipefail", "-c", block.text],
+def run_block(installed: Installation, text: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-e", "-u", "-o", "pipefail", "-c", text],
         cwd=installed.folder,
         env=installed.environment,
         stdin=subprocess.DEVNULL,
@@ -74,12 +71,21 @@ def test_a_command_block_runs_as_written(installed: Installation, block: Block) 
         timeout=50 * SLOWER,
         check=False,
     )
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in command_blocks() if not block.value("skip")], ids=lambda block: block.place
+)
+def test_a_command_block_runs_as_written(installed: Installation, block: Block) -> None:
+    done = run_block(installed, block.text)
     assert done.returncode == int(block.value("exit") or 0), f"{block.text}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stdout + done.stderr
     assert done.stdout.strip()
 
 
 def test_the_installation_is_the_one_that_was_asked(installed: Installation) -> None:
+    done = run_block(installed, 'starloom submit "how are my machines" --wait')
+    assert done.returncode == 0, done.stdout + done.stderr
     address = read_local(installed.home)
     assert address is not None
     client = Client(address)
@@ -88,7 +94,7 @@ def test_the_installation_is_the_one_that_was_asked(installed: Installation) -> 
         assert len(client.get("/devices")["items"]) == 3
     finally:
         client.close()
-    assert asked
+    assert "how are my machines" in [row["request"] for row in asked]
 
 
 @pytest.mark.parametrize("path", list(files(".yaml", under="docs")), ids=lambda path: path.name)

@@ -204,6 +204,8 @@ class Stack(Installation):
             self.client.delete(f"/recipes/{recipe}")
         for allowed in now.allowed - before.allowed:
             self.client.delete(f"/standing-approvals/{allowed}")
+        for gate in self.gates.glob("*.gate"):
+            gate.unlink()  # a second try of a test would find its gates open
 
     # -- plans whose tasks end when a test says so
 

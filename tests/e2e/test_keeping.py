@@ -116,25 +116,28 @@ def starloom(stack: Stack, *arguments: str) -> str:
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
 def test_the_command_line_keeps_and_dismisses_too(page: Page, stack: Stack, width: str) -> None:
-    for name in ("Count quiet wagons", "Weigh heavy barrels"):
+    # What a try before dismissed is not proposed again.
+    drawn = "".join(draw.choices(string.ascii_lowercase, k=8))
+    kept_name, gone_name, recipe = f"Count {drawn} wagons", f"Weigh {drawn} barrels", f"count-{drawn}-wagons"
+    for name in (kept_name, gone_name):
         tool = {"tool": "lab.echo", "args": {"value": name}}
         found = stack.submit({"starloom": 1, "name": name, "tasks": [{"id": "a", "device": {"name": SERVER}, **tool}]})
         stack.until_state(found, "succeeded")
     listed = starloom(stack, "recipe", "proposals")
     kept, gone = (
         next(line.split()[0] for line in listed.splitlines() if title in line and not line.startswith(" "))
-        for title in ("Count quiet wagons", "Weigh heavy barrels")
+        for title in (kept_name, gone_name)
     )
     assert "on trial" in starloom(stack, "recipe", "keep", kept)
     assert "not proposed again" in starloom(stack, "recipe", "dismiss", gone)
     left = starloom(stack, "recipe", "proposals")
-    assert "Count quiet wagons" not in left
-    assert "Weigh heavy barrels" not in left
-    starloom(stack, "recipe", "run", "count-quiet-wagons", "--wait")
-    shown = starloom(stack, "recipe", "show", "count-quiet-wagons")
+    assert kept_name not in left
+    assert gone_name not in left
+    starloom(stack, "recipe", "run", recipe, "--wait")
+    shown = starloom(stack, "recipe", "show", recipe)
     assert "on trial: 1 of 3 clean runs in a row" in shown
     assert "(1 clean, 0 failed)" in shown
-    page.goto("/recipes/count-quiet-wagons")
+    page.goto(f"/recipes/{recipe}")
     expect(page.get_by_role("region", name="Runs")).to_contain_text("1 clean run", timeout=LONG_MS)
 
 
@@ -144,7 +147,9 @@ def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
 ) -> None:
     good = {"id": "a", "tool": "lab.echo", "device": {"name": SERVER}, "args": {"value": 1}}
     bad = {**good, "checks": [{"output": "/value", "op": "eq", "value": 2}]}
-    recipe = {"starloom_recipe": 1, "name": "weigh-barrels", "title": "Weigh barrels", "version": 1}
+    # The runs of a try before would count for a recipe of the same name.
+    name = f"weigh-{''.join(draw.choices(string.ascii_lowercase, k=8))}"
+    recipe = {"starloom_recipe": 1, "name": name, "title": "Weigh barrels", "version": 1}
 
     def saved(task: Any, base: int | None) -> None:
         plan = {"starloom": 1, "name": "Weigh barrels", "tasks": [task]}
@@ -152,7 +157,7 @@ def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
         stack.client.create("/recipes", body)
 
     def ran(state: str) -> None:
-        made = stack.client.create("/constellations", {"recipe": "weigh-barrels"})
+        made = stack.client.create("/constellations", {"recipe": name})
         stack.until_state(made["id"], state)
 
     saved(good, None)
@@ -166,8 +171,8 @@ def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
     screens.shoot(page, "inbox", "went-back", width)
     notice.get_by_role("button", name="Undo that").click()
     expect(notice).to_have_count(0, timeout=LONG_MS)
-    page.goto("/recipes/weigh-barrels")
+    page.goto(f"/recipes/{name}")
     versions = page.get_by_role("region", name="Versions")
     expect(versions).to_contain_text("Back from version 2", timeout=LONG_MS)
-    assert stack.client.get("/recipes/weigh-barrels")["version"] == 4
+    assert stack.client.get(f"/recipes/{name}")["version"] == 4
     ran("failed")

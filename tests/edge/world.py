@@ -74,12 +74,14 @@ from starloom_protocol.wire.channel import (
     transcript,
 )
 from starloom_protocol.wire.session import Session, Side, device_id, proof_bytes
+from tests.edge import shared_routes
 from tests.edge.answers import held_to_its_type
 from tests.store.memory import MemoryStore
 from tests.waiting import PATIENCE_S
 
 URL = "http://127.0.0.1:8470"
 NOW_MS = 1_790_000_000_000
+shared_routes.share()
 
 
 class ManualClock:

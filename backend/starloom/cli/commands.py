@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -33,6 +32,8 @@ def build() -> typer.Typer:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # imported at its use: it takes a tenth of a start
+
         print(f"starloom {version('starloom')}")
         raise typer.Exit
 

@@ -7,8 +7,6 @@ import errno
 import random
 import socket
 
-import psutil
-
 TRIES = 50
 
 
@@ -32,6 +30,8 @@ def is_free(host: str, port: int) -> bool:
 
 def owner(port: int) -> str:
     """Return the process that listens on a port, as `name (pid 12)`, or that it cannot be seen."""
+    import psutil  # imported at its use: most commands look at no port
+
     with contextlib.suppress(psutil.AccessDenied, OSError):
         for connection in psutil.net_connections("tcp"):
             if connection.status == psutil.CONN_LISTEN and connection.pid and connection.laddr[1:2] == (port,):

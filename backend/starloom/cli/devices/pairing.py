@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 import time
@@ -173,6 +172,8 @@ def _keeping_home(run: Invocation, keep: bool | None) -> Path | None:
 
 
 def _enroll_by_ssh(run: Invocation, wanted: Any) -> None:
+    import asyncio  # no other command needs a loop
+
     from starloom.host.servers.enrolling import enroll as by_ssh
 
     async def go() -> Any:

@@ -31,8 +31,6 @@ from starloom.client.routes import (
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import parameters
 from starloom_protocol.api.recipes import TrustRow
-from starloom_protocol.plan import read_recipe
-from starloom_protocol.plan.language.param_types import placeholder
 from starloom_protocol.values import canonical
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As `starloom recipes` lists it.")]
@@ -132,6 +130,8 @@ def prove_recipe(
 
     The exit code is 1 when a task has no device, or a device lacks a grant.
     """
+    from starloom_protocol.plan import read_recipe  # a third of a start, which no other command needs
+
     given = parameters(param) if param else {}
     if recipe == "-" or Path(recipe).expanduser().is_file():
         text = read_plan(recipe)
@@ -190,6 +190,9 @@ def import_recipe(
 
 def _values(run: Invocation, text: str) -> str:
     """Return an example for each parameter of a recipe that needs a value and has none, as options of a line."""
+    from starloom_protocol.plan import read_recipe
+    from starloom_protocol.plan.language.param_types import placeholder
+
     head = read_recipe(text).recipe
     given = head.test.params if head is not None and head.test is not None else {}
     needed = {} if head is None else {key: param for key, param in head.params.items() if key not in given}

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from starloom.client.problems import usage
-from starloom_protocol.plan.language.models import SelectorDoc
 from starloom_protocol.vocabulary import DeviceLink
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow
+    from starloom_protocol.plan.language.models import SelectorDoc
     from starloom_protocol.plan.recipe import ParamDoc, Recipe
 
 _TEST: Final = re.compile(r"^test:.*\n?(?:[ \t]+\S.*\n?|\n(?=[ \t]))*", re.MULTILINE)
@@ -77,6 +77,8 @@ def _names_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
+        from starloom_protocol.plan.language.models import SelectorDoc  # no other command needs the language of plans
+
         yield from _names_of(SelectorDoc.model_validate(value))
 
 

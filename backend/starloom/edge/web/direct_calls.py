@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine
+from functools import lru_cache
 from typing import Any
 
 from fastapi import Request
@@ -32,9 +33,9 @@ def directly(route: APIRoute, handle: Handler) -> Handler:
         names.add(body.name)
     plain = not any(param.field_info.metadata or param.alias != param.name for param in takes.path_params)
     endpoint = route.endpoint
-    if not plain or takes.dependencies or names != set(inspect.signature(endpoint).parameters):
+    parameters, returns = _signature(endpoint)
+    if not plain or takes.dependencies or names != parameters:
         return handle
-    returns = inspect.signature(endpoint).return_annotation
     answers = returns in (Response, "Response") or response_type(endpoint) is not None
     if not inspect.iscoroutinefunction(endpoint) or not answers:
         return handle
@@ -56,3 +57,16 @@ def directly(route: APIRoute, handle: Handler) -> Handler:
         return response
 
     return call
+
+
+def _signature(endpoint: Callable[..., Any]) -> tuple[frozenset[str], Any]:
+    """Return the names of the parameters that a request fills, and the declared answer."""
+    function = getattr(endpoint, "__func__", None)
+    names, returns = _signature_of(function or endpoint)
+    return frozenset(names[1:] if function else names), returns
+
+
+@lru_cache(maxsize=1024)
+def _signature_of(function: Callable[..., Any]) -> tuple[tuple[str, ...], Any]:
+    found = inspect.signature(function)
+    return tuple(found.parameters), found.return_annotation

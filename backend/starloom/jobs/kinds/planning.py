@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from starloom.core.state.inputs import LookCall, LooksProposed, PlanProposed
 from starloom.jobs.claiming import JobReads, NotOurs, ask
@@ -131,7 +132,12 @@ class PlanJobs:
         self._models = models or ModelJobs({})
         self._sketches = sketches
         self._worker = worker
-        self._catalogue = catalogue or load_catalogue()
+        self._given = catalogue
+
+    @cached_property
+    def _catalogue(self) -> Catalogue:
+        # Read for the first plan: it is an eighth of a worker's start, and the hub has read it already.
+        return self._given or load_catalogue()
 
     async def carry_out(self, reads: JobReads, inbox: InboxPort, constellation: str, job: str) -> None:
         """Plan a claimed job and propose the outcome; the refusal of a plan by the engine becomes its fault."""

@@ -141,6 +141,7 @@ export function NewPage() {
                 recipe={recipe}
                 loading={Boolean(asked) && (!settled || preview.loading)}
                 words={words}
+                onWords={say}
                 onParams={(params) => {
                   const name = recipe?.name ?? exact?.recipe;
                   if (name) setRecipe({ name, params });

@@ -12,8 +12,9 @@ export function UnderstoodLine(props: {
   loading: boolean;
   words: string;
   onParams: (params: Record<string, unknown>) => void;
+  onWords: (words: string) => void;
 }) {
-  const { preview, recipe, loading, words, onParams } = props;
+  const { preview, recipe, loading, words, onParams, onWords } = props;
   const { hub } = useWorkspace();
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const exact = preview?.understood?.outcome === "exact" ? preview.understood.candidates[0] : undefined;
@@ -32,7 +33,7 @@ export function UnderstoodLine(props: {
             key={phrase}
             className="chip out"
             href={`/new?q=${encodeURIComponent(phrase)}`}
-            onClick={() => location.assign(`/new?q=${encodeURIComponent(phrase)}`)}
+            onClick={() => onWords(phrase)}
           >
             {phrase}
           </Link>

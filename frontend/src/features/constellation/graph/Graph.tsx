@@ -90,11 +90,13 @@ function Scene(props: GraphProps) {
   const flow = useReactFlow<BlockNode>();
   const cards = useCardsInView(drawing, placed);
   const moved = useRef(false);
+  const [follows, setFollows] = useState(true);
   // Cards that stood elsewhere for one frame would be pressed where they no longer are.
   const [fitted, setFitted] = useState(false);
   /** A view that a person has chosen stays; before the first fit there is nothing to choose. */
   const onMoved = () => {
     moved.current = fitted;
+    setFollows(!fitted);
   };
   const zoom = (by: "in" | "out") => {
     onMoved();
@@ -130,6 +132,12 @@ function Scene(props: GraphProps) {
     [flow, ready, top, bottom, placed, drawing, readable, down, model, fleet],
   );
 
+  const fitAgain = () => {
+    moved.current = false;
+    setFollows(true);
+    fitAll(180);
+  };
+
   useEffect(() => {
     if (moved.current) return;
     const frame = requestAnimationFrame(() => fitAll(0));
@@ -150,10 +158,8 @@ function Scene(props: GraphProps) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (event.key === "f") {
-        moved.current = false;
-        fitAll(180);
-      } else if (event.key === "+" || event.key === "=") zoom("in");
+      if (event.key === "f") fitAgain();
+      else if (event.key === "+" || event.key === "=") zoom("in");
       else if (event.key === "-") zoom("out");
     };
     addEventListener("keydown", onKey);
@@ -269,10 +275,9 @@ function Scene(props: GraphProps) {
             className="fit only-wide"
             icon="fit"
             tabIndex={-1}
-            onClick={() => {
-              moved.current = false;
-              fitAll(180);
-            }}
+            aria-pressed={follows}
+            title={follows ? "The view follows the plan" : "Follow the plan again (f)"}
+            onClick={fitAgain}
           >
             Fit <kbd aria-hidden="true">f</kbd>
           </Button>
