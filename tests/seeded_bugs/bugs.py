@@ -126,8 +126,8 @@ BUGS = [
     Bug(
         "a refused input leaves its puts",
         "backend/starloom/core/step.py",
-        "        work.back_to(marks)\n        del work.answers[answers:]\n",
-        "        del work.answers[answers:]\n",
+        "        work.undo_input()\n",
+        "        del work.answers[work.answered :]\n",
         CORE,
     ),
     Bug(

@@ -292,9 +292,9 @@ class Engine:
             if isinstance(item, DeviceConnected):
                 self._acks.note_ledger(item)
             begun = self._measure() if self._measure else 0.0
-            before, item = (len(work.events), work.undone), replace(item, at_ms=now, roll=self._chance.getrandbits(32))
+            undone, item = work.undone, replace(item, at_ms=now, roll=self._chance.getrandbits(32))
             self._step_one(work, item)
-            self._recording.stepped(item, decided=(len(work.events), work.undone) != before)
+            self._recording.stepped(item, decided=len(work.events) != work.begun[1] or work.undone != undone)
             if self._measure and (self._measure() - begun) * 1000 > SLOW_STEP_MS:
                 self.counts.slow_steps += 1
                 log.warning("event=slow_step input=%s ms=%d", type(item).__name__, (self._measure() - begun) * 1000)
@@ -308,14 +308,12 @@ class Engine:
 
     def _step_one(self, work: Work, item: AnyInput) -> None:
         """Step one input; an internal error affects that input alone, is reported to its asker and logged in full."""
-        marks, answers = work.marks(), len(work.answers)
         try:
             step(work, item)
         except Exception:
             log.exception("event=step_failed input=%s id=%s", type(item).__name__, item.id)
             self.counts.failed_steps += 1
-            work.back_to(marks)
-            del work.answers[answers:]
+            work.undo_input()
             info = CODES[Code.INTERNAL]
             fault = Fault(
                 code=Code.INTERNAL, reason=f"{type(item).__name__} {item.id} was not carried out", hint=info.hint

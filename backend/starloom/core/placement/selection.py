@@ -179,6 +179,7 @@ def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
             idle = place + (_WHOLE * len(found) if sparing else 0)
             demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
         demand.revision = revision
+        demand.spares = any(item[2] for item in demand.feasible)
         demand.free_seen = -1
         demand.places = {item[0]: place for place, item in enumerate(demand.feasible)}
         demand.paced.clear()
@@ -205,14 +206,14 @@ def pick(
     """Choose among the free capable devices; None if none is free, or a busy one should finish the task earlier.
 
     Ranked by: has not failed this task (one that was silent over it comes last), reliability (a probed one first), not
-    spared for its owner, expected finish, location of the inputs, least load, name.
+    spared for its owner, expected finish, location of the inputs, least load, name. `_free` has brought the demand's
+    devices up to date in this look.
     """
-    fleet = shard.fleet
-    known = capable(fleet, demand)
+    fleet, known = shard.fleet, demand.feasible
     doubted, used = fleet.health, fleet.used
     lying = inputs_of(constellation, spec) if spec.inputs else {}
-    whole = sum(size for _count, size in lying.values())
-    paced = paced_of(fleet, demand, size_of(whole))
+    whole = sum(size for _count, size in lying.values()) if lying else 0
+    paced = paced_of(fleet, demand, size_of(whole) if whole else 0)
     if not (record.attempt or lying or doubted or shard.settings.random_placement):
         if paced is None:
             return _least_busy(fleet, known, spec, demand, {})
@@ -223,7 +224,7 @@ def pick(
     if shard.settings.random_placement:
         return _drawn(shard, constellation, spec, record, demand, avoid)
     best: list[_Ranked] = []
-    for place in _free(fleet, demand):
+    for place in demand.free:
         device, slots, sparing, _idle = known[place]
         load = used.get(device, 0) * _WHOLE // slots
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
@@ -270,8 +271,8 @@ def _drawn(
     avoid: Mapping[str, int],
 ) -> Choice | None:
     """Choose a free device by the name of the attempt alone, for measurements; one that failed the task comes last."""
-    fleet, known = shard.fleet, capable(shard.fleet, demand)
-    free = [known[place][0] for place in _free(fleet, demand)]
+    fleet, known = shard.fleet, demand.feasible
+    free = [known[place][0] for place in demand.free]
     fresh = [device for device in free if device not in avoid] or free
     if not fresh or (fresh is free and avoid and any(item[0] not in avoid for item in known)):
         return None
@@ -403,9 +404,7 @@ def _least_busy(
     `expects_ms` are the expected times by place, where they are known.
     """
     used, count = fleet.used.get, len(known)
-    best = [
-        used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in _free(fleet, demand)
-    ]
+    best = [used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in demand.free]
     if not best:
         return None
     best.sort()
@@ -426,9 +425,9 @@ def _trust(health: Health | None) -> int:
 
 def _courtesy(fleet: Fleet, known: list[tuple[str, int, bool, int]], demand: Demand, chosen: int) -> str:
     """Return the words on a free device that was passed over for its owner; empty if there is none."""
-    if known[chosen][2]:
+    if not demand.spares or known[chosen][2]:
         return ""
-    passed = next((known[place][0] for place in _free(fleet, demand) if known[place][2]), None)
+    passed = next((known[place][0] for place in demand.free if known[place][2]), None)
     if passed is None:
         return ""
     return f", and {fleet.devices[passed].name} is taken last, because {spared_words(fleet.devices[passed])}"
@@ -517,7 +516,7 @@ def _open_demands(shard: Shard, now_ms: int) -> dict[str, list[Demand]]:
     for key, demand in list(shard.demands.items()):
         if not demand.lines:
             del shard.demands[key]
-        elif _free(shard.fleet, demand) and not rests(shard, demand, now_ms):
+        elif _free(shard.fleet, demand) and not (demand.rested and rests(shard, demand, now_ms)):
             found.setdefault(demand.owner, []).append(demand)
     return found
 
