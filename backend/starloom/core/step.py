@@ -135,10 +135,15 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
     for name in list(shard.settled):
         if name in shard.pointed:
             review.at_points(work, name)
-        if name in shard.live:
-            inquiries.review_goes_on(work, shard.constellations[name])
-        settle(work, name)
-        schedules.ended(work, name)
+        constellation = shard.constellations.get(name)
+        if constellation is None:
+            continue
+        if constellation.jobs and name in shard.live:
+            inquiries.review_goes_on(work, constellation)
+        if not constellation.unfinished_top:
+            settle(work, name)
+        if constellation.head.schedule is not None:
+            schedules.ended(work, name)
     shard.settled.clear()
     shard.touched.clear()
     stalls.watch(work, {event.stream: None for event in work.events[first:]})

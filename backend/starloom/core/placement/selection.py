@@ -24,6 +24,7 @@ from starloom.core.placement.device_conditions import (
 from starloom.core.placement.health import is_fault
 from starloom.core.placement.pace.finish import (
     DOUBT_LEAST,
+    NOISE_MS,
     PASSED_MOST,
     WAIT_MOST_MS,
     Paced,
@@ -206,8 +207,7 @@ def pick(
     """Choose among the free capable devices; None if none is free, or a busy one should finish the task earlier.
 
     Ranked by: has not failed this task (one that was silent over it comes last), reliability (a probed one first), not
-    spared for its owner, expected finish, location of the inputs, least load, name. `_free` has brought the demand's
-    devices up to date in this look.
+    spared for its owner, expected finish, location of the inputs, least load, name. Reads `demand.free`, see `_free`.
     """
     fleet, known = shard.fleet, demand.feasible
     doubted, used = fleet.health, fleet.used
@@ -230,7 +230,8 @@ def pick(
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
-        best.append((avoid.get(device, 0), trust, 0, -lying.get(device, _NOTHING)[0], load, place))
+        at_hand = lying.get(device, _NOTHING)[0] if lying else 0
+        best.append((avoid.get(device, 0) if avoid else 0, trust, 0, -at_hand, load, place))
     if not best:
         return None
     expects_ms: dict[int, int] = {}
@@ -294,6 +295,13 @@ class _Expected:
     whole: int
     moving: dict[str, int]
 
+    def times(self, places: list[int]) -> dict[int, int]:
+        """Return the milliseconds from lease to end by place."""
+        known = self.paced.known
+        if self.whole:
+            return {place: self.on(place) for place in places}
+        return {place: known[place] if place in known else self.on(place) for place in places}
+
     def on(self, place: int) -> int:
         """Return the milliseconds on a device from lease to end."""
         device = self.known[place][0]
@@ -314,23 +322,27 @@ def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked
 
     Among those that are as good as the best one, the finish is 0, so that location, load and name decide.
     """
-    times = {item[5]: expected.on(item[5]) for item in ranked}
+    times = expected.times([item[5] for item in ranked])
     if len(ranked) == 1:
         return ranked, times
     doubts = expected.paced.doubt
     moves = {place: expected.transfer_ms(expected.known[place][0]) for place in times} if expected.whole else {}
-    least_ms = min(times[place] - moves.get(place, 0) for place in times)
+    least_ms = min([times[place] - moves[place] for place in times] if moves else times.values())
     seem: dict[int, int] = {}
     for place, time_ms in times.items():
-        moved_ms = moves.get(place, 0)
+        moved_ms = moves[place] if moves else 0
         # Where two paces may be the same, only the transfer tells the devices apart.
         alike = (time_ms - moved_ms - least_ms) * 1000 <= least_ms * doubts.get(place, DOUBT_LEAST)
         seem[place] = least_ms + moved_ms if alike else time_ms
-    first_ms = min((item[0], item[1], seem[item[5]]) for item in ranked)[2]
-    made = [
-        (avoid, trust, 0 if same(seem[place], first_ms, DOUBT_LEAST) else seem[place], there, load, place)
-        for avoid, trust, _finish, there, load, place in ranked
-    ]
+    first_ms = min([(item[0], item[1], seem[item[5]]) for item in ranked])[2]
+    # The rule of `same`, whose first part tells for almost all.
+    low_ms, high_ms = first_ms - NOISE_MS, first_ms + NOISE_MS
+    made = []
+    for avoid, trust, _finish, there, load, place in ranked:
+        finish_ms = seem[place]
+        if low_ms <= finish_ms <= high_ms or same(finish_ms, first_ms, DOUBT_LEAST):
+            finish_ms = 0
+        made.append((avoid, trust, finish_ms, there, load, place))
     return made, times
 
 
