@@ -164,7 +164,7 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         return
     if constellation.head.state is _CANCELLING:
         attempts.ask_to_stop(work, constellation, key, "the constellation was cancelled")
-    elif constellation.shut.get(key):
+    elif constellation.shut and constellation.shut.get(key):
         if review.holds(record):
             return
         close_question(work, constellation, key)

@@ -275,7 +275,7 @@ class Engine:
                 raise
 
     async def _carry_out(self, batch: list[Entry]) -> None:
-        if away := missing(self._shard, (item for item, _future in batch)):
+        if away := missing(self._shard, [item for item, _future in batch]):
             batch = await self._bring_for(away, batch)
         work = self._step_all(batch)
         if work.events:
@@ -434,7 +434,7 @@ class Engine:
             self._later.append((self._pos, orders_later, answers_later))
         elif not self._later:
             self._sent_pos = self._pos
-        if self._acks.note(self._pos, (item for item, _future in batch)) and self._watermark >= self._pos:
+        if self._acks.note(self._pos, [item for item, _future in batch]) and self._watermark >= self._pos:
             self._acks.due()
         self._committed.set()
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from starloom.core.placement import off_devices
 from starloom.core.placement.absent_devices import gone
-from starloom.core.placement.selection import judge, nearest
-from starloom.core.state.model import Constellation
+from starloom.core.placement.selection import capable, judge, nearest
+from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues.ready import ANY, demand_key, queueable
 from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
@@ -46,8 +46,16 @@ def watch(work: Work) -> None:
         key = (name, demand_key(spec))
         if key not in judged and constellation.head.state is ConstellationState.ACTIVE:
             judged[key] = None
-            _attend(work, constellation, spec)
+            if not _waits_for_a_slot(shard, name, task):
+                _attend(work, constellation, spec)
     shard.queued_now.clear()
+
+
+def _waits_for_a_slot(shard: Shard, name: str, task: str) -> bool:
+    """Tell whether a device could take a queued task when free, by its demand: no device is judged for it again."""
+    queue = shard.queued.get((name, task))
+    demand = shard.demands.get(queue) if queue is not None else None
+    return demand is not None and bool(capable(shard.fleet, demand))
 
 
 def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
