@@ -32,7 +32,7 @@ def calls(work: Callable[[], object]) -> int:
 class Calls:
     """Counts the calls that code below some folders makes in this thread, of functions of Python and of C.
 
-    What a test, a twin or a library calls counts for nothing, so the same work has the same count on every machine.
+    Calls that a test, a twin or a library makes count for nothing, so the count does not depend on the machine.
     """
 
     def __init__(self, *folders: str) -> None:
