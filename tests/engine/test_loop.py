@@ -166,6 +166,8 @@ async def build(
     history: MemoryHistory,
     wires: Wires,
     keeping: FinishedRetention | None = None,
+    *,
+    check_every: int = 1,
 ) -> Hub:
     store = MemoryStore(redis, history, sleep=lambda seconds: clock.wait(int(seconds * 1000)))
     engine = Engine(
@@ -176,7 +178,7 @@ async def build(
         live=wires,
         jobs=wires,
         values=wires,
-        settings=EngineSettings(owner="hub", check_every=1, keeping=keeping or FinishedRetention()),
+        settings=EngineSettings(owner="hub", check_every=check_every, keeping=keeping or FinishedRetention()),
         chance=random.Random(1),
     )
     await engine.start()
@@ -184,8 +186,8 @@ async def build(
 
 
 @asynccontextmanager
-async def hub() -> AsyncIterator[Hub]:
-    found = await build(TurningClock(), MemoryRedis(), MemoryHistory(), Wires())
+async def hub(*, check_every: int = 1) -> AsyncIterator[Hub]:
+    found = await build(TurningClock(), MemoryRedis(), MemoryHistory(), Wires(), check_every=check_every)
     try:
         yield found
     finally:

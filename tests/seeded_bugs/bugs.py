@@ -126,8 +126,8 @@ BUGS = [
     Bug(
         "a refused input leaves its puts",
         "backend/starloom/core/step.py",
-        "        work.back_to(marks)\n        del work.answers[answers:]\n",
-        "        del work.answers[answers:]\n",
+        "        work.undo_input()\n",
+        "        del work.answers[work.answered :]\n",
         CORE,
     ),
     Bug(
@@ -189,8 +189,8 @@ BUGS = [
     Bug(
         "reports are acknowledged before they are durable",
         "backend/starloom/engine/loop.py",
-        "if self._acks.note(self._pos, (item for item, _future in batch)) and self._watermark >= self._pos:\n",
-        "if self._acks.note(0, (item for item, _future in batch)):\n",
+        "if self._acks.note(self._pos, [item for item, _future in batch]) and self._watermark >= self._pos:\n",
+        "if self._acks.note(0, [item for item, _future in batch]):\n",
         ENGINE,
     ),
     Bug(
@@ -364,7 +364,7 @@ BUGS = [
     Bug(
         "work begins although the budget is used up",
         "backend/starloom/core/step.py",
-        "        if budgets.stop(work, found[0]):\n",
+        "        if found[0].head.budget is not None and budgets.stop(work, found[0]):\n",
         "        if False:\n",
         CORE,
     ),

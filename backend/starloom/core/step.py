@@ -70,18 +70,15 @@ def step(work: Work, item: AnyInput) -> None:
 
     A refused input adds only its answer.
     """
-    marks = work.marks()
-    answers = len(work.answers)
     work.begin(item)
     try:
         _HANDLERS[type(item)](work, item)
-        _settle(work, marks[1])
+        _settle(work, work.begun[1])
     except Refusal as refusal:
-        work.back_to(marks)
-        del work.answers[answers:]
+        work.undo_input()
         work.answers.append(Answer(input_id=item.id, faults=refusal.faults))
         return
-    if len(work.answers) == answers:
+    if len(work.answers) == work.answered:
         work.answer(None, after="commit")
 
 
@@ -105,10 +102,14 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
                 constellation = shard.constellations.get(name)
                 if constellation is None or name not in shard.live:
                     continue
-                if ended == "succeeded":
-                    kept_results.keep(work, constellation, task)
-                    findings.publish(work, constellation, task)
-                fire_due(work, constellation, task, ended)
+                spec = constellation.specs.get(task)
+                if ended == "succeeded" and spec is not None:
+                    if spec.reuse is not None:
+                        kept_results.keep(work, constellation, task)
+                    if spec.finds is not None:
+                        findings.publish(work, constellation, task)
+                if constellation.rules_by_task:
+                    fire_due(work, constellation, task, ended)
                 review.begin(work, constellation, task, ended)
                 if ended != "attempt_ended":
                     grow(work, constellation, task)
@@ -125,20 +126,27 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
         placed = _place(work, silent=silent)
         if not other_calls.go_round(work) and (not placed or not (shard.touched or work.rules_due)):
             break
-    _say_ready(work)
-    waiting.watch(work)
+    if work.ready:
+        _say_ready(work)
+    if shard.queued_now:
+        waiting.watch(work)
     if shard.ended_stops:
         stop_all.note_ended(work)
     for name in list(shard.settled):
         if name in shard.pointed:
             review.at_points(work, name)
-        if name in shard.live:
-            inquiries.review_goes_on(work, shard.constellations[name])
-        settle(work, name)
-        schedules.ended(work, name)
+        constellation = shard.constellations.get(name)
+        if constellation is None:
+            continue
+        if constellation.jobs and name in shard.live:
+            inquiries.review_goes_on(work, constellation)
+        if not constellation.unfinished_top:
+            settle(work, name)
+        if constellation.head.schedule is not None:
+            schedules.ended(work, name)
     shard.settled.clear()
     shard.touched.clear()
-    stalls.watch(work, dict.fromkeys(event.stream for event in work.events[first:]))
+    stalls.watch(work, {event.stream: None for event in work.events[first:]})
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:
@@ -156,7 +164,7 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         return
     if constellation.head.state is _CANCELLING:
         attempts.ask_to_stop(work, constellation, key, "the constellation was cancelled")
-    elif constellation.shut.get(key):
+    elif constellation.shut and constellation.shut.get(key):
         if review.holds(record):
             return
         close_question(work, constellation, key)
@@ -194,7 +202,7 @@ def _make_ready(work: Work, constellation: Constellation, key: str, record: Task
         return
     if spec.reuse is not None and kept_results.take_over(work, constellation, spec, record):
         return
-    if findings.is_due(spec, record):
+    if spec.inputs and findings.is_due(spec, record):
         taken = findings.take(work, constellation, spec, record)
         if taken is None:
             return
@@ -232,8 +240,6 @@ def _reconsider_group(work: Work, constellation: Constellation, key: str) -> Non
 
 def _say_ready(work: Work) -> None:
     """Emit one event for each constellation with the tasks that became ready and still are."""
-    if not work.ready:
-        return
     by_name: dict[str, list[str]] = {}
     for name, task in work.ready:
         constellation = work.shard.constellations[name]
@@ -262,17 +268,21 @@ def _unpark(work: Work, constellation: Constellation, group: str) -> None:
 
 def _place(work: Work, *, silent: bool) -> bool:
     """Carry out the hub's own calls and lease all tasks that can be placed now; True if there were any."""
+    if not work.shard.queued:
+        return False
     placed = hub_calls.carry_out(work)
     turn = finish.PlacementPass(work.at_ms, silent)
     while True:
         found = next_lease(work.shard, turn)
         if found is None:
-            turn.close(work.shard)
+            if turn.waits:
+                turn.close(work.shard)
             return placed
-        if budgets.stop(work, found[0]):
+        if found[0].head.budget is not None and budgets.stop(work, found[0]):
             continue
         attempts.grant(work, *found)
-        waiting.granted(work, found[0])
+        if found[0].head.attention:
+            waiting.granted(work, found[0])
         placed = True
 
 

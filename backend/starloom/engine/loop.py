@@ -278,7 +278,7 @@ class Engine:
                 raise
 
     async def _carry_out(self, batch: list[Entry]) -> None:
-        if away := missing(self._shard, (item for item, _future in batch)):
+        if away := missing(self._shard, [item for item, _future in batch]):
             batch = await self._bring_for(away, batch)
         work = self._step_all(batch)
         if work.events:
@@ -295,9 +295,9 @@ class Engine:
             if isinstance(item, DeviceConnected):
                 self._acks.note_ledger(item)
             begun = self._measure() if self._measure else 0.0
-            before, item = (len(work.events), work.undone), replace(item, at_ms=now, roll=self._chance.getrandbits(32))
+            undone, item = work.undone, replace(item, at_ms=now, roll=self._chance.getrandbits(32))
             self._step_one(work, item)
-            self._recording.stepped(item, decided=(len(work.events), work.undone) != before)
+            self._recording.stepped(item, decided=len(work.events) != work.begun[1] or work.undone != undone)
             if self._measure and (self._measure() - begun) * 1000 > SLOW_STEP_MS:
                 self.counts.slow_steps += 1
                 log.warning("event=slow_step input=%s ms=%d", type(item).__name__, (self._measure() - begun) * 1000)
@@ -311,14 +311,12 @@ class Engine:
 
     def _step_one(self, work: Work, item: AnyInput) -> None:
         """Step one input; an internal error affects that input alone, is reported to its asker and logged in full."""
-        marks, answers = work.marks(), len(work.answers)
         try:
             step(work, item)
         except Exception:
             log.exception("event=step_failed input=%s id=%s", type(item).__name__, item.id)
             self.counts.failed_steps += 1
-            work.back_to(marks)
-            del work.answers[answers:]
+            work.undo_input()
             info = CODES[Code.INTERNAL]
             fault = Fault(
                 code=Code.INTERNAL, reason=f"{type(item).__name__} {item.id} was not carried out", hint=info.hint
@@ -439,7 +437,7 @@ class Engine:
             self._later.append((self._pos, orders_later, answers_later))
         elif not self._later:
             self._sent_pos = self._pos
-        if self._acks.note(self._pos, (item for item, _future in batch)) and self._watermark >= self._pos:
+        if self._acks.note(self._pos, [item for item, _future in batch]) and self._watermark >= self._pos:
             self._acks.due()
         self._committed.set()
 

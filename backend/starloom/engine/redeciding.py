@@ -148,12 +148,10 @@ class Redeciding:
             look(work)
         elif not isinstance(kept, ShardLoaded | ConstellationLoaded):
             self.inputs += 1
-            marks, answers = work.marks(), len(work.answers)
             try:
                 step(work, kept)
             except Exception:
-                work.back_to(marks)
-                del work.answers[answers:]
+                work.undo_input()
 
     def _tell(self, commit: ChainedCommit, decided: list[bytes], made_by: list[str]) -> None:
         logged = commit.events

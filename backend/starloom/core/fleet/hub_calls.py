@@ -45,10 +45,7 @@ _OWN_PLAN = "Submit a plan of its own for it."
 
 def carry_out(work: Work) -> bool:
     """Carry out every call of the hub's own tools that is ready; True if there was one."""
-    shard = work.shard
-    if not shard.queued:
-        return False
-    done = False
+    shard, done = work.shard, False
     for demand in [one for one in shard.demands.values() if one.tool in HUB_TOOLS]:
         for name in list(demand.lines):
             for task in _taken(shard, demand, name):

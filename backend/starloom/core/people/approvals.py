@@ -105,7 +105,7 @@ class _Effects:
 
     def repeats(self, spec: TaskSpec) -> int:
         """Return how many times a task may repeat a call that does more than read."""
-        return repeats_effects(spec, self._offers)
+        return repeats_effects(spec, self._offers) if spec.for_each is not None else 0
 
     def of(self, spec: TaskSpec) -> frozenset[Effect]:
         tool = spec.tool or ""
@@ -144,6 +144,7 @@ def judge(
     by_id = {spec.id: spec for spec in specs}
     standing = _by_action(fleet)
     calls: list[Call] = []
+    often: dict[str, int] = {}
     because = ""
     for spec in specs:
         works = spec.tool is not None or spec.goal is not None
@@ -152,6 +153,8 @@ def judge(
             bool(spec.secrets) or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
         )
         turns = known.repeats(spec)
+        if turns:
+            often[spec.id] = turns
         if not turns and not unseen and not _asks(effects, asked_in_words=asked_in_words):
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
@@ -161,7 +164,10 @@ def judge(
         calls.append(call)
         because = because or late or _too_wide(call)
     for spec in added:
-        if guided or known.repeats(spec) or _asks(known.of(spec), asked_in_words=asked_in_words):
+        turns = known.repeats(spec)
+        if turns:
+            often[spec.id] = turns
+        if guided or turns or _asks(known.of(spec), asked_in_words=asked_in_words):
             calls.append(Call(task=spec.id, tool=spec.tool or ""))
             because = because or f"a rule may add {spec.id} while it runs"
     every_time = hold or policy.approval is Approval.ALWAYS
@@ -171,7 +177,6 @@ def judge(
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
     elif len(calls) > CALLS_MOST:
         because = f"it makes {len(calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
-    often = {spec.id: turns for spec in (*specs, *added) if (turns := known.repeats(spec))}
     others = [call.tool for spec in (*specs, *added) for call in spec.any_of]
     named = (f"{call.tool} up to {often[call.task]} times" if call.task in often else call.tool for call in calls)
     tools = tuple(dict.fromkeys(name for name in (*named, *others) if name))
@@ -292,12 +297,11 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
 def hash_of(constellation: Constellation) -> str:
     """Return the hash of the present plan, with all that decides its work."""
     parts = (constellation.specs, constellation.deps, constellation.rules)
-    told = sha256(encode_entity(constellation.head.policy))
+    told = [encode_entity(constellation.head.policy)]
     for records in parts:
-        for key in sorted(records):
-            if not isinstance(found := records[key], TaskSpec) or not found.look:
-                told.update(encode_entity(found))
-    return told.hexdigest()
+        found = [records[key] for key in sorted(records)]
+        told += [encode_entity(one) for one in found if not isinstance(one, TaskSpec) or not one.look]
+    return sha256(b"".join(told)).hexdigest()
 
 
 def _ask(

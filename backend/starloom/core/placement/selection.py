@@ -24,6 +24,7 @@ from starloom.core.placement.device_conditions import (
 from starloom.core.placement.health import is_fault
 from starloom.core.placement.pace.finish import (
     DOUBT_LEAST,
+    NOISE_MS,
     PASSED_MOST,
     WAIT_MOST_MS,
     Paced,
@@ -222,6 +223,7 @@ def _look_over(fleet: Fleet, demand: Demand) -> None:
         sparing = _is_spared(device)
         idle = place + (_WHOLE * len(found) if sparing else 0)
         demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
+    demand.spares = any(item[2] for item in demand.feasible)
     demand.free_seen = -1
     demand.places = {item[0]: place for place, item in enumerate(demand.feasible)}
     demand.paced.clear()
@@ -251,14 +253,13 @@ def pick(
     """Choose among the free capable devices; None if none is free, or a busy one should finish the task earlier.
 
     Ranked by: has not failed this task (one that was silent over it comes last), reliability (a probed one first), not
-    spared for its owner, expected finish, location of the inputs, least load, name.
+    spared for its owner, expected finish, location of the inputs, least load, name. Reads `demand.free`, see `_free`.
     """
-    fleet = shard.fleet
-    known = capable(fleet, demand)
+    fleet, known = shard.fleet, demand.feasible
     doubted, used = fleet.health, fleet.used
     lying = inputs_of(constellation, spec) if spec.inputs else {}
-    whole = sum(size for _count, size in lying.values())
-    paced = paced_of(fleet, demand, size_of(whole))
+    whole = sum(size for _count, size in lying.values()) if lying else 0
+    paced = paced_of(fleet, demand, size_of(whole) if whole else 0)
     if not (record.attempt or lying or doubted or shard.settings.random_placement):
         if paced is None:
             return _least_busy(fleet, known, spec, demand, {})
@@ -269,13 +270,14 @@ def pick(
     if shard.settings.random_placement:
         return _drawn(shard, constellation, spec, record, demand, avoid)
     best: list[_Ranked] = []
-    for place in _free(fleet, demand):
+    for place in demand.free:
         device, slots, sparing, _idle = known[place]
         load = used.get(device, 0) * _WHOLE // slots
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
-        best.append((avoid.get(device, 0), trust, 0, -lying.get(device, _NOTHING)[0], load, place))
+        at_hand = lying.get(device, _NOTHING)[0] if lying else 0
+        best.append((avoid.get(device, 0) if avoid else 0, trust, 0, -at_hand, load, place))
     if not best:
         return None
     expects_ms: dict[int, int] = {}
@@ -316,8 +318,8 @@ def _drawn(
     avoid: Mapping[str, int],
 ) -> Choice | None:
     """Choose a free device by the name of the attempt alone, for measurements; one that failed the task comes last."""
-    fleet, known = shard.fleet, capable(shard.fleet, demand)
-    free = [known[place][0] for place in _free(fleet, demand)]
+    fleet, known = shard.fleet, demand.feasible
+    free = [known[place][0] for place in demand.free]
     fresh = [device for device in free if device not in avoid] or free
     if not fresh or (fresh is free and avoid and any(item[0] not in avoid for item in known)):
         return None
@@ -339,6 +341,13 @@ class _Expected:
     whole: int
     moving: dict[str, int]
 
+    def times(self, places: list[int]) -> dict[int, int]:
+        """Return the milliseconds from lease to end by place."""
+        known = self.paced.known
+        if self.whole:
+            return {place: self.on(place) for place in places}
+        return {place: known[place] if place in known else self.on(place) for place in places}
+
     def on(self, place: int) -> int:
         """Return the milliseconds on a device from lease to end."""
         device = self.known[place][0]
@@ -359,23 +368,27 @@ def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked
 
     Among those that are as good as the best one, the finish is 0, so that location, load and name decide.
     """
-    times = {item[5]: expected.on(item[5]) for item in ranked}
+    times = expected.times([item[5] for item in ranked])
     if len(ranked) == 1:
         return ranked, times
     doubts = expected.paced.doubt
     moves = {place: expected.transfer_ms(expected.known[place][0]) for place in times} if expected.whole else {}
-    least_ms = min(times[place] - moves.get(place, 0) for place in times)
+    least_ms = min([times[place] - moves[place] for place in times] if moves else times.values())
     seem: dict[int, int] = {}
     for place, time_ms in times.items():
-        moved_ms = moves.get(place, 0)
+        moved_ms = moves[place] if moves else 0
         # Where two paces may be the same, only the transfer tells the devices apart.
         alike = (time_ms - moved_ms - least_ms) * 1000 <= least_ms * doubts.get(place, DOUBT_LEAST)
         seem[place] = least_ms + moved_ms if alike else time_ms
-    first_ms = min((item[0], item[1], seem[item[5]]) for item in ranked)[2]
-    made = [
-        (avoid, trust, 0 if same(seem[place], first_ms, DOUBT_LEAST) else seem[place], there, load, place)
-        for avoid, trust, _finish, there, load, place in ranked
-    ]
+    first_ms = min([(item[0], item[1], seem[item[5]]) for item in ranked])[2]
+    # The rule of `same`, whose first part tells for almost all.
+    low_ms, high_ms = first_ms - NOISE_MS, first_ms + NOISE_MS
+    made = []
+    for avoid, trust, _finish, there, load, place in ranked:
+        finish_ms = seem[place]
+        if low_ms <= finish_ms <= high_ms or same(finish_ms, first_ms, DOUBT_LEAST):
+            finish_ms = 0
+        made.append((avoid, trust, finish_ms, there, load, place))
     return made, times
 
 
@@ -449,9 +462,7 @@ def _least_busy(
     `expects_ms` are the expected times by place, where they are known.
     """
     used, count = fleet.used.get, len(known)
-    best = [
-        used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in _free(fleet, demand)
-    ]
+    best = [used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in demand.free]
     if not best:
         return None
     best.sort()
@@ -472,9 +483,9 @@ def _trust(health: Health | None) -> int:
 
 def _courtesy(fleet: Fleet, known: list[tuple[str, int, bool, int]], demand: Demand, chosen: int) -> str:
     """Return the words on a free device that was passed over for its owner; empty if there is none."""
-    if known[chosen][2]:
+    if not demand.spares or known[chosen][2]:
         return ""
-    passed = next((known[place][0] for place in _free(fleet, demand) if known[place][2]), None)
+    passed = next((known[place][0] for place in demand.free if known[place][2]), None)
     if passed is None:
         return ""
     return f", and {fleet.devices[passed].name} is taken last, because {spared_words(fleet.devices[passed])}"
@@ -563,7 +574,7 @@ def _open_demands(shard: Shard, now_ms: int) -> dict[str, list[Demand]]:
     for key, demand in list(shard.demands.items()):
         if not demand.lines:
             del shard.demands[key]
-        elif _free(shard.fleet, demand) and not rests(shard, demand, now_ms):
+        elif _free(shard.fleet, demand) and not (demand.rested and rests(shard, demand, now_ms)):
             found.setdefault(demand.owner, []).append(demand)
     return found
 

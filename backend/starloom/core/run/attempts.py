@@ -65,8 +65,6 @@ _ASKED: Final = {
 
 def too_big(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> str | None:
     """Return the first fact needed for a decision that was too big to be brought, if there is one."""
-    if not frame.facts_too_big:
-        return None
     needed = deciding(constellation, spec)
     sizes = sorted(frame.facts_too_big.items())
     return next((f"{pointer} has {size} bytes" for pointer, size in sizes if pointer in needed), None)
@@ -449,19 +447,19 @@ def _finished(
 
 def _facts(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> dict[str, str]:
     """Return the facts of a result; `!POINTER` holds the size of a wanted one that was too large, or 0."""
-    facts = dict(frame.facts or {})
+    facts = dict(frame.facts) if frame.facts else {}
     if frame.artifact is not None or frame.facts_too_big:
         for pointer in wants_of(constellation, spec):
             if pointer not in facts:
                 facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
-    return dict(sorted(facts.items()))
+    return dict(sorted(facts.items())) if facts else facts
 
 
 def _failed_by_its_result(
     work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, done: Attempt, frame: ResultFrame
 ) -> Attempt | None:
     """Return the attempt as failed if its result lacks a fact or misses a check; None if it holds."""
-    unbrought = too_big(constellation, spec, frame)
+    unbrought = too_big(constellation, spec, frame) if frame.facts_too_big else None
     if unbrought is not None:
         return replace(done, end=AttemptEnd.ERROR, code=Code.FACT_TOO_BIG, detail=unbrought)
     if not spec.checks:

@@ -82,9 +82,8 @@ def put_all(shard: Shard, stream: Stream, puts: Sequence[tuple[str, str, Record 
             table.pop(key, None)
         else:
             table[key] = record
-        hook = hooks.get(kind)
-        if hook is not None:
-            hook(shard, stream, key, old, record)
+        if kind in hooks:
+            hooks[kind](shard, stream, key, old, record)
 
 
 def undo(shard: Shard, mark: int = 0) -> None:
@@ -149,8 +148,9 @@ def _index_spec(
     if old is not None and new is not None:
         record = constellation.tasks.get(key)
         if record is not None:
-            dequeue(shard, constellation, key)
-            _enqueue(shard, constellation, new, record)
+            dequeue(shard, constellation, key, new)
+            if queueable(record):
+                _enqueue(shard, constellation, new)
         if old.optional != new.optional:
             _regate(shard, constellation, key)
     shard.touched[(constellation.name, key)] = None
@@ -178,6 +178,9 @@ def _count_child(constellation: Constellation, group: str, record: TaskRecord | 
 def _index_task(
     shard: Shard, constellation: Constellation, key: str, old: TaskRecord | None, new: TaskRecord | None
 ) -> None:
+    if old is new:
+        # An event repeats a put that was applied before it (`Work.quietly`).
+        return
     name = constellation.name
     was_is = _TRAITS[old.state] if old is not None else 0
     now_is = _TRAITS[new.state] if new is not None else 0
@@ -199,7 +202,7 @@ def _index_task(
             if held is not None:
                 _free_slot(shard, constellation, key, held)
             if holds is not None:
-                _take_slot(shard, constellation, key, holds)
+                _take_slot(shard, constellation, key, new, holds)
     if (was_is ^ now_is) & _QUEUES:
         constellation.ready += 1 if now_is & _QUEUES else -1
     if either & _DOUBT:
@@ -207,18 +210,18 @@ def _index_task(
             constellation.unknown.pop(key, None)
         if now_is & _DOUBT:
             constellation.unknown[key] = None
-    if was_is & _QUEUES and old is not None and queueable(old):
-        dequeue(shard, constellation, key)
-    if now_is & _QUEUES and new is not None and spec is not None:
-        _enqueue(shard, constellation, spec, new)
+    if was_is & _QUEUES and old is not None and old.reason is None:
+        dequeue(shard, constellation, key, spec)
+    if now_is & _QUEUES and new is not None and new.reason is None and spec is not None:
+        _enqueue(shard, constellation, spec)
     if old is None or new is None or old.state is not new.state or old.marked != new.marked:
         # Between two states that are not final every gate stays undecided.
         if either & _ENDED:
             _regate(shard, constellation, key)
             if old is not None and was_is & _ENDED:
-                _count_end(constellation, key, old, -1)
+                _count_end(constellation, key, spec, old, -1)
             if new is not None and now_is & _ENDED:
-                _count_end(constellation, key, new, +1)
+                _count_end(constellation, key, spec, new, +1)
             if old is not None and new is not None and old.round != new.round:
                 _relist_after(shard, constellation, key)
         if now_is & _STARTABLE:
@@ -227,15 +230,16 @@ def _index_task(
         moved(constellation)
 
 
-def _count_end(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
-    progress, spec = constellation.progress, constellation.specs.get(key)
+def _count_end(constellation: Constellation, key: str, spec: TaskSpec | None, record: TaskRecord, step: int) -> None:
+    progress = constellation.progress
     if spec is not None and spec.look:
         return
     progress.ended += step
     if record.state is _SUCCEEDED:
         progress.succeeded += step
         progress.checked += step * record.checked
-        _count_pace(constellation, key, record, step)
+        if spec is not None and spec.tool is not None:
+            _count_pace(constellation, spec, spec.tool, record, step)
         if record.device is not None:
             progress.devices[record.device] = progress.devices.get(record.device, 0) + step
     elif record.state is TaskState.FAILED:
@@ -245,17 +249,17 @@ def _count_end(constellation: Constellation, key: str, record: TaskRecord, step:
             progress.failed.pop(key, None)
 
 
-def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
-    spec, attempt = constellation.specs.get(key), constellation.attempts.get(f"{key}/{record.attempt}")
-    if spec is None or spec.tool is None or attempt is None or attempt.end is not _ENDED_OK:
+def _count_pace(constellation: Constellation, spec: TaskSpec, tool: str, record: TaskRecord, step: int) -> None:
+    attempt = constellation.attempts.get(f"{spec.id}/{record.attempt}")
+    if attempt is None or attempt.end is not _ENDED_OK:
         return
     if attempt.origin_task:
         constellation.progress.reused += step
         return
     paces = constellation.progress.paces
-    count, total_ms = paces.get(spec.tool, (0, 0))
+    count, total_ms = paces.get(tool, (0, 0))
     took_ms = attempt.ended_ms - (attempt.started_ms or attempt.leased_ms)
-    paces[spec.tool] = count + step, total_ms + step * took_ms
+    paces[tool] = count + step, total_ms + step * took_ms
 
 
 def _count_slot(fleet: Fleet, device: str, step: int) -> None:
@@ -274,12 +278,11 @@ def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str
     fleet.holders.get(device, {}).pop((constellation.name, key), None)
 
 
-def _take_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
+def _take_slot(shard: Shard, constellation: Constellation, key: str, record: TaskRecord | None, device: str) -> None:
     fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
     shares[owner] = shares.get(owner, 0) + 1
     constellation.held += 1
     _count_slot(fleet, device, +1)
-    record = constellation.tasks.get(key)
     attempt = constellation.attempts.get(f"{key}/{record.attempt}") if record is not None else None
     due_ms = attempt.leased_ms + attempt.expects_ms if attempt is not None and attempt.expects_ms else 0
     fleet.holders.setdefault(device, {})[(constellation.name, key)] = due_ms
@@ -371,6 +374,7 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
     if not outgoing:
         return
     gate, touched, name = constellation.gate, shard.touched, constellation.name
+    undecided, tasks = constellation.undecided, constellation.tasks
     on_success = decide_success(constellation, source)
     for key, dependency in outgoing.items():
         was, now = gate[key], on_success if dependency.gate is _SUCCESS else decide(constellation, dependency)
@@ -381,7 +385,9 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
                 _count_gate(constellation, target, was, -1)
             if now is not _OPENED:
                 _count_gate(constellation, target, now, +1)
-            touched[(name, target)] = None
+            # A task with other gates undecided waits on; a group counts its ended sources.
+            if was is not _UNDECIDED or now is not _OPENED or not undecided[target] or target not in tasks:
+                touched[(name, target)] = None
         if dependency.condition is not None or dependency.input in READ_BY_CORE:
             _note_unasked(constellation, key, dependency, now)
 
@@ -446,10 +452,9 @@ def _index_rule(
         constellation.rules_by_task.setdefault(new.task, {})[key] = None
 
 
-def _enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
-    if queueable(record):
-        enqueue(shard, constellation, spec)
-        shard.queued_now[(constellation.name, spec.id)] = None
+def _enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
+    enqueue(shard, constellation, spec)
+    shard.queued_now[(constellation.name, spec.id)] = None
 
 
 def _index_finding(

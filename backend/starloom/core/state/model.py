@@ -371,11 +371,11 @@ class Access(Stream):
 class Demand:
     """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
 
-    `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner, and
-    its rank while idle where nothing else distinguishes devices (`placement`), as of the fleet's revision `fleet_seen`;
-    `free` are the positions of those with a free slot as of the fleet's `slots_number` `free_seen`. If several
-    constellations wait, `usual` and `longest` are heaps over them, kept by `fair_share`; `pushed` has the newest entry
-    of each in `usual`, `aged` those with an entry in `longest`.
+    `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner
+    (`spares`: any is), and its rank while idle where nothing else distinguishes devices (`placement`), as of the
+    fleet's revision `fleet_seen`; `free` are the positions of those with a free slot as of the fleet's `slots_number`
+    `free_seen`. If several constellations wait, `usual` and `longest` are heaps over them, kept by `fair_share`;
+    `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
 
     `places` has the positions of the feasible devices, `paced`, by size class, their expected times. While all of its
     tasks wait for better devices than the free ones, `rested` describes the fleet at that time, until `rests_until_ms`
@@ -400,6 +400,7 @@ class Demand:
         "rests_until_ms",
         "revision",
         "selector",
+        "spares",
         "tool",
         "usual",
     )
@@ -418,6 +419,7 @@ class Demand:
         self.feasible: list[tuple[str, int, bool, int]] = []
         self.free: list[int] = []
         self.free_seen = -1
+        self.spares = False
         self.revision = -1
         self.fleet_seen = -1
         self.paced: dict[int, Any] = {}

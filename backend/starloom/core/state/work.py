@@ -89,8 +89,10 @@ class Work:
     """One batch over a shard. `item` is the current input; `at_ms` and `roll` are its time and its random number."""
 
     __slots__ = (
+        "answered",
         "answers",
         "at_ms",
+        "begun",
         "by",
         "events",
         "ignored",
@@ -118,9 +120,13 @@ class Work:
         self.at_ms = 0
         self.roll = 0
         self.by = "engine"
+        self.begun = (0, 0, 0)
+        self.answered = 0
 
     def begin(self, item: AnyInput) -> None:
-        """Make an input the current one."""
+        """Make an input the current one, and mark where its decisions begin."""
+        self.begun = len(self.shard.journal), len(self.events), len(self.orders)
+        self.answered = len(self.answers)
         self.item = item
         self.at_ms = item.at_ms
         self.roll = item.roll
@@ -170,6 +176,11 @@ class Work:
         self.shard.settled.clear()
         self.shard.queued_now.clear()
         self.shard.ended_stops.clear()
+
+    def undo_input(self) -> None:
+        """Undo all that the current input has decided, its answer included."""
+        self.back_to(self.begun)
+        del self.answers[self.answered :]
 
     def marks(self) -> tuple[int, int, int]:
         """Return the present marks of the batch, for `back_to`."""

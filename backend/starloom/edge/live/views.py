@@ -46,6 +46,7 @@ from starloom_protocol.vocabulary import (
 from starloom_protocol.wire.frames import LeaseRef
 
 _SIGN: Final = b'"stop_when"'
+_NOT_KEPT: Final = ("task/", "attempt/")
 
 
 class StopRules:
@@ -464,6 +465,17 @@ class Others:
     questions: QuestionsView
     stop_rules: StopRules
 
+    def apply(self, event: Event) -> None:
+        """Take one event; most have only tasks and attempts, which none of these models keeps."""
+        for key in event.puts:
+            if not key.startswith(_NOT_KEPT):
+                break
+        else:
+            return
+        self.questions.apply(event)
+        self.stop_rules.apply(event)
+        self.headlines.apply(event)
+
 
 async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: Others) -> None:
     """Load the read models from committed state and subscribe them; no event in between is missed.
@@ -471,7 +483,7 @@ async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet:
     It may be called again after the log went back: then the models are reset.
     """
     kept = (others.questions, others.stop_rules, others.headlines)
-    hear = (access.apply, fleet.apply, *(view.apply for view in kept))
+    hear = (access.apply, fleet.apply, others.apply)
     for apply in hear:
         if apply in fanout.listeners:
             fanout.listeners.remove(apply)

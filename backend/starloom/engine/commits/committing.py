@@ -172,6 +172,11 @@ class Committing:
 
 def is_waited_for(work: Work) -> bool:
     """Tell whether an effect or an answer of this batch waits until the history has it."""
-    return any(effect.after == DURABLE for effect in work.orders) or any(
-        answer.after == DURABLE and not answer.faults for answer in work.answers
-    )
+    # Loops: `any` would enter a generator once for each order of a batch.
+    for order in work.orders:
+        if order.after == DURABLE:
+            return True
+    for answer in work.answers:  # noqa: SIM110
+        if answer.after == DURABLE and not answer.faults:
+            return True
+    return False

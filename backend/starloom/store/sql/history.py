@@ -69,8 +69,8 @@ class _AttemptDevice(msgspec.Struct):
 
 
 _attempt_decoder = msgspec.json.Decoder(_AttemptDevice)
-# These are about an attempt that an earlier event leased: its device was noted with that event.
-_OF_A_KNOWN_ATTEMPT: Final = frozenset({"task_started", "task_succeeded"})
+# These are about no attempt, or about one that an earlier event leased: its device was noted with that event.
+_OF_A_KNOWN_ATTEMPT: Final = frozenset({"task_started", "task_succeeded", "tasks_ready"})
 FINAL: Final = sorted(str(state) for state in FINAL_CONSTELLATION_STATES)
 
 

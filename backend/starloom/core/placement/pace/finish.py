@@ -93,7 +93,7 @@ def situation(shard: Shard, demand: Demand) -> tuple[int, ...]:
 
 def rests(shard: Shard, demand: Demand, now_ms: int) -> bool:
     """Tell whether all tasks of a demand wait for better devices and none can be free yet."""
-    return bool(demand.rested) and now_ms < demand.rests_until_ms and demand.rested == situation(shard, demand)
+    return now_ms < demand.rests_until_ms and demand.rested == situation(shard, demand)
 
 
 class Paced:

@@ -69,12 +69,18 @@ def go_round(work: Work) -> bool:
     Looks at the tasks that joined a queue in this step, and at all where the fleet has changed.
     """
     shard = work.shard
-    due = [(name, task) for name, task in shard.queued_now if _may_choose(shard.constellations.get(name), task)]
+    due: dict[tuple[str, str], None] = {}
+    for at in shard.queued_now:
+        constellation = shard.constellations.get(at[0])
+        if constellation is not None and constellation.choosing and _may_choose(constellation, at[1]):
+            due[at] = None
     if shard.fleet.revision != shard.ways_seen:
         shard.ways_seen = shard.fleet.revision
-        due += [(name, task) for name in shard.live for task in shard.constellations[name].choosing]
-    went = [_went_round(work, name, task) for name, task in dict.fromkeys(due)]
-    return any(went)
+        due.update(((name, task), None) for name in shard.live for task in shard.constellations[name].choosing)
+    went = False
+    for name, task in due:
+        went |= _went_round(work, name, task)
+    return went
 
 
 def on_timer(work: Work, item: TimerFired) -> None:

@@ -76,10 +76,9 @@ def leave(shard: Shard, demand: Demand, name: str) -> None:
 
 def moved(constellation: Constellation) -> None:
     """Note that a constellation may come earlier now: it freed a slot, tasks ended, or its priority changed."""
-    key = usual_key(constellation)
     for demand in constellation.demands.values():
         if len(demand.lines) > 1:
-            _push(demand, key)
+            _push(demand, usual_key(constellation))
 
 
 def _push(demand: Demand, key: UsualKey) -> None:

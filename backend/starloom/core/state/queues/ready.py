@@ -52,9 +52,8 @@ def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
     heappush(line, (-constellation.rank.get(task, 0), shard.order, task))
 
 
-def dequeue(shard: Shard, constellation: Constellation, task: str) -> None:
+def dequeue(shard: Shard, constellation: Constellation, task: str, spec: TaskSpec | None) -> None:
     """Remove a task from its queue, if it is in one."""
     shard.queued.pop((constellation.name, task), None)
-    spec = constellation.specs.get(task)
     if spec is not None and spec.group:
         constellation.parked.get(spec.group, {}).pop(task, None)

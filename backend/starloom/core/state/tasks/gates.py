@@ -20,7 +20,8 @@ from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
 ITEMS = "$items"
 MOMENT = "$moment"
 SHOWN = "$shown"
-READ_BY_CORE: Final = frozenset({ITEMS, MOMENT, SHOWN})
+DECIDED_ON: Final = frozenset({ITEMS, MOMENT})
+READ_BY_CORE: Final = DECIDED_ON | {SHOWN}
 """The data dependencies whose value the core reads itself; no device is given it."""
 
 
@@ -46,9 +47,9 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     for result in constellation.head.results:
         if result.source in (spec.id, spec.group) and result.output:
             found[result.output] = None
-    for source in (spec.id, spec.group) if constellation.outgoing else ():
+    for source in (spec.id, spec.group):
         # A part that is too large to be shown is no fault of the task that made it.
-        for dependency in constellation.outgoing.get(source or "", {}).values():
+        for dependency in constellation.outgoing.get(source, {}).values() if source is not None else ():
             pointer = pointer_of(constellation, dependency) if dependency.input == SHOWN else None
             if pointer is not None:
                 found[pointer] = None
@@ -59,7 +60,9 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     """Return the pointers that conditions, checks, rules and lists name of this task."""
     found: dict[str, None] = {}
     for dependency in constellation.outgoing.get(spec.id, {}).values():
-        pointer = pointer_of(constellation, dependency) if dependency.input != SHOWN else None
+        if dependency.condition is None and dependency.input not in DECIDED_ON:
+            continue
+        pointer = pointer_of(constellation, dependency)
         if pointer is not None:
             found[pointer] = None
     of_group = constellation.specs.get(spec.group) if spec.group is not None else None

@@ -186,10 +186,13 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
                 raised.append(task)
     # A list also precedes the tasks made from it: there one raised task does not determine the rank of its list.
     lists = bool(constellation.families)
+    own_most_ms = max(constellation.tool_ms.values(), default=0)
     while raised:
         task = raised.pop()
         above = rank[task] + 1
         for earlier in _preceding(constellation, task):
+            if not lists and rank.get(earlier, -1) >= above + own_most_ms:
+                continue
             now = _rank_of(constellation, earlier) if lists else above + _own_ms(constellation, earlier)
             if now > rank.get(earlier, -1):
                 rank[earlier] = now
