@@ -15,7 +15,7 @@ from starloom.planner.requests.matching import Match, match, match_all
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import RecipeProposal, RecipeRuns, RecipeVersion
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver
 from tests.planner.fleets import device, fleet
 
@@ -137,3 +137,76 @@ def test_t119_what_looks_secret_is_never_kept(args: dict[str, Any]) -> None:
     planned_by_a_model(driver, WORDS, lowered(task), {})
     assert driver.state("c1") == "succeeded"
     assert driver.shard.access.proposals == {}
+
+
+SPREAD = {"id": "all", "tool": "t.pure", "for_each": {"devices": {}}}
+
+
+def saved_twice(driver: Driver) -> None:
+    """Save two versions of a recipe by ann, the first with a clean run of hers."""
+    for number in (1, 2):
+        text = f"starloom_recipe: 1\nversion: {number}\n# text {number}\n"
+        item = i.RecipeSaved(
+            base_version=number - 1, by="person:ann", id=driver.ident(), name="look", text=text, title="Look"
+        )
+        assert not driver.do(item).faults
+        if number == 1:
+            ran(driver, "person:ann", set())
+
+
+def ran(driver: Driver, by: str, lying: set[str], *tasks: dict[str, Any]) -> None:
+    """Run the newest version; these devices say that the arguments are bad."""
+    plan = replace(lowered(*(tasks or (SPREAD,))), recipe="look")
+    name = f"r-{driver.ident()}"
+    driver.do(i.RequestReceived(by=by, constellation=name, id=driver.ident(), plan=plan))
+    while sent := driver.take():
+        for one in sent:
+            wrong: Any = {"outcome": Outcome.ERROR, "code": Code.BAD_ARGUMENTS}
+            driver.result(one, **(wrong if one.device in lying else {"value": {}}))
+
+
+def version_of(driver: Driver) -> int:
+    return max(version.number for version in driver.shard.fleet.recipes.values())
+
+
+@pytest.mark.parametrize("by", ["person:mallory", "program:ann", "assistant:ann"])
+def test_t119_runs_of_others_take_no_recipe_back(by: str) -> None:
+    driver = Driver("nas", "pi")
+    saved_twice(driver)
+    for _ in range(5):
+        ran(driver, by, {"d-nas", "d-pi"})
+    assert version_of(driver) == 2
+    for _ in range(2):
+        ran(driver, "person:ann", {"d-nas", "d-pi"})
+    assert version_of(driver) == 3
+
+
+def test_t119_a_device_that_lies_beside_others_takes_no_recipe_back() -> None:
+    driver = Driver("nas", "pi")
+    saved_twice(driver)
+    for _ in range(5):
+        ran(driver, "person:ann", {"d-pi"})
+    assert version_of(driver) == 2
+
+
+def test_t119_a_device_that_lies_alone_brings_back_no_text_but_its_owner_s() -> None:
+    """A recipe of one device cannot be told from that device: it goes back, to a text of its owner, and says so."""
+    driver = Driver("nas")
+    saved_twice(driver)
+    for _ in range(2):
+        ran(driver, "person:ann", {"d-nas"})
+    made = driver.shard.fleet.recipes["look/3"]
+    assert (made.text.splitlines()[-1], made.back_from) == ("# text 1", 2)
+    assert driver.shard.fleet.recipe_runs["look"].told == 3
+
+
+def test_t119_no_recipe_goes_back_to_a_stranger_s_text() -> None:
+    driver = Driver("nas")
+    stranger = {"id": "s", "name": "look", "text": "starloom_recipe: 1\nversion: 1\n", "title": "Look"}
+    assert not driver.do(i.RecipeSaved(by="person:mallory", **stranger)).faults  # type: ignore[arg-type]
+    ran(driver, "person:mallory", set())
+    own = {**stranger, "id": "o", "base_version": 1, "text": "starloom_recipe: 1\nversion: 2\n# own\n"}
+    assert not driver.do(i.RecipeSaved(by="person:ann", **own)).faults  # type: ignore[arg-type]
+    for _ in range(3):
+        ran(driver, "person:ann", {"d-nas"})
+    assert version_of(driver) == 2
