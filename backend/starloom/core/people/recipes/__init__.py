@@ -3,5 +3,6 @@
 proposals   a plan that ended clean is proposed to its author, once
 runs        clean and failed runs of a version; the trial, and the way back to an earlier version
 saving      recipes that people save here, by version
+tracing     the constants that a look found or its person answered, and why a plan cannot be made again
 shapes      the constants of a plan that may become parameters, and its hash with these left open
 """

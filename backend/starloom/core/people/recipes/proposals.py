@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.people import approvals
+from starloom.core.people import approvals, inquiries
 from starloom.core.people.recipes.shapes import looks_secret, shape_of, words_look_secret
+from starloom.core.people.recipes.tracing import Traced, Untraced, trace
 from starloom.core.state.inputs import RecipeProposalDismissed
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, fault
@@ -24,7 +25,7 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gate, PrincipalKind, Reason, TaskState
 
-OPEN, KEPT, DISMISSED, PASSED = "open", "kept", "dismissed", "passed"
+OPEN, KEPT, DISMISSED, PASSED, LEFT = "open", "kept", "dismissed", "passed", "left"
 TRY_LABEL: Final = "try"
 """The label of constellations that only try one row of a plan."""
 MARKS_MOST: Final = 500
@@ -50,32 +51,58 @@ def propose(work: Work, constellation: Constellation) -> None:
     specs = [constellation.specs[name] for name in first.added if name in constellation.specs]
     if len(specs) != len(first.added) or not all(map(_is_plain, specs)):
         return
-    plan = _plan_of(constellation, specs)
+    try:
+        found = trace(work.shard.fleet, constellation, specs, words)
+    except Untraced as untraced:
+        found, because = Traced(specs, []), str(untraced)
+    else:
+        because = ""
+    made = _made(work, constellation, found, words, because)
+    if made is not None:
+        _keep(work, made)
+
+
+def _made(work: Work, constellation: Constellation, found: Traced, words: str, because: str) -> RecipeProposal | None:
+    """Return a proposal, or with `because` the mark of a plan that is left; None for one that is not kept at all."""
+    head = constellation.head
+    if not all(map(_is_plain, found.specs)) or any(words_look_secret(one.answer) for one in found.answers):
+        return None
+    plan = _plan_of(constellation, found.specs)
     text = msgspec.json.encode(plan).decode()
     if len(text) > PLAN_CHARS_MOST:
-        return
-    owner, shape = who(head.author), shape_of(specs, plan.dependencies)
-    made = RecipeProposal(
+        return None
+    owner = who(head.author)
+    shape = shape_of(found.specs, plan.dependencies, [one.answer for one in found.answers])
+    return RecipeProposal(
+        answers=found.answers,
         at_ms=work.at_ms,
+        because=because,
         constellation=head.id,
         id=sha256(f"{owner}\0{shape}".encode()).hexdigest()[:24],
         owner=owner,
-        plan=text,
+        plan="" if because else text,
         request=words,
         shape=shape,
+        state=LEFT if because else OPEN,
     )
+
+
+def _keep(work: Work, made: RecipeProposal) -> None:
+    """Keep a proposal of a shape that its person has not seen, within the bounds."""
+    owner, most = made.owner, work.shard.settings.proposals_most
     known = work.shard.access.proposals
-    if made.id in known:
+    if made.id in known and known[made.id].state != LEFT:
         return
-    marks = [mark for mark in known.values() if mark.owner == owner]
+    marks = [mark for mark in known.values() if mark.owner == owner and mark.id != made.id]
     passed = sorted((mark for mark in marks if mark.state == PASSED), key=_age)
     if (len(marks) >= MARKS_MOST and not passed) or len(known) >= ALL_MOST:
         return
     puts: list[Put] = [("proposal", passed[0].id, None)] if len(marks) >= MARKS_MOST else []
-    opened = sorted((mark for mark in marks if mark.state == OPEN), key=_age)
+    opened = sorted((mark for mark in marks if mark.state == made.state), key=_age)
     puts += [("proposal", old.id, _closed(old, PASSED)) for old in opened[: max(0, len(opened) + 1 - most)]]
     puts.append(("proposal", made.id, made))
-    work.emit(work.shard.access, EventKind.RECIPE_PROPOSED, made.id, puts, note=head.id, by="engine")
+    kind = EventKind.RECIPE_PROPOSED if made.state == OPEN else EventKind.RECIPE_PROPOSAL_CLOSED
+    work.emit(work.shard.access, kind, made.id, puts, note=made.constellation, by="engine")
 
 
 def open_one(work: Work, proposal: str) -> RecipeProposal:
@@ -105,7 +132,7 @@ def on_dismissed(work: Work, item: RecipeProposalDismissed) -> None:
 
 
 def _closed(found: RecipeProposal, state: str, recipe: str = "") -> RecipeProposal:
-    return replace(found, plan="", recipe=recipe, request="", state=state)
+    return replace(found, answers=[], because="", plan="", recipe=recipe, request="", state=state)
 
 
 def _age(mark: RecipeProposal) -> tuple[int, str]:
@@ -125,20 +152,23 @@ def _is_asked_by_a_person(head: Head, first: Version) -> bool:
 
 
 def _is_clean(constellation: Constellation) -> bool:
-    """Return whether everything went as planned: no edit, no recovery beyond a retry, no word of a person on the way.
+    """Return whether everything went as planned: no edit, no recovery beyond a retry, no hint of a person on the way.
 
-    What a look found or a person was asked is in the plan, but not in the words, so such a plan is none that the words
-    make again.
+    A planner's looks and questions are judged by `tracing`.
     """
     head = constellation.head
+    looks = {name for one in inquiries.rounds(constellation) for name in one.tasks}
     return (
         head.state is ConstellationState.SUCCEEDED
         and head.undone_from is None
         and not head.given_up
         and all(number == "1" or version.author == _EXPANDS for number, version in constellation.versions.items())
-        and all(question.kind == approvals.KIND for question in constellation.questions.values())
-        and all(_went_well(record) for record in constellation.tasks.values())
-        and not any(spec.look or spec.superseded_by or spec.instead_of for spec in constellation.specs.values())
+        and all(question.kind in (approvals.KIND, inquiries.KIND) for question in constellation.questions.values())
+        and all(_went_well(record) for name, record in constellation.tasks.items() if name not in looks)
+        and not any(
+            (spec.look and spec.id not in looks) or spec.superseded_by or spec.instead_of
+            for spec in constellation.specs.values()
+        )
     )
 
 

@@ -6,7 +6,7 @@ Owns which constant is a device, a path, an address, a number or a command, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -31,8 +31,11 @@ _PLACES: Final = frozenset({"family", "id", "same", "source", "target", "task"})
 _OPEN: Final = "?"
 
 
-def slot_type(name: str, value: Any) -> str | None:
-    """Return the type that an argument has as a parameter; None for one that stays as it is."""
+def slot_type(name: str, value: Any, answers: Collection[str] = ()) -> str | None:
+    """Return the type that an argument has as a parameter; None for one that stays as it is.
+
+    A text that stands in an answer of its person is a parameter, whatever it is.
+    """
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -40,10 +43,19 @@ def slot_type(name: str, value: Any) -> str | None:
     if isinstance(value, str):
         if _ADDRESS.match(value):
             return "url"
-        return "path" if value and (name in _PATH_NAMES or _PATH.match(value)) else None
+        if value and (name in _PATH_NAMES or _PATH.match(value)):
+            return "path"
+        return "text" if value.strip() and is_said(value, answers) else None
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
         return name if name in ("argv", "hosts") else None
     return None
+
+
+def is_said(value: Any, said: Iterable[str]) -> bool:
+    """Return whether a value stands as words of its own in one of these texts."""
+    text = str(value).strip()
+    pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+    return not text or any(pattern.search(one) is not None for one in said)
 
 
 def looks_secret(name: str, value: Any) -> bool:
@@ -62,17 +74,18 @@ def words_look_secret(words: str) -> bool:
     return any(_SECRET_VALUES.match(word.strip("\"'`,;()")) is not None for word in words.split())
 
 
-def shape_of(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> str:
-    """Return the hash of a plan in which devices, paths, addresses, numbers and the names of tasks are open."""
+def shape_of(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency], answers: Collection[str] = ()) -> str:
+    """Return the hash of a plan in which devices, paths, addresses, numbers, answers and names of tasks are open."""
     listed = list(specs)
     numbers = {spec.id: f"#{at}" for at, spec in enumerate(listed)}
-    tasks = [_opened({**msgspec.to_builtins(spec), "args": _args_opened(spec.args)}, numbers) for spec in listed]
+    plain = [{**msgspec.to_builtins(spec), "args": _args_opened(spec.args, answers)} for spec in listed]
+    tasks = [_opened(task, numbers) for task in plain]
     edges = sorted(canonical(_opened(msgspec.to_builtins(edge), numbers)) for edge in dependencies)
     return sha256(canonical({"edges": edges, "tasks": tasks}).encode()).hexdigest()
 
 
-def _args_opened(args: str) -> dict[str, Any]:
-    return {name: slot_type(name, value) or value for name, value in parse(args).items()}
+def _args_opened(args: str, answers: Collection[str]) -> dict[str, Any]:
+    return {name: slot_type(name, value, answers) or value for name, value in parse(args).items()}
 
 
 def _opened(value: Any, numbers: Mapping[str, str], name: str = "") -> Any:
