@@ -132,8 +132,9 @@ MIND_THREATS = (
         "a plan that ended clean becomes a recipe with a stranger's words, a hidden call or a secret, for another "
         "person, or in place of a built-in recipe; or runs of a stranger, or a device that lies, have one go back",
         "a recipe is made by code from the words of its author and the plan that ran, and shown only if it makes that "
-        "plan again; only the author keeps it; it takes no words of another recipe, and while on trial none at "
-        "all; only runs of its owner that fail by the plan take it back, and only to a text of that person",
+        "plan again; only the author keeps it; it takes no words of another recipe, and while on trial only "
+        "its keeper's, with the hash of the preview; a value of a look goes into calls that only read; only runs of "
+        "its owner that fail by the plan take it back, and only to a text of that person",
         (
             _KEPT + "test_t119_no_text_of_a_result_or_a_model_becomes_a_phrase",
             _KEPT + "test_t119_a_plan_with_a_call_that_its_recipe_would_not_show_is_not_proposed",
@@ -143,6 +144,9 @@ MIND_THREATS = (
             _KEPT + "test_t119_words_of_a_built_in_recipe_are_not_taken_over",
             _KEPT + "test_t119_words_start_nothing_by_a_recipe_on_trial",
             _KEPT + "test_t119_what_looks_secret_is_never_kept",
+            _KEPT + "test_t119_no_one_but_its_keeper_runs_a_recipe_on_trial_by_words",
+            _KEPT + "test_t119_a_result_steers_no_call_that_changes_something",
+            "tests/core/people/recipes/test_tracing.py",
             _KEPT + "test_t119_runs_of_others_take_no_recipe_back",
             _KEPT + "test_t119_a_device_that_lies_beside_others_takes_no_recipe_back",
             _KEPT + "test_t119_a_device_that_lies_alone_brings_back_no_text_but_its_owner_s",

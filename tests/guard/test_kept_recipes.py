@@ -128,6 +128,44 @@ def test_t119_words_start_nothing_by_a_recipe_on_trial() -> None:
     assert match_all(WORDS, catalogue, FLEET).outcome is Match.NEAR
 
 
+@pytest.mark.parametrize("by", ["", "person:bea", "program:ann", "assistant:ann", "model"])
+def test_t119_no_one_but_its_keeper_runs_a_recipe_on_trial_by_words(by: str) -> None:
+    """Not even with a preview; a version that another person saved is that person's to run so."""
+    found = distil(proposal(lowered(READ, TRASH)), RECIPES, FLEET)
+    assert found is not None
+    name = found.recipe.name
+    version = RecipeVersion(at_ms=1, author="person:ann#t1", name=name, number=1, text=found.text, title="x")
+    catalogue = with_saved(load_catalogue(), [version], [RecipeRuns(name=name, source="c", trial=True)])
+    assert match_all(WORDS, catalogue, FLEET, shown_to=by).outcome is Match.NEAR
+    assert match_all(WORDS, catalogue, FLEET, shown_to="person:ann#t2").outcome is Match.EXACT
+    assert match_all("count unpaid papers in nas below", catalogue, FLEET, shown_to="person:ann").outcome is Match.NEAR
+
+
+def test_t119_a_result_steers_no_call_that_changes_something() -> None:
+    """A device answers a look with the name of another file; the recipe would trash whatever it says next time."""
+    driver = Driver("nas")
+    words = "tidy the old paper of nas"
+    driver.do(i.RequestReceived(id=driver.ident(), by="person:ann", constellation="c1", request=words))
+    about: dict[str, Any] = {"by": "w", "constellation": "c1", "worker": "w"}
+    driver.do(i.JobClaimed(id=driver.ident(), job="plan-1", ttl_ms=60_000, **about))
+    call = i.LookCall(args="{}", device="nas", tool="t.pure")
+    driver.do(i.LooksProposed(id=driver.ident(), calls=[call], job="plan-1", why="to see", **about))
+    (sent,) = driver.take()
+    driver.result(sent, {"old": "Invoices/1999"})
+    job = list(driver.shard.constellations["c1"].jobs)[-1]
+    driver.do(i.JobClaimed(id=driver.ident(), job=job, ttl_ms=60_000, **about))
+    plan = lowered({"id": "a", "tool": "t.never", "device": {"name": "nas"}, "args": {"path": "Invoices/1999"}})
+    driver.do(i.PlanProposed(id=driver.ident(), by_model=True, job=job, plan=plan, **about))
+    for question in list(driver.shard.constellations["c1"].open_questions):
+        driver.do(
+            i.QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question, value="allow")
+        )
+    assert driver.run("c1", {}) == "succeeded"
+    (mark,) = driver.shard.access.proposals.values()
+    assert (mark.state, mark.plan) == ("left", "")
+    assert mark.because == "t.never does more than read, and a result would decide what it does"
+
+
 @pytest.mark.parametrize(
     "args", [{"token": "abc"}, {"header": "Bearer abc"}, {"deep": {"api_key": "abc"}}, {"x": ["ghp_0123456789"]}]
 )
