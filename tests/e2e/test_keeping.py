@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import random
 import re
 import string
@@ -192,3 +193,42 @@ def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
     expect(versions).to_contain_text("Back from version 2", timeout=LONG_MS)
     assert stack.client.get("/recipes/weigh-barrels")["version"] == 4
     ran("failed")
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_value_of_a_look_is_read_again_and_one_in_a_list_says_why_not(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    """A model looks at a device, and its plan has what it saw; code finds the place, or says that it cannot."""
+    look: Any = {"kind": "look", "why": "to see", "calls": [{"device": SERVER, "tool": "system.info", "args": {}}]}
+
+    def repeated(value: Any) -> Any:
+        task = {"id": "again", "tool": "lab.echo", "device": {"name": SERVER}, "args": {"value": value}}
+        return {"kind": "plan", "plan": {"starloom": 1, "name": "By a model", "tasks": [task]}}
+
+    quiet = "".join(draw.choices(string.ascii_lowercase, k=8))
+    words = f"repeat the {quiet} kernel of {SERVER}"
+    kernel = platform.release()
+    with a_model(Say(tool=look), Say(tool=repeated(kernel)), Say(tool=look), Say(tool=repeated(f"{kernel}!"))) as fake:
+        stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
+        try:
+            first = launched(page, stack, words, "")
+            card = page.get_by_role("region", name="Keep this as a recipe")
+            card.get_by_role("button", name="Keep it").click(timeout=LONG_MS)
+            dialog = page.get_by_role("dialog", name="Save as recipe")
+            does = dialog.get_by_role("region", name="What it does")
+            expect(does).to_contain_text("value from look-1-1, read again each time")
+            screens.shoot(page, "recipe", "keep-a-look", width)
+            dialog.get_by_role("button", name="Save", exact=True).click()
+            expect(page.get_by_role("region", name="Runs")).to_contain_text("On trial: 0 of 3", timeout=LONG_MS)
+            again = launched(page, stack, words, "On trial")
+            tasks = stack.client.get(f"/constellations/{again}/tasks")["items"]
+            assert [task["id"] for task in tasks] == ["look-1-1", "again"]
+            assert first != again
+            left = launched(page, stack, f"repeat the {quiet} kernel loudly at {SERVER}", "")
+            page.goto(f"/constellations/{left}")
+            expect(page.get_by_text("Not proposed as a recipe:")).to_contain_text("was made of one", timeout=LONG_MS)
+            on_both(page, screens, "constellation", "left")
+        finally:
+            stack.client.delete("/model")
+    assert "was made of one" in starloom(stack, "recipe", "proposals")
