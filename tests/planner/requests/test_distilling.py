@@ -14,7 +14,15 @@ from starloom.planner.requests.distilling import Distilled, distil
 from starloom.planner.requests.matching import Match, match, match_all
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import PlannerAnswer, RecipeProposal, RecipeRuns, RecipeVersion, VersionRuns
+from starloom_protocol.records.entities import (
+    Input,
+    PlannerAnswer,
+    RecipeProposal,
+    RecipeRuns,
+    RecipeVersion,
+    TaskSpec,
+    VersionRuns,
+)
 from tests.planner.corpus import read_corpus
 from tests.planner.fleets import device, fleet
 
@@ -232,3 +240,12 @@ def test_the_question_of_a_model_is_no_text_of_a_recipe() -> None:
     found = distil(replace(proposal("count the unpaid papers at nas", plan), answers=[asked]), RECIPES, FLEET)
     assert found is not None
     assert "rm -rf" not in found.text
+
+
+def test_a_traced_plan_is_the_same_as_the_one_that_its_recipe_makes() -> None:
+    plan = lowered({**TASK, "args": {"root": "Invoices"}})
+    last = replace(plan.specs[0], args="".join(("{", "}")), inputs=[Input(name="root", output="/p", source="look-1-1")])
+    look = TaskSpec(args="".join(("{", "}")), changed_in=1, device=last.device, id="look-1-1", tool="system.info")
+    found = distil(proposal("tell the newest paper of nas", replace(plan, specs=[look, last])), RECIPES, FLEET)
+    assert found is not None
+    assert found.phrase == "tell the newest paper of {nas}"
