@@ -223,7 +223,7 @@ def test_a_value_of_a_look_is_read_again_and_one_in_a_list_says_why_not(
             dialog.get_by_role("button", name="Save", exact=True).click()
             expect(page.get_by_role("region", name="Runs")).to_contain_text("On trial: 0 of 3", timeout=LONG_MS)
             again = launched(page, stack, words, "On trial")
-            tasks = stack.client.get(f"/constellations/{again}/tasks")["items"]
+            tasks = stack.client.get(f"/constellations/{again}")["tasks"]
             assert [task["id"] for task in tasks] == ["look-1-1", "again"]
         with a_model(Say(tool=look), Say(tool=repeated(f"{kernel}!")), said) as fake:
             stack.client.put("/model", {"url": fake.url, "model": "fake-1"})

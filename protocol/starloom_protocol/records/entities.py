@@ -658,8 +658,6 @@ class RecipeRuns(Record, frozen=True, kw_only=True):
 
 
 class PlannerAnswer(Record, frozen=True, kw_only=True):
-    """The answer of a person to a question of the planner."""
-
     answer: str
     question: str
 
@@ -667,10 +665,9 @@ class PlannerAnswer(Record, frozen=True, kw_only=True):
 class RecipeProposal(Record, frozen=True, kw_only=True):
     """A plan of `owner` that ended clean and may be kept as a recipe, or the mark that it was proposed once.
 
-    `plan` is the JSON text of the lowered plan, `request` the words that it was made for, `answers` those of its person
-    on the way. `shape` is the hash of the plan with its slots open. `state`: open, kept, dismissed, passed (newer ones
-    took its place), or left: code cannot make it again, `because` says why. Only an open one has a plan, and only an
-    open or a left one has words.
+    `plan` is the JSON text of the lowered plan, `request` its words, `answers` those of its person. `shape` is the hash
+    of the plan with its slots open. `state`: open, kept, dismissed, passed (newer ones took its place), or left: code
+    cannot make it again, `because` says why. Only an open one has a plan, only an open or a left one has words.
     """
 
     answers: list[PlannerAnswer] = []

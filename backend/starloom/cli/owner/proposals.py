@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict, cast
 
 import typer
 
@@ -19,6 +19,32 @@ from starloom.client.routes import (
 from starloom.client.terminal.typed import say
 from starloom_protocol.api.recipes import ProposalRow
 from starloom_protocol.values import canonical
+
+
+class _Param(TypedDict, total=False):
+    type: str
+    default: Any
+
+
+class _Task(TypedDict, total=False):
+    id: str
+    tool: str
+    device: dict[str, str]
+    inputs: dict[str, dict[str, Any]]
+
+
+class _Plan(TypedDict, total=False):
+    tasks: list[_Task]
+
+
+class _Document(TypedDict, total=False):
+    """The parts of a proposal's document that are shown, or changed before it is kept."""
+
+    name: str
+    phrases: list[str]
+    params: dict[str, _Param]
+    plan: _Plan
+
 
 ON_TRIAL = (
     "for three clean runs of yours in a row, its words show its plan and when it last ran, and run it once you launch "
@@ -55,12 +81,12 @@ def list_proposals(run: Invocation) -> None:
 
 def _print(item: ProposalRow) -> None:
     print(f"{item['id'][:8]}  {item['title']}  ({', '.join(item['effects']) or 'read'})")
-    for line in _lines(item, item["document"]):
+    for line in _lines(item, cast(_Document, item["document"])):
         print(f"{'':<8}  {line}")
     say(f"          starloom recipe keep {item['id'][:8]}   from {item['constellation']}, {item['proposed_at']}")
 
 
-def _lines(item: ProposalRow, document: dict[str, Any]) -> list[str]:
+def _lines(item: ProposalRow, document: _Document) -> list[str]:
     """Return the sentence of a recipe, its parameters with kind and present value, and the calls that it makes."""
     (phrase,) = document.get("phrases") or [item["phrase"]]
     lines = [f"“{phrase}”" if phrase else "by its name only; the words make no phrase"]
@@ -68,17 +94,18 @@ def _lines(item: ProposalRow, document: dict[str, Any]) -> list[str]:
         # A parameter with another name has its value as default alone.
         value = param.get("default", item["values"].get(name))
         answer = ", your answer" if name in item.get("answers", []) else ""
-        lines.append(f"{name}: {_shown(value)} ({param['type']}{answer})")
+        lines.append(f"{name}: {_shown(value)} ({param.get('type')}{answer})")
     for task in document.get("plan", {}).get("tasks", []):
         where = task.get("device", {})
-        named = document.get("params", {}).get(where.get("param"), {}).get("default", where)
+        param = document.get("params", {}).get(where.get("param", ""), {})
+        named = param.get("default", where)
         read = [f"{name} is read again from {one['from']}" for name, one in task.get("inputs", {}).items()]
         told = f": {', '.join(read)}" if read else ""
-        lines.append(f"{task['id']}: {task.get('tool', '-')} on {_shown(named) if named else 'any device'}{told}")
+        lines.append(f"{task.get('id')}: {task.get('tool', '-')} on {_shown(named) if named else 'any device'}{told}")
     return lines
 
 
-def _renamed(document: dict[str, Any], names: list[str]) -> dict[str, Any]:
+def _renamed(document: _Document, names: list[str]) -> _Document:
     """Return a recipe with other names for its parameters, in its phrases and its plan.
 
     Raises:
@@ -94,7 +121,7 @@ def _renamed(document: dict[str, Any], names: list[str]) -> dict[str, Any]:
             **document,
             "phrases": [one.replace(f"{{{old}}}", f"{{{new}}}") for one in document.get("phrases", [])],
             "params": {new if name == old else name: param for name, param in known.items()},
-            "plan": _pointed(document["plan"], old, new),
+            "plan": _pointed(document.get("plan", {}), old, new),
         }
     return document
 
@@ -124,7 +151,7 @@ def keep_proposal(
 ) -> None:
     """Keep a plan as a recipe. Runs nothing; the recipe is on trial for its first three clean runs."""
     item = _chosen(run, proposal)
-    document = _renamed(dict(item["document"]), rename or [])
+    document = _renamed(cast(_Document, {**item["document"]}), rename or [])
     if name is not None:
         document["name"] = name
     if phrase is not None:
