@@ -1339,7 +1339,6 @@ export interface RecipeRuns {
   versions?: VersionRuns[];
 }
 
-/** The answer of a person to a question of the planner. */
 export interface PlannerAnswer {
   answer: string;
   question: string;
