@@ -196,10 +196,8 @@ def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
-def test_a_value_of_a_look_is_read_again_and_one_in_a_list_says_why_not(
-    page: Page, stack: Stack, screens: Screens, width: str
-) -> None:
-    """A model looks at a device, and its plan has what it saw; code finds the place, or says that it cannot."""
+def test_a_value_of_a_look_is_read_again_at_each_run(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    """A model looks at a device, and its plan has what it saw; code finds the place."""
     look: Any = {"kind": "look", "why": "to see", "calls": [{"device": SERVER, "tool": "system.info", "args": {}}]}
 
     def repeated(value: Any) -> Any:
@@ -224,12 +222,6 @@ def test_a_value_of_a_look_is_read_again_and_one_in_a_list_says_why_not(
             expect(page.get_by_role("region", name="Runs")).to_contain_text("On trial: 0 of 3", timeout=LONG_MS)
             again = launched(page, stack, words, "On trial")
             tasks = stack.client.get(f"/constellations/{again}")["tasks"]
-            assert [task["id"] for task in tasks] == ["look-1-1", "again"]
-        with a_model(Say(tool=look), Say(tool=repeated(f"{kernel}!")), said) as fake:
-            stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
-            launched(page, stack, f"repeat the {quiet} kernel loudly at {SERVER}", "")
-            expect(page.get_by_text("Not proposed as a recipe:")).to_contain_text("was made of one", timeout=LONG_MS)
-            on_both(page, screens, "constellation", "left")
+            assert sorted(task["id"] for task in tasks) == ["again", "look-1-1"]
     finally:
         stack.client.delete("/model")
-    assert "was made of one" in starloom(stack, "recipe", "proposals")
