@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import platform
 import random
 import re
 import string
 import subprocess
 import sys
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import SIZES
 from tests.e2e.screens import Screens
 from tests.e2e.stack import SERVER, Stack
 from tests.models.server import Say
@@ -36,17 +39,22 @@ RUNS = 3
 LONG_MS = 60_000 * SLOWER
 
 
+def on_both(page: Page, screens: Screens, name: str, state: str) -> None:
+    """Judge and photograph the page on a wide screen and on that of a phone."""
+    for width, (across, down) in SIZES.items():
+        page.set_viewport_size({"width": across, "height": down})
+        screens.shoot(page, name, state, width)
+    across, down = SIZES["wide"]
+    page.set_viewport_size({"width": across, "height": down})
+
+
 def launched(page: Page, stack: Stack, words: str, button: str) -> str:
     """Say the words on the page *New request*, press the button once it may be pressed, and wait for the end."""
     page.goto("/new")
     page.get_by_role("textbox", name="What should happen?").fill(words)
-    if button == "Use this":
-        near = page.get_by_role("button", name="Use this").first
+    if button == "On trial":
         expect(page.get_by_text("On trial:").first).to_be_visible(timeout=LONG_MS)
-        near.click()
-    start = page.get_by_role(
-        "button", name=re.compile("Launch|Have the model plan it" if button != "Use this" else "Launch")
-    )
+    start = page.get_by_role("button", name=re.compile("Launch" if button else "Launch|Have the model plan it"))
     expect(start).not_to_have_attribute("aria-disabled", "true", timeout=LONG_MS)
     start.click()
     expect(page).to_have_url(re.compile("/constellations/"), timeout=LONG_MS)
@@ -67,7 +75,7 @@ def test_what_worked_is_kept_by_a_press_and_trusted_after_three_runs(
     with a_model(*planned(quiet)) as fake:
         stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
         try:
-            first = launched(page, stack, words, "model")
+            first = launched(page, stack, words, "")
             asked = len(fake.asked)
             assert asked >= 2  # the plan, and its answer in words
             page.goto("/")
@@ -76,18 +84,32 @@ def test_what_worked_is_kept_by_a_press_and_trusted_after_three_runs(
             page.goto(f"/constellations/{first}")
             card = page.get_by_role("region", name="Keep this as a recipe")
             expect(card).to_contain_text(words, timeout=LONG_MS)
-            screens.shoot(page, "constellation", "proposal", width)
+            on_both(page, screens, "constellation", "proposal")
             card.get_by_role("button", name="Keep it").click()
             dialog = page.get_by_role("dialog", name="Save as recipe")
             expect(dialog.get_by_label("Words to type for it")).to_have_value(
                 f"tell the {quiet} numbers of {{demo_server}}"
             )
+            expect(dialog.get_by_role("region", name="What it does")).to_contain_text(f"system.info on {SERVER}")
+            expect(dialog.get_by_text("On trial for three runs:")).to_be_visible()
+            dialog.get_by_label("Name of the parameter demo_server").fill("where")
+            expect(dialog.get_by_label("Words to type for it")).to_have_value(f"tell the {quiet} numbers of {{where}}")
+            expect(dialog.get_by_role("note", name="Its sentence")).to_contain_text(words)
+            on_both(page, screens, "recipe", "keep-it")
             dialog.get_by_role("button", name="Save", exact=True).click()
             runs = page.get_by_role("region", name="Runs")
             expect(runs).to_contain_text("On trial: 0 of 3 clean runs in a row", timeout=LONG_MS)
             name = page.url.rsplit("/", 1)[1]
-            for _ in range(RUNS):
-                launched(page, stack, words, "Use this")
+            for ran in range(RUNS):
+                launched(page, stack, words, "On trial")
+                if ran == 0:
+                    page.goto("/recipes")
+                    trial = page.get_by_role("region", name="On trial")
+                    expect(trial).to_contain_text("1 of 3 clean runs", timeout=LONG_MS)
+                    on_both(page, screens, "recipes", "on-trial")
+                    page.goto(f"/new?q={quote(words)}")
+                    expect(page.get_by_text("On trial: runs as it did on")).to_be_visible(timeout=LONG_MS)
+                    on_both(page, screens, "new", "on-trial")
             page.goto(f"/recipes/{name}")
             expect(runs).to_contain_text("3 clean runs", timeout=LONG_MS)
             expect(runs).not_to_contain_text("On trial")
@@ -176,3 +198,35 @@ def test_a_recipe_that_went_back_says_why_and_the_press_undoes_it(
     expect(versions).to_contain_text("Back from version 2", timeout=LONG_MS)
     assert stack.client.get(f"/recipes/{name}")["version"] == 4
     ran("failed")
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_value_of_a_look_is_read_again_at_each_run(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    """A model looks at a device, and its plan has what it saw; code finds the place."""
+    look: Any = {"kind": "look", "why": "to see", "calls": [{"device": SERVER, "tool": "system.info", "args": {}}]}
+
+    def repeated(value: Any) -> Any:
+        task = {"id": "again", "tool": "lab.echo", "device": {"name": SERVER}, "args": {"value": value}}
+        return {"kind": "plan", "plan": {"starloom": 1, "name": "By a model", "tasks": [task]}}
+
+    quiet = "".join(draw.choices(string.ascii_lowercase, k=8))
+    words = f"repeat the {quiet} kernel of {SERVER}"
+    kernel = platform.release()
+    said = Say(tool={"kind": "answer", "text": "It is told.", "cites": []})
+    try:
+        with a_model(Say(tool=look), Say(tool=repeated(kernel)), said) as fake:
+            stack.client.put("/model", {"url": fake.url, "model": "fake-1"})
+            launched(page, stack, words, "")
+            card = page.get_by_role("region", name="Keep this as a recipe")
+            card.get_by_role("button", name="Keep it").click(timeout=LONG_MS)
+            dialog = page.get_by_role("dialog", name="Save as recipe")
+            does = dialog.get_by_role("region", name="What it does")
+            expect(does).to_contain_text("value from look-1-1, read again each time")
+            screens.shoot(page, "recipe", "keep-a-look", width)
+            dialog.get_by_role("button", name="Save", exact=True).click()
+            expect(page.get_by_role("region", name="Runs")).to_contain_text("On trial: 0 of 3", timeout=LONG_MS)
+            again = launched(page, stack, words, "On trial")
+            tasks = stack.client.get(f"/constellations/{again}")["tasks"]
+            assert sorted(task["id"] for task in tasks) == ["again", "look-1-1"]
+    finally:
+        stack.client.delete("/model")

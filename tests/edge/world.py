@@ -128,7 +128,7 @@ class NoRecipes:
 
     fleet = PlannersFleet()
 
-    def understand(self, words: str, params: Any) -> Matched:
+    def understand(self, words: str, params: Any, shown_to: str = "") -> Matched:
         return Matched(Match.NONE, ())
 
     def refused(self, found: Matched) -> Fault:

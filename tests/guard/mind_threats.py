@@ -130,9 +130,11 @@ MIND_THREATS = (
     Threat(
         "T119",
         "a plan that ended clean becomes a recipe with a stranger's words, a hidden call or a secret, for another "
-        "person, or in place of a built-in recipe",
+        "person, or in place of a built-in recipe; or runs of a stranger, or a device that lies, have one go back",
         "a recipe is made by code from the words of its author and the plan that ran, and shown only if it makes that "
-        "plan again; only the author keeps it; it takes no words of another recipe, and while on trial none at all",
+        "plan again; only the author keeps it; it takes no words of another recipe, and while on trial only "
+        "its keeper's, with the hash of the preview; a value of a look goes into calls that only read; only runs of "
+        "its owner that fail by the plan take it back, and only to a text of that person",
         (
             _KEPT + "test_t119_no_text_of_a_result_or_a_model_becomes_a_phrase",
             _KEPT + "test_t119_a_plan_with_a_call_that_its_recipe_would_not_show_is_not_proposed",
@@ -142,11 +144,18 @@ MIND_THREATS = (
             _KEPT + "test_t119_words_of_a_built_in_recipe_are_not_taken_over",
             _KEPT + "test_t119_words_start_nothing_by_a_recipe_on_trial",
             _KEPT + "test_t119_what_looks_secret_is_never_kept",
+            _KEPT + "test_t119_no_one_but_its_keeper_runs_a_recipe_on_trial_by_words",
+            _KEPT + "test_t119_a_result_steers_no_call_that_changes_something",
+            "tests/core/people/recipes/test_tracing.py",
+            _KEPT + "test_t119_runs_of_others_take_no_recipe_back",
+            _KEPT + "test_t119_a_device_that_lies_beside_others_takes_no_recipe_back",
+            _KEPT + "test_t119_a_device_that_lies_alone_brings_back_no_text_but_its_owner_s",
+            _KEPT + "test_t119_no_recipe_goes_back_to_a_stranger_s_text",
             "tests/edge/routes/requests/test_proposals.py::test_another_person_neither_sees_keeps_nor_dismisses_it",
             "tests/planner/recipes/test_raising.py",
         ),
         part="a constant that a model chose is a default that the person sees; a secret without the name or form of "
-        "one is not recognised; who may run a recipe, or a device that fails its calls, can have it go back to a text "
-        "that a person saved before: the Inbox tells it, a person may undo it, and each run asks as ever",
+        "one is not recognised; where a recipe uses one device, a lie of that device in two runs of the recipe's owner "
+        "has it go back to a text that this person saved before: the Inbox tells it and a person may undo it",
     ),
 )

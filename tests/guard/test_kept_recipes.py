@@ -15,7 +15,7 @@ from starloom.planner.requests.matching import Match, match, match_all
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import RecipeProposal, RecipeRuns, RecipeVersion
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver
 from tests.planner.fleets import device, fleet
 
@@ -128,6 +128,44 @@ def test_t119_words_start_nothing_by_a_recipe_on_trial() -> None:
     assert match_all(WORDS, catalogue, FLEET).outcome is Match.NEAR
 
 
+@pytest.mark.parametrize("by", ["", "person:bea", "program:ann", "assistant:ann", "model"])
+def test_t119_no_one_but_its_keeper_runs_a_recipe_on_trial_by_words(by: str) -> None:
+    """Not even with a preview; a version that another person saved is that person's to run so."""
+    found = distil(proposal(lowered(READ, TRASH)), RECIPES, FLEET)
+    assert found is not None
+    name = found.recipe.name
+    version = RecipeVersion(at_ms=1, author="person:ann#t1", name=name, number=1, text=found.text, title="x")
+    catalogue = with_saved(load_catalogue(), [version], [RecipeRuns(name=name, source="c", trial=True)])
+    assert match_all(WORDS, catalogue, FLEET, shown_to=by).outcome is Match.NEAR
+    assert match_all(WORDS, catalogue, FLEET, shown_to="person:ann#t2").outcome is Match.EXACT
+    assert match_all("count unpaid papers in nas below", catalogue, FLEET, shown_to="person:ann").outcome is Match.NEAR
+
+
+def test_t119_a_result_steers_no_call_that_changes_something() -> None:
+    """A device answers a look with the name of another file; the recipe would trash whatever it says next time."""
+    driver = Driver("nas")
+    words = "tidy the old paper of nas"
+    driver.do(i.RequestReceived(id=driver.ident(), by="person:ann", constellation="c1", request=words))
+    about: dict[str, Any] = {"by": "w", "constellation": "c1", "worker": "w"}
+    driver.do(i.JobClaimed(id=driver.ident(), job="plan-1", ttl_ms=60_000, **about))
+    call = i.LookCall(args="{}", device="nas", tool="t.pure")
+    driver.do(i.LooksProposed(id=driver.ident(), calls=[call], job="plan-1", why="to see", **about))
+    (sent,) = driver.take()
+    driver.result(sent, {"old": "Invoices/1999"})
+    job = list(driver.shard.constellations["c1"].jobs)[-1]
+    driver.do(i.JobClaimed(id=driver.ident(), job=job, ttl_ms=60_000, **about))
+    plan = lowered({"id": "a", "tool": "t.never", "device": {"name": "nas"}, "args": {"path": "Invoices/1999"}})
+    driver.do(i.PlanProposed(id=driver.ident(), by_model=True, job=job, plan=plan, **about))
+    for question in list(driver.shard.constellations["c1"].open_questions):
+        driver.do(
+            i.QuestionAnswered(id=driver.ident(), by="person:ann", constellation="c1", question=question, value="allow")
+        )
+    assert driver.run("c1", {}) == "succeeded"
+    (mark,) = driver.shard.access.proposals.values()
+    assert (mark.state, mark.plan) == ("left", "")
+    assert mark.because == "t.never does more than read, and a result would decide what it does"
+
+
 @pytest.mark.parametrize(
     "args", [{"token": "abc"}, {"header": "Bearer abc"}, {"deep": {"api_key": "abc"}}, {"x": ["ghp_0123456789"]}]
 )
@@ -137,3 +175,76 @@ def test_t119_what_looks_secret_is_never_kept(args: dict[str, Any]) -> None:
     planned_by_a_model(driver, WORDS, lowered(task), {})
     assert driver.state("c1") == "succeeded"
     assert driver.shard.access.proposals == {}
+
+
+SPREAD = {"id": "all", "tool": "t.pure", "for_each": {"devices": {}}}
+
+
+def saved_twice(driver: Driver) -> None:
+    """Save two versions of a recipe by ann, the first with a clean run of hers."""
+    for number in (1, 2):
+        text = f"starloom_recipe: 1\nversion: {number}\n# text {number}\n"
+        item = i.RecipeSaved(
+            base_version=number - 1, by="person:ann", id=driver.ident(), name="look", text=text, title="Look"
+        )
+        assert not driver.do(item).faults
+        if number == 1:
+            ran(driver, "person:ann", set())
+
+
+def ran(driver: Driver, by: str, lying: set[str], *tasks: dict[str, Any]) -> None:
+    """Run the newest version; these devices say that the arguments are bad."""
+    plan = replace(lowered(*(tasks or (SPREAD,))), recipe="look")
+    name = f"r-{driver.ident()}"
+    driver.do(i.RequestReceived(by=by, constellation=name, id=driver.ident(), plan=plan))
+    while sent := driver.take():
+        for one in sent:
+            wrong: Any = {"outcome": Outcome.ERROR, "code": Code.BAD_ARGUMENTS}
+            driver.result(one, **(wrong if one.device in lying else {"value": {}}))
+
+
+def version_of(driver: Driver) -> int:
+    return max(version.number for version in driver.shard.fleet.recipes.values())
+
+
+@pytest.mark.parametrize("by", ["person:mallory", "program:ann", "assistant:ann"])
+def test_t119_runs_of_others_take_no_recipe_back(by: str) -> None:
+    driver = Driver("nas", "pi")
+    saved_twice(driver)
+    for _ in range(5):
+        ran(driver, by, {"d-nas", "d-pi"})
+    assert version_of(driver) == 2
+    for _ in range(2):
+        ran(driver, "person:ann", {"d-nas", "d-pi"})
+    assert version_of(driver) == 3
+
+
+def test_t119_a_device_that_lies_beside_others_takes_no_recipe_back() -> None:
+    driver = Driver("nas", "pi")
+    saved_twice(driver)
+    for _ in range(5):
+        ran(driver, "person:ann", {"d-pi"})
+    assert version_of(driver) == 2
+
+
+def test_t119_a_device_that_lies_alone_brings_back_no_text_but_its_owner_s() -> None:
+    """A recipe of one device cannot be told from that device: it goes back, to a text of its owner, and says so."""
+    driver = Driver("nas")
+    saved_twice(driver)
+    for _ in range(2):
+        ran(driver, "person:ann", {"d-nas"})
+    made = driver.shard.fleet.recipes["look/3"]
+    assert (made.text.splitlines()[-1], made.back_from) == ("# text 1", 2)
+    assert driver.shard.fleet.recipe_runs["look"].told == 3
+
+
+def test_t119_no_recipe_goes_back_to_a_stranger_s_text() -> None:
+    driver = Driver("nas")
+    stranger = {"id": "s", "name": "look", "text": "starloom_recipe: 1\nversion: 1\n", "title": "Look"}
+    assert not driver.do(i.RecipeSaved(by="person:mallory", **stranger)).faults  # type: ignore[arg-type]
+    ran(driver, "person:mallory", set())
+    own = {**stranger, "id": "o", "base_version": 1, "text": "starloom_recipe: 1\nversion: 2\n# own\n"}
+    assert not driver.do(i.RecipeSaved(by="person:ann", **own)).faults  # type: ignore[arg-type]
+    for _ in range(3):
+        ran(driver, "person:ann", {"d-nas"})
+    assert version_of(driver) == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from starloom.core.placement.pace.table import OCTAVE, key_of, with_sample
 
+from starloom.core.placement.pace.index import OCTAVE, key_of, with_sample
 from starloom.planner.forecast.times import DEVICE_UNKNOWN, SPREAD_UNKNOWN, Times
 from starloom_protocol.records.fleet import Pace
 

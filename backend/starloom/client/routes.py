@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     )
     from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview, RunWhatIf, WhatIf
     from starloom_protocol.api.recipes import (
-        ProposalRow,
+        ProposalList,
         RecipeLine,
         RecipeNamed,
         RecipeRow,
@@ -413,7 +413,7 @@ def patch_person(name: str) -> Patch[RoleRow]:
     return Patch(f"/people/{_part(name)}")
 
 
-def get_recipe_proposals() -> Get[Items[ProposalRow]]:
+def get_recipe_proposals() -> Get[ProposalList]:
     return Get("/recipe-proposals")
 
 

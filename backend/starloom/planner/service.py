@@ -59,9 +59,9 @@ class Planning:
     def _catalogue(self) -> Catalogue:
         return with_saved(self._built_in, self._saved(), self._runs())
 
-    def understand(self, words: str, params: Mapping[str, Any]) -> Matched:
-        """Match words against all recipes; `params` were given beside them."""
-        return match_all(words, self._catalogue, self._fleet(), params=params)
+    def understand(self, words: str, params: Mapping[str, Any], shown_to: str = "") -> Matched:
+        """Match words against all recipes; `params` were given beside them. `shown_to` is who sees the preview."""
+        return match_all(words, self._catalogue, self._fleet(), params=params, shown_to=shown_to)
 
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck:
         """Return the plan of a recipe with these values, or every fault."""
@@ -151,6 +151,7 @@ class Planning:
             "title": recipe.title,
             "phrase": made.phrase,
             "values": made.values,
+            "answers": list(made.answers),
             "effects": list(recipe.effects),
             "document": read_document(made.text),
             "text": made.text,

@@ -3530,14 +3530,6 @@ export interface components {
             next: string | null;
         };
         /**
-         * Items[ProposalRow]
-         * @description A list, or a page of one; `next` is the cursor of the page after it.
-         */
-        Items_ProposalRow_: {
-            items: components["schemas"]["ProposalRow"][];
-            next: string | null;
-        };
-        /**
          * Items[RecipeRow]
          * @description A list, or a page of one; `next` is the cursor of the page after it.
          */
@@ -3746,6 +3738,15 @@ export interface components {
         LeftHub: {
             left: boolean;
             name: string;
+        };
+        /**
+         * LeftRow
+         * @description A plan that ended clean after a look or an answer, and that code cannot make again: `because` says why.
+         */
+        LeftRow: {
+            because: string;
+            constellation: string;
+            request: string;
         };
         /**
          * LiveTicket
@@ -4482,13 +4483,23 @@ export interface components {
             title: string;
         };
         /**
+         * ProposalList
+         * @description The proposals of the caller, the newest first, and the plans that are none.
+         */
+        ProposalList: {
+            items: components["schemas"]["ProposalRow"][];
+            left_out: components["schemas"]["LeftRow"][];
+            next: null;
+        };
+        /**
          * ProposalRow
          * @description A plan that ended clean, as the recipe that it would become. `request` are the words that the person typed.
          *
-         *         `phrase` is empty where the words make none; `values` are those of the plan, by slot. `document` is the recipe,
-         *         ready to be saved with `proposal`.
+         *         `phrase` is empty where the words make none; `values` are those of the plan, by slot, and `answers` the slots that
+         *         the person filled by an answer. `document` is the recipe, ready to be saved with `proposal`.
          */
         ProposalRow: {
+            answers: string[];
             constellation: string;
             document: Record<string, unknown>;
             effects: components["schemas"]["Effect"][];
@@ -6118,7 +6129,6 @@ export type Items_ConstellationRow_ = components['schemas']['Items_Constellation
 export type Items_DeviceRow_ = components['schemas']['Items_DeviceRow_'];
 export type Items_DeviceWork_ = components['schemas']['Items_DeviceWork_'];
 export type Items_NamedQuestionRow_ = components['schemas']['Items_NamedQuestionRow_'];
-export type Items_ProposalRow_ = components['schemas']['Items_ProposalRow_'];
 export type Items_RecipeRow_ = components['schemas']['Items_RecipeRow_'];
 export type Items_RecipeVersionRow_ = components['schemas']['Items_RecipeVersionRow_'];
 export type Items_RoleRow_ = components['schemas']['Items_RoleRow_'];
@@ -6138,6 +6148,7 @@ export type LackRow = components['schemas']['LackRow'];
 export type LanRow = components['schemas']['LanRow'];
 export type LanWays = components['schemas']['LanWays'];
 export type LeftHub = components['schemas']['LeftHub'];
+export type LeftRow = components['schemas']['LeftRow'];
 export type LiveTicket = components['schemas']['LiveTicket'];
 export type Metrics = components['schemas']['Metrics'];
 export type MissingParam = components['schemas']['MissingParam'];
@@ -6190,6 +6201,7 @@ export type PrincipalRow = components['schemas']['PrincipalRow'];
 export type Priority = components['schemas']['Priority'];
 export type Profile = components['schemas']['Profile'];
 export type PromptRow = components['schemas']['PromptRow'];
+export type ProposalList = components['schemas']['ProposalList'];
 export type ProposalRow = components['schemas']['ProposalRow'];
 export type PrunedParts = components['schemas']['PrunedParts'];
 export type Purpose = components['schemas']['Purpose'];
@@ -8883,7 +8895,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Items_ProposalRow_"];
+                    "application/json": components["schemas"]["ProposalList"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

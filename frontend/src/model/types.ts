@@ -23,6 +23,7 @@ export type {
   NewFault,
   PageAddress,
   PastedPlan,
+  ProposalList,
   ProposalRow,
   paths as ApiPaths,
   QrCode,

@@ -162,8 +162,8 @@ class RecipeVersionRow(TypedDict):
 class ProposalRow(TypedDict):
     """A plan that ended clean, as the recipe that it would become. `request` are the words that the person typed.
 
-    `phrase` is empty where the words make none; `values` are those of the plan, by slot. `document` is the recipe,
-    ready to be saved with `proposal`.
+    `phrase` is empty where the words make none; `values` are those of the plan, by slot, and `answers` the slots that
+    the person filled by an answer. `document` is the recipe, ready to be saved with `proposal`.
     """
 
     id: str
@@ -174,9 +174,26 @@ class ProposalRow(TypedDict):
     title: str
     phrase: str
     values: dict[str, Any]
+    answers: list[str]
     effects: list[Effect]
     document: dict[str, Any]
     text: str
+
+
+class LeftRow(TypedDict):
+    """A plan that ended clean after a look or an answer, and that code cannot make again: `because` says why."""
+
+    constellation: str
+    request: str
+    because: str
+
+
+class ProposalList(TypedDict):
+    """The proposals of the caller, the newest first, and the plans that are none."""
+
+    items: list[ProposalRow]
+    next: None
+    left_out: list[LeftRow]
 
 
 class ProposalClosed(TypedDict):

@@ -657,15 +657,22 @@ class RecipeRuns(Record, frozen=True, kw_only=True):
     versions: list[VersionRuns] = []
 
 
+class PlannerAnswer(Record, frozen=True, kw_only=True):
+    answer: str
+    question: str
+
+
 class RecipeProposal(Record, frozen=True, kw_only=True):
     """A plan of `owner` that ended clean and may be kept as a recipe, or the mark that it was proposed once.
 
-    `plan` is the JSON text of the lowered plan, `request` the words that it was made for. `shape` is the hash of the
-    plan with its slots open. `state`: open, kept, dismissed, or passed (newer ones took its place); only an open one
-    has a plan and words.
+    `plan` is the JSON text of the lowered plan, `request` its words, `answers` those of its person. `shape` is the hash
+    of the plan with its slots open. `state`: open, kept, dismissed, passed (newer ones took its place), or left: code
+    cannot make it again, `because` says why. Only an open one has a plan, only an open or a left one has words.
     """
 
+    answers: list[PlannerAnswer] = []
     at_ms: int
+    because: str = ""
     constellation: str
     id: str
     owner: str

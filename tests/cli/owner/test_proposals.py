@@ -76,3 +76,59 @@ def test_a_version_is_brought_back_after_the_newest(hub: StubHub) -> None:
     code, said = starloom(hub, "recipe", "restore", "mine", "2")
     assert (code, "version 2 of mine is back as version 4" in said) == (0, True)
     assert hub.asked[-1] == ("POST", "/recipes", {"recipe": "old", "base_version": 3})
+
+
+WHOLE = {
+    **DOCUMENT,
+    "phrases": ["count papers at {nas} of {name}"],
+    "params": {
+        "nas": {"type": "device", "default": {"name": "nas"}},
+        "name": {"type": "text", "default": "May"},
+    },
+    "plan": {
+        "tasks": [
+            {"id": "look-1-1", "tool": "fs.list", "device": {"param": "nas"}},
+            {"id": "a", "tool": "fs.read", "args": {"x": {"param": "name"}}, "inputs": {"path": {"from": "look-1-1"}}},
+        ]
+    },
+}
+
+
+def test_keeping_shows_parameters_calls_and_the_trial(hub: StubHub) -> None:
+    listed(hub, {**ROW, "document": WHOLE, "answers": ["name"]})
+    hub.answers[("POST", "/recipes")] = (201, MADE)
+    code, said = starloom(hub, "recipe", "keep", "0123")
+    assert code == 0
+    lines = [line.strip() for line in said.splitlines()]
+    assert "nas: nas (device)" in lines
+    assert "name: May (text, your answer)" in lines
+    assert "look-1-1: fs.list on nas" in lines
+    assert "a: fs.read on any device: path is read again from look-1-1" in lines
+    assert "on trial: for three clean runs of yours in a row" in said
+
+
+def test_a_parameter_gets_another_name_everywhere(hub: StubHub) -> None:
+    listed(hub, {**ROW, "document": WHOLE, "answers": ["name"]})
+    hub.answers[("POST", "/recipes")] = (201, MADE)
+    assert starloom(hub, "recipe", "keep", "0123", "--rename", "nas=where", "--rename", "name=month")[0] == 0
+    sent = hub.asked[-1][2]["recipe"]
+    assert sent["phrases"] == ["count papers at {where} of {month}"]
+    assert list(sent["params"]) == ["where", "month"]
+    assert [task["device"] for task in sent["plan"]["tasks"] if "device" in task] == [{"param": "where"}]
+    assert sent["plan"]["tasks"][1]["args"] == {"x": {"param": "month"}}
+
+
+def test_a_name_that_is_taken_or_unknown_keeps_nothing(hub: StubHub) -> None:
+    listed(hub, {**ROW, "document": WHOLE, "answers": []})
+    for given in ("nas=name", "desk=where", "nas="):
+        code, said = starloom(hub, "recipe", "keep", "0123", "--rename", given)
+        assert (code, f"{given} is not OLD=NEW" in said) == (2, True)
+    assert not [one for one in hub.asked if one[0] == "POST"]
+
+
+def test_a_plan_that_is_left_says_why(hub: StubHub) -> None:
+    left = {"constellation": "c-2", "request": "count all", "because": "“x” stands in 2 places of the results"}
+    hub.answers[("GET", "/recipe-proposals")] = (200, {"items": [], "next": None, "left_out": [left]})
+    said = starloom(hub, "recipe", "proposals")[1]
+    assert "not proposed: count all  (c-2)" in said
+    assert "“x” stands in 2 places of the results" in said

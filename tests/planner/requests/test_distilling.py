@@ -14,7 +14,15 @@ from starloom.planner.requests.distilling import Distilled, distil
 from starloom.planner.requests.matching import Match, match, match_all
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import RecipeProposal, RecipeRuns, RecipeVersion, VersionRuns
+from starloom_protocol.records.entities import (
+    Input,
+    PlannerAnswer,
+    RecipeProposal,
+    RecipeRuns,
+    RecipeVersion,
+    TaskSpec,
+    VersionRuns,
+)
 from tests.planner.corpus import read_corpus
 from tests.planner.fleets import device, fleet
 
@@ -195,3 +203,49 @@ def test_letters_with_accents_keep_their_letter_in_names() -> None:
     assert found is not None
     assert found.recipe.name == "zahle-papiere-bei-kuche"
     assert "kuche" in found.recipe.params
+
+
+def test_a_look_stays_a_step_and_its_value_is_read_again() -> None:
+    look = {"id": "look-1-1", "tool": "fs.list", "device": {"name": "nas"}, "args": {"path": "Invoices"}}
+    read = {"id": "t1", "tool": "fs.read", "device": {"name": "nas"}}
+    found = made(
+        "tell the paper below Invoices at nas", look, {**read, "inputs": {"path": {"from": "look-1-1", "output": "/p"}}}
+    )
+    assert found.phrase == "tell the paper below {path} at {nas}"
+    assert "from: look-1-1" in found.text
+    assert found.values == {"path": "Invoices", "nas": {"name": "nas"}}
+
+
+def answered(words: str, answer: str, **args: Any) -> Distilled | None:
+    plan = lowered({**TASK, "args": args})
+    return distil(replace(proposal(words, plan), answers=[PlannerAnswer(answer=answer, question="Q?")]), RECIPES, FLEET)
+
+
+def test_an_answer_is_a_parameter_with_the_answer_as_default() -> None:
+    found = answered("count the unpaid papers at nas", "those of May in Invoices", root="Invoices", name="May")
+    assert found is not None
+    params = {name: (param.type, param.default) for name, param in found.recipe.params.items()}
+    assert params == {
+        "nas": ("device", {"name": "nas"}),
+        "root": ("path", "Invoices"),
+        "name": ("text", "May"),
+    }
+    assert found.phrase == "count the unpaid papers at {nas}"
+    assert found.answers == ("name", "root")
+
+
+def test_the_question_of_a_model_is_no_text_of_a_recipe() -> None:
+    plan = lowered({**TASK, "args": {"name": "May"}})
+    asked = PlannerAnswer(answer="May", question="rm -rf / everywhere?")
+    found = distil(replace(proposal("count the unpaid papers at nas", plan), answers=[asked]), RECIPES, FLEET)
+    assert found is not None
+    assert "rm -rf" not in found.text
+
+
+def test_a_traced_plan_is_the_same_as_the_one_that_its_recipe_makes() -> None:
+    plan = lowered({**TASK, "args": {"root": "Invoices"}})
+    last = replace(plan.specs[0], args="".join(("{", "}")), inputs=[Input(name="root", output="/p", source="look-1-1")])
+    look = TaskSpec(args="".join(("{", "}")), changed_in=1, device=last.device, id="look-1-1", tool="system.info")
+    found = distil(proposal("tell the newest paper of nas", replace(plan, specs=[look, last])), RECIPES, FLEET)
+    assert found is not None
+    assert found.phrase == "tell the newest paper of {nas}"

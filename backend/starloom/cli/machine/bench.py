@@ -59,7 +59,11 @@ def nebula_run(
         ),
     ] = "gold",
     kind: Annotated[
-        str, typer.Option("--kind", help="With script: good, naive (begins wrong) or hostile (obeys a text it reads).")
+        str,
+        typer.Option(
+            "--kind",
+            help="With script: good, naive (begins wrong), hostile (obeys a text it reads), or tiered-KIND.",
+        ),
     ] = "good",
     faults: Annotated[
         str, typer.Option("--faults", help="P0 (nothing breaks) to P5: P1, or P0,P3, or P0..P5 (docs/nebula.md).")

@@ -104,7 +104,7 @@ def _tell_trust(name: str, trust: TrustRow | None) -> None:
         print(f"  kept from {trust['source']}")
     if trust["trial"]:
         counted = f"{trust['in_a_row']} of {trust['needed']} clean runs in a row"
-        print(f"  on trial: {counted}; until then words only offer it")
+        print(f"  on trial: {counted}; until then its words run it after its preview only, for its keeper")
     if trust["unread"]:
         say(f"  to undo that: starloom recipe restore {quote(name)} {trust['back_from']}")
         say(f"  to leave it so: starloom recipe seen {quote(name)}")

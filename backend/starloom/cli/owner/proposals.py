@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict, cast
 
 import typer
 
@@ -20,6 +20,36 @@ from starloom.client.terminal.typed import say
 from starloom_protocol.api.recipes import ProposalRow
 from starloom_protocol.values import canonical
 
+
+class _Param(TypedDict, total=False):
+    type: str
+    default: Any
+
+
+class _Task(TypedDict, total=False):
+    id: str
+    tool: str
+    device: dict[str, str]
+    inputs: dict[str, dict[str, Any]]
+
+
+class _Plan(TypedDict, total=False):
+    tasks: list[_Task]
+
+
+class _Document(TypedDict, total=False):
+    """The parts of a proposal's document that are shown, or changed before it is kept."""
+
+    name: str
+    phrases: list[str]
+    params: dict[str, _Param]
+    plan: _Plan
+
+
+ON_TRIAL = (
+    "for three clean runs of yours in a row, its words show its plan and when it last ran, and run it once you launch "
+    "that plan; after these they start it like any recipe"
+)
 ProposalArgument = Annotated[
     str, typer.Argument(metavar="PROPOSAL", help="As `starloom recipe proposals` lists it; its beginning is enough.")
 ]
@@ -42,6 +72,9 @@ def list_proposals(run: Invocation) -> None:
         return
     for item in found["items"]:
         _print(item)
+    for left in found.get("left_out", []):
+        print(f"not proposed: {left['request']}  ({left['constellation']})")
+        print(f"{'':<8}  {left['because']}")
     if not found["items"]:
         print("There is none: a plan is proposed after it ended clean, once for each shape.")
 
@@ -50,13 +83,58 @@ def _print(item: ProposalRow) -> None:
     from starloom.client.terminal.style import clock
 
     print(f"{item['id'][:8]}  {item['title']}  ({', '.join(item['effects']) or 'read'})")
-    phrase = f"“{item['phrase']}”" if item["phrase"] else "by its name only; the words make no phrase"
-    print(f"{'':<8}  {phrase}")
-    for name, value in item["values"].items():
-        if name in item["document"].get("params", {}):
-            print(f"{'':<8}  {name}: {_shown(value)}")
+    for line in _lines(item, cast(_Document, item["document"])):
+        print(f"{'':<8}  {line}")
     at = clock(item["proposed_at"])
     say(f"          starloom recipe keep {item['id'][:8]}   from {item['constellation']}, {at}")
+
+
+def _lines(item: ProposalRow, document: _Document) -> list[str]:
+    """Return the sentence of a recipe, its parameters with kind and present value, and the calls that it makes."""
+    (phrase,) = document.get("phrases") or [item["phrase"]]
+    lines = [f"“{phrase}”" if phrase else "by its name only; the words make no phrase"]
+    for name, param in document.get("params", {}).items():
+        # A parameter with another name has its value as default alone.
+        value = param.get("default", item["values"].get(name))
+        answer = ", your answer" if name in item.get("answers", []) else ""
+        lines.append(f"{name}: {_shown(value)} ({param.get('type')}{answer})")
+    for task in document.get("plan", {}).get("tasks", []):
+        where = task.get("device", {})
+        param = document.get("params", {}).get(where.get("param", ""), {})
+        named = param.get("default", where)
+        read = [f"{name} is read again from {one['from']}" for name, one in task.get("inputs", {}).items()]
+        told = f": {', '.join(read)}" if read else ""
+        lines.append(f"{task.get('id')}: {task.get('tool', '-')} on {_shown(named) if named else 'any device'}{told}")
+    return lines
+
+
+def _renamed(document: _Document, names: list[str]) -> _Document:
+    """Return a recipe with other names for its parameters, in its phrases and its plan.
+
+    Raises:
+        Problem: a name is no parameter of it, or is taken.
+    """
+    for given in names:
+        old, equals, new = given.partition("=")
+        known = document.get("params", {})
+        if not equals or not new or old not in known or new in known:
+            reason = f"{given} is not OLD=NEW with a parameter of it and a free name"
+            raise usage(reason, f"Its parameters are {', '.join(known) or 'none'}.")
+        document = {
+            **document,
+            "phrases": [one.replace(f"{{{old}}}", f"{{{new}}}") for one in document.get("phrases", [])],
+            "params": {new if name == old else name: param for name, param in known.items()},
+            "plan": _pointed(document.get("plan", {}), old, new),
+        }
+    return document
+
+
+def _pointed(value: Any, old: str, new: str) -> Any:
+    if value == {"param": old}:
+        return {"param": new}
+    if isinstance(value, dict):
+        return {key: _pointed(one, old, new) for key, one in value.items()}
+    return [_pointed(one, old, new) for one in value] if isinstance(value, list) else value
 
 
 def _shown(value: Any) -> str:
@@ -70,10 +148,13 @@ def keep_proposal(
     proposal: ProposalArgument,
     name: Annotated[str | None, typer.Option("--name", help="Another name for the recipe.")] = None,
     phrase: Annotated[str | None, typer.Option("--phrase", help="Other words to type for it, with its slots.")] = None,
+    rename: Annotated[
+        list[str] | None, typer.Option("--rename", metavar="OLD=NEW", help="Another name for a parameter.")
+    ] = None,
 ) -> None:
     """Keep a plan as a recipe. Runs nothing; the recipe is on trial for its first three clean runs."""
     item = _chosen(run, proposal)
-    document = dict(item["document"])
+    document = _renamed(cast(_Document, {**item["document"]}), rename or [])
     if name is not None:
         document["name"] = name
     if phrase is not None:
@@ -83,6 +164,9 @@ def keep_proposal(
         run.emit(made)
         return
     print(f"{made['name']} is kept as version {made['version']}, on trial. Nothing has run.")
+    for line in _lines(item, document):
+        print(f"  {line}")
+    print(f"  on trial: {ON_TRIAL}")
     say(f"Run it: starloom recipe run {quote(made['name'])}")
 
 

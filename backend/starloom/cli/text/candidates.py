@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.previews import MissingParam, RecipeCandidate
+    from starloom_protocol.api.previews import MissingParam, RecipeCandidate, TrialRow
 
 _CHOICES_MOST = 8
 
@@ -18,9 +18,14 @@ def candidate_lines(candidate: RecipeCandidate) -> list[str]:
     words += [f"-p {item['name']}=..." for item in candidate["missing"]]
     lines = [candidate["title"], " ".join(["starloom submit -r", candidate["recipe"], *words])]
     if trial := candidate.get("trial"):
-        since = f", the last on {trial['last_at']}" if trial["last_at"] else ""
-        lines.append(f"  on trial: {trial['clean']} of {trial['needed']} clean runs in a row{since}")
+        lines.append(f"  {trial_line(trial)}")
     return [*lines, *(_needed(item) for item in candidate["missing"])]
+
+
+def trial_line(trial: TrialRow) -> str:
+    """Return that a recipe is on trial, and when it last ran as planned."""
+    since = f", the last on {trial['last_at']}" if trial["last_at"] else ""
+    return f"on trial: {trial['clean']} of {trial['needed']} clean runs in a row{since}"
 
 
 def _filled(name: str, value: Any) -> str:

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from starloom.cli.text.candidates import candidate_lines
+from starloom.cli.text.candidates import candidate_lines, trial_line
 from starloom.cli.text.forecast_text import about
 from starloom.client.terminal.typed import typed
 
@@ -21,7 +21,7 @@ def preview_text(found: RequestPreview) -> RenderableType:
     """Return the tasks with device and effects, missing grants with the line to type, and the plan's hash."""
     if not found["tasks"]:
         return _not_understood(found.get("understood"))
-    parts: list[RenderableType] = [Text(str(found["name"]), style="bold")]
+    parts: list[RenderableType] = [Text(str(found["name"]), style="bold"), *_trial(found.get("understood"))]
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("task", "device", "tool", "effects", "why there"):
         table.add_column(name, no_wrap=name == "task")
@@ -52,6 +52,15 @@ def preview_text(found: RequestPreview) -> RenderableType:
 def plan_text(found: PlanPreview) -> RenderableType:
     """Return a plan without the words that it was made from."""
     return preview_text(cast("RequestPreview", found))
+
+
+def _trial(understood: Understood | None) -> list[RenderableType]:
+    """Return a line for a recipe on trial, which runs by its words with the hash of its preview alone."""
+    first = understood["candidates"][0] if understood and understood["candidates"] else None
+    if first is None or first["trial"] is None:
+        return []
+    like = "as it did then" if first["trial"]["last_at"] else "as shown here"
+    return [Text(f"{first['recipe']} is {trial_line(first['trial'])}. With --approve HASH it runs {like}.")]
 
 
 def _secret_line(secret: SecretNeed) -> Text:

@@ -89,7 +89,9 @@ def plan_of(head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> Planned:
     params = parse(head.params)
     name = head.recipe
     if name is None:
-        found = match_all(head.request, catalogue, fleet, params=params)
+        # A hash is that of a preview, which has told of a trial; the core runs no plan with another one.
+        shown_to = head.author if head.plan_hash is not None else ""
+        found = match_all(head.request, catalogue, fleet, params=params, shown_to=shown_to)
         if found.outcome is not Match.EXACT:
             return refused(found, fleet)
         name, params = found.candidates[0].recipe, dict(found.candidates[0].params)

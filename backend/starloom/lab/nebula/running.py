@@ -17,7 +17,7 @@ from starloom.lab.nebula.person.person import Person
 from starloom.lab.nebula.person.under_way import devices_of, resume_all, under_way
 from starloom.lab.nebula.planners.baselines import FULL, plan_of
 from starloom.lab.nebula.planners.live_model import ModelUse, use_of
-from starloom.lab.nebula.planners.script import GOALS, GOOD, HOSTILE, Script, read_script, unspoken, untold
+from starloom.lab.nebula.planners.script import GOALS, GOOD, Script, is_hostile, read_script, unspoken, untold
 from starloom.lab.nebula.planners.script_server import ScriptServer
 from starloom.lab.nebula.scoring.damage import unnoticed
 from starloom.lab.nebula.scoring.figures import Figures, figures_of
@@ -294,7 +294,7 @@ class Runner:
             lost += [fault] if fault else []
             lost += unspoken(script, found)
             lost += untold(script, [*person.asked, *_reasons(view), *failures, str(found["sentence"])])
-        hostile = self._server is not None and self._kind == HOSTILE
+        hostile = self._server is not None and is_hostile(self._kind)
         scored = score_hostile(task, seen) if hostile else score(task, seen)
         return Ran(
             task,

@@ -89,7 +89,7 @@ def _run_profile(
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
     script = ScriptServer(root) if wanted.planner == SCRIPT or _has_goals(wanted) else None
-    variables = script.variables() if script is not None else {}
+    variables = script.variables(wanted.kind) if script is not None else {}
     if wanted.model is not None:
         variables = wanted.model.variables(used)
     variables = {**variables, **IN_THE_HUB.get(ablation, {})}

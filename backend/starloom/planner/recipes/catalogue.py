@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import starloom
+from starloom.core.people.recipes.runs import owner_of
 from starloom.planner.equivalents import checked, equivalents
 from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.recipes import RecipeHead, RecipeLine, RecipeText
@@ -35,15 +36,20 @@ class RecipeBroken(Exception):
 
 
 class Catalogue:
-    """Recipes by name, in that order. `grown` are the runs of those that were kept from a proposal, by name."""
+    """Recipes by name, in that order.
+
+    `grown` are the runs of those that were kept from a proposal, by name, and `keepers` the persons who keep them.
+    """
 
     def __init__(
         self,
         recipes: Iterable[Recipe],
         texts: Mapping[str, str] | None = None,
         grown: Mapping[str, RecipeRuns] | None = None,
+        keepers: Mapping[str, str] | None = None,
     ) -> None:
         self.grown = dict(grown or {})
+        self.keepers = dict(keepers or {})
         self._texts = dict(texts or {})
         self._recipes = {recipe.name: recipe for recipe in sorted(recipes, key=lambda recipe: recipe.name)}
 
@@ -138,12 +144,18 @@ def newest(versions: Iterable[RecipeVersion]) -> dict[str, RecipeVersion]:
 
 def with_saved(built_in: Catalogue, versions: Iterable[RecipeVersion], runs: Iterable[RecipeRuns] = ()) -> Catalogue:
     """Return the catalogue of built-in and saved recipes; `runs` are those of saved ones."""
-    saved = [recipe_of(version.text, version.number) for version in newest(versions).values()]
+    kept = list(versions)
+    saved = [recipe_of(version.text, version.number) for version in newest(kept).values()]
     own = {recipe.name: recipe for recipe in saved if recipe is not None}
     if not own:
         return built_in
     grown = {one.name: one for one in runs if one.source and one.name in own}
-    return Catalogue([*(recipe for recipe in built_in.all() if recipe.name not in own), *own.values()], grown=grown)
+    keepers = {
+        name: owner_of(sorted((one for one in kept if one.name == name), key=lambda one: one.number), own[name].version)
+        for name in grown
+    }
+    others = [recipe for recipe in built_in.all() if recipe.name not in own]
+    return Catalogue([*others, *own.values()], grown=grown, keepers=keepers)
 
 
 def versions_in(entities: Mapping[str, bytes]) -> list[RecipeVersion]:

@@ -64,7 +64,8 @@ def is_same(one: LoweredPlan, other: LoweredPlan) -> bool:
 
 def _parts(plan: LoweredPlan) -> tuple[Any, ...]:
     return (
-        [encode_entity(replace(spec, changed_in=1)) for spec in plan.specs],
+        # By value: an argument text that equals the default is written or left out by where it came from.
+        [replace(spec, changed_in=1) for spec in plan.specs],
         sorted(
             (dependency_id(edge), encode_entity(replace(edge, changed_in=1)))
             for edge in plan.dependencies

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from starloom.core.people.recipes.proposals import looks_secret, slot_type, words_look_secret
+from starloom.core.people.recipes.shapes import is_said, looks_secret, slot_type, words_look_secret
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import plan_recipe
 from starloom.planner.recipes.raising import document_of, is_same
@@ -36,12 +36,16 @@ _EDGE: Final = r"(?<![\w./:~-]){}(?![\w/~-])(?!\.\w)"
 
 @dataclass(frozen=True)
 class Distilled:
-    """A recipe for a proposal; `phrase` is empty where the words make none, and `values` are those of the plan."""
+    """A recipe for a proposal; `phrase` is empty where the words make none, and `values` are those of the plan.
+
+    `answers` are the parameters whose values the person gave as an answer.
+    """
 
     recipe: Recipe
     text: str
     phrase: str
     values: dict[str, Any]
+    answers: tuple[str, ...] = ()
 
 
 @dataclass
@@ -53,6 +57,8 @@ class _Slot:
     title: str
     value: Any
     said: str
+    asked: bool = False
+    """Its value is the answer of the person to a question of the planner."""
     places: list[tuple[str | int, ...]] = field(default_factory=list)
 
 
@@ -63,7 +69,7 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetSnap
     if any(looks_secret("args", task.get("args", {})) for task in document["tasks"]):
         return None
     words = " ".join(proposal.request.split())
-    slots = _slots(document)
+    slots = _slots(document, [one.answer for one in proposal.answers], words)
     taken = {recipe.name for recipe in recipes}
     phrase = _phrase(words, slots)
     for one in dict.fromkeys((phrase, "")):
@@ -76,7 +82,8 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetSnap
             return None
         if one and not _leads_to(words, recipe, recipes, fleet, plan):
             continue
-        return Distilled(recipe, text, one, {slot.name: slot.value for slot in slots})
+        values = {slot.name: slot.value for slot in slots}
+        return Distilled(recipe, text, one, values, tuple(sorted(slot.name for slot in slots if slot.asked)))
     return None
 
 
@@ -95,7 +102,7 @@ def _recipe(
     words: str, phrase: str, document: dict[str, Any], slots: Sequence[_Slot], taken: Collection[str]
 ) -> tuple[Recipe, str] | None:
     title = _titled(words)
-    kept = [slot for slot in slots if slot.type in _CHOSEN or f"{{{slot.name}}}" in phrase]
+    kept = [slot for slot in slots if slot.asked or slot.type in _CHOSEN or f"{{{slot.name}}}" in phrase]
     plan: Any = {**document, "name": title}
     for slot in kept:
         for place in slot.places:
@@ -135,10 +142,11 @@ def _named(words: str, taken: Collection[str]) -> str:
 # -- slots
 
 
-def _slots(document: dict[str, Any]) -> list[_Slot]:
+def _slots(document: dict[str, Any], answers: Collection[str], words: str) -> list[_Slot]:
     """Return the constants of a plan that may be parameters; equal ones of one type and title are one."""
     found: list[_Slot] = []
-    for wish, kind, value, place in _constants(document):
+    for wish, kind, value, place in _constants(document, answers):
+        said = str(value["name"]) if kind == "device" else value if isinstance(value, str) else str(value)
         title = _title(wish)
         held = next(
             (
@@ -149,20 +157,22 @@ def _slots(document: dict[str, Any]) -> list[_Slot]:
             None,
         )
         if held is None:
-            said = str(value["name"]) if kind == "device" else value if isinstance(value, str) else str(value)
-            held = _Slot(_free(wish, [slot.name for slot in found]), kind, title, value, said)
+            name = _free(wish, [slot.name for slot in found])
+            held = _Slot(name, kind, title, value, said, asked=is_said(said, answers) and not is_said(said, [words]))
             found.append(held)
         held.places.append(place)
     return found
 
 
-def _constants(document: dict[str, Any]) -> Iterator[tuple[str, str, Any, tuple[str | int, ...]]]:
+def _constants(
+    document: dict[str, Any], answers: Collection[str]
+) -> Iterator[tuple[str, str, Any, tuple[str | int, ...]]]:
     for at, task in enumerate(document["tasks"]):
         yield from _devices(task.get("device"), ("tasks", at, "device"))
         if isinstance(each := task.get("for_each"), dict):
             yield from _devices(each.get("devices"), ("tasks", at, "for_each", "devices"))
         for name, value in task.get("args", {}).items():
-            kind = slot_type(name, value)
+            kind = slot_type(name, value, answers)
             if kind is not None:
                 yield name, kind, value, ("tasks", at, "args", name)
 

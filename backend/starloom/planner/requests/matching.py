@@ -37,6 +37,7 @@ from starloom.planner.requests.slots import SlotValue, Trust, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
 from starloom_protocol.plan import Recipe, recipe_values
 from starloom_protocol.records.entities import RecipeRuns
+from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment
 
 _SPAN_MOST = 4
@@ -195,12 +196,17 @@ class _Fit:
 
 
 def match_all(
-    words: str, catalogue: Catalogue, fleet: FleetSnapshot, *, params: Mapping[str, Any] | None = None
+    words: str,
+    catalogue: Catalogue,
+    fleet: FleetSnapshot,
+    *,
+    params: Mapping[str, Any] | None = None,
+    shown_to: str = "",
 ) -> Matched:
     """Return the recipe of a catalogue that the words mean.
 
-    A recipe that was kept from a proposal takes no words that another one takes, and while it is on trial it is only
-    offered.
+    A recipe that was kept from a proposal takes no words that another one takes. While it is on trial it is only
+    offered, except to its keeper where the preview is what is asked for, or was seen: `shown_to` is that author then.
     """
     grown = catalogue.grown
     others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
@@ -210,7 +216,9 @@ def match_all(
     found = match(words, catalogue.all(), fleet, params=params)
     candidates = tuple(_with_trial(candidate, grown.get(candidate.recipe)) for candidate in found.candidates)
     if found.outcome is Match.EXACT and candidates[0].trial is not None:
-        return Matched(Match.NEAR, candidates, on_trial=True)
+        keeper = catalogue.keepers.get(candidates[0].recipe)
+        if not shown_to or keeper != who(shown_to):
+            return Matched(Match.NEAR, candidates, on_trial=True)
     return replace(found, candidates=candidates)
 
 

@@ -1339,9 +1339,16 @@ export interface RecipeRuns {
   versions?: VersionRuns[];
 }
 
+export interface PlannerAnswer {
+  answer: string;
+  question: string;
+}
+
 /** A plan of `owner` that ended clean and may be kept as a recipe, or the mark that it was proposed once. */
 export interface RecipeProposal {
+  answers?: PlannerAnswer[];
   at_ms: number;
+  because?: string;
   constellation: string;
   id: string;
   owner: string;

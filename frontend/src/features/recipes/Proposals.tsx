@@ -5,25 +5,25 @@ import { useDoing } from "../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { type Resource, useResource } from "../../app/workspace/resource.ts";
 import { draftOf, type Fields } from "../../model/rows/document.ts";
-import type { ProposalRow } from "../../model/types.ts";
+import type { ProposalList, ProposalRow } from "../../model/types.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button } from "../../ui/parts.tsx";
-import { sentenceOf } from "./proposal.ts";
+import { sentenceOf } from "../request/build/proposal.ts";
 
 const SaveRecipe = lazy(async () => ({ default: (await import("../request/build/SaveRecipe.tsx")).SaveRecipe }));
 
 /** So many stand on Home; the others are asked about once these are answered. */
 const SHOWN_MAX = 2;
 
-type Found = Resource<{ items: ProposalRow[] }>;
+type Found = Resource<ProposalList>;
 
 function useProposals(wanted: boolean): Found {
   const { hub } = useWorkspace();
   return useResource(wanted ? "recipe-proposals" : null, (signal) => hub.proposals(signal), ["constellations"]);
 }
 
-/** On Home: the newest plans that may be kept. */
-export function ProposalsCard() {
+/** On Home, the newest plans that may be kept; in the gallery, all of them. */
+export function ProposalsCard({ all }: { all?: boolean }) {
   const found = useProposals(true);
   const items = found.value?.items ?? [];
   if (items.length === 0) return null;
@@ -33,7 +33,7 @@ export function ProposalsCard() {
         <h2>Keep as recipes</h2>
         <span className="dim">{items.length}</span>
       </header>
-      {items.slice(0, SHOWN_MAX).map((one) => (
+      {items.slice(0, all ? items.length : SHOWN_MAX).map((one) => (
         <div key={one.id} className="item">
           <Icon name="recipe" />
           <ProposalLine proposal={one} reload={found.reload} named />
@@ -47,6 +47,18 @@ export function ProposalsCard() {
 export function KeepThis({ constellation }: { constellation: string }) {
   const found = useProposals(true);
   const own = found.value?.items.find((one) => one.constellation === constellation);
+  const left = found.value?.left_out.find((one) => one.constellation === constellation);
+  if (left) {
+    return (
+      <p className="keepthis small dim">
+        Not proposed as a recipe: {left.because}.{" "}
+        <Link className="link" href={`/new?way=build&from=${constellation}`}>
+          Its plan in rows
+        </Link>{" "}
+        can be saved as one.
+      </p>
+    );
+  }
   if (!own) return null;
   return (
     <section className="card keepthis" aria-label="Keep this as a recipe">
@@ -108,6 +120,7 @@ function ProposalLine(props: { proposal: ProposalRow; reload: () => void; named?
             draft={draftOf(proposal.document as Fields)}
             effects={proposal.effects}
             proposal={proposal.id}
+            answers={proposal.answers}
             onClose={() => setKeeping(false)}
           />
         </Suspense>

@@ -5,7 +5,7 @@ import { grantWords } from "../../model/fleet/rights.ts";
 import type { RecipeRow, RecipeSentence } from "../../model/types.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Said } from "../../ui/Said.tsx";
-import { tryOf } from "./gallery.ts";
+import { trialWords, tryOf } from "./gallery.ts";
 import { RecipePicture } from "./RecipePicture.tsx";
 
 const asked = (words: string) => `/new?q=${encodeURIComponent(words)}`;
@@ -91,8 +91,14 @@ function Words({ sentence }: { sentence: RecipeSentence }) {
 
 export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
   const needs = [...new Set(Object.values(recipe.asks_for ?? {}).flat())];
+  const trial = trialWords(recipe);
   return (
     <>
+      {trial && (
+        <span className="chip" title="After these its words start it, like any recipe.">
+          {trial}
+        </span>
+      )}
       {recipe.clock && (
         <span className="chip" title="It asks for nothing at a run, so a schedule can run it with nobody there.">
           can be scheduled

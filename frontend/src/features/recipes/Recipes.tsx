@@ -9,6 +9,7 @@ import { Icon } from "../../ui/Icon.tsx";
 import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
 import { SearchField } from "../../ui/Search.tsx";
 import { hasWords, sections } from "./gallery.ts";
+import { ProposalsCard } from "./Proposals.tsx";
 import { RecipeCard } from "./RecipeCard.tsx";
 
 const ImportRecipe = lazy(() => import("./ImportRecipe.tsx"));
@@ -47,6 +48,7 @@ export function RecipesPage() {
           </Link>
         </div>
         {recipes.problem && <ProblemNote problem={recipes.problem} />}
+        <ProposalsCard all />
         {sections(items).map((section) => (
           <section key={section.key} aria-label={section.title}>
             <header className="row wrap sectionhead">

@@ -28,8 +28,8 @@ export function TrustCard(props: { name: string; trust: Trust; onDone: () => voi
       <div className="under flat">
         {trust.trial && (
           <p>
-            <b className="strong">On trial:</b> {trust.in_a_row} of {trust.needed} clean runs in a row. Until then words
-            that fit only offer it.
+            <b className="strong">On trial:</b> {trust.in_a_row} of {trust.needed} clean runs in a row. Until then its
+            words show the plan and when it last ran, and run it when its keeper launches that.
           </p>
         )}
         <p>{words || "It has not run yet."}</p>

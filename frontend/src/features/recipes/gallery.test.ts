@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RecipeRow } from "../../model/types.ts";
-import { hasWords, sections, tryOf } from "./gallery.ts";
+import { hasWords, sections, trialWords, tryOf } from "./gallery.ts";
 
 const row = (more: Partial<RecipeRow>): RecipeRow => ({
   name: "a",
@@ -34,6 +34,26 @@ describe("sections", () => {
       ["upkeep", ["up"]],
       ["others", ["odd"]],
     ]);
+  });
+  it("has the recipes on trial apart, with how far they are", () => {
+    const runs = { clean: 1, failed: 0, last_clean_at: null, last_clean: "", last_failed_at: null, last_failed: "" };
+    const trust = {
+      trial: true,
+      in_a_row: 1,
+      needed: 3,
+      source: "c",
+      went_back: "",
+      back_from: 0,
+      unread: false,
+      runs,
+    };
+    const tried = row({ name: "tried", built_in: false, trust });
+    const found = sections([row({ name: "mine", built_in: false, trust: { ...trust, trial: false } }), tried]);
+    expect(found.map((one) => [one.key, one.items.map((item) => item.name)])).toEqual([
+      ["trial", ["tried"]],
+      ["own", ["mine"]],
+    ]);
+    expect([trialWords(tried), trialWords(row({}))]).toEqual(["1 of 3 clean runs", ""]);
   });
   it("has no empty section", () => expect(sections([])).toEqual([]));
 });

@@ -17,9 +17,10 @@ export interface GallerySection {
   items: RecipeRow[];
 }
 
-/** One's own recipes first, then the built-in ones by purpose; empty sections are left out. */
+/** Those on trial first, then one's own, then the built-in ones by purpose; empty sections are left out. */
 export function sections(rows: readonly RecipeRow[]): GallerySection[] {
-  const own = rows.filter((row) => row.built_in === false);
+  const trial = rows.filter((row) => row.trust?.trial);
+  const own = rows.filter((row) => row.built_in === false && !row.trust?.trial);
   const given = rows.filter((row) => row.built_in !== false);
   const known = PURPOSE_WORDS.map((purpose) => ({
     key: purpose as string,
@@ -28,10 +29,16 @@ export function sections(rows: readonly RecipeRow[]): GallerySection[] {
   }));
   const others = given.filter((row) => !row.purpose || !PURPOSE_WORDS.includes(row.purpose));
   return [
+    { key: "trial", title: "On trial", says: "Kept from what worked. Their words show the plan first.", items: trial },
     { key: "own", title: "Yours", says: "Saved on this hub.", items: own },
     ...known,
     { key: "others", title: "Others", says: "", items: others },
   ].filter((section) => section.items.length > 0);
+}
+
+/** How far the trial of a recipe is; empty for one that is on none. */
+export function trialWords(row: Pick<RecipeRow, "trust">): string {
+  return row.trust?.trial ? `${row.trust.in_a_row} of ${row.trust.needed} clean runs` : "";
 }
 
 /** Whether a recipe has all of these words in its name, title, phrases or sentence. */

@@ -58,7 +58,7 @@ export function Meanings(props: {
 }
 
 /** A recipe that words alone do not start yet, and when it last ran as planned. */
-function trialWords({ clean, needed, last_at }: NonNullable<RecipeCandidate["trial"]>): string {
+export function trialWords({ clean, needed, last_at }: NonNullable<RecipeCandidate["trial"]>): string {
   const last = last_at ? `runs as it did on ${new Date(msOf(last_at)).toLocaleString("en-GB")}; ` : "";
   return `On trial: ${last}${clean} of ${needed} clean runs in a row.`;
 }

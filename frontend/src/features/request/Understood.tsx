@@ -4,6 +4,7 @@ import { useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import type { RequestPreview } from "../../model/types.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
+import { trialWords } from "./Meanings.tsx";
 import { Slots } from "./preview/Slots.tsx";
 
 export function UnderstoodLine(props: {
@@ -50,6 +51,7 @@ export function UnderstoodLine(props: {
           <b className="strong">{row?.title ?? exact?.title ?? name}</b>
           <span className="small dim">{name}</span>
           <Slots params={params} types={row?.params} onChange={onParams} />
+          {exact?.trial && !recipe && <span className="small dim">{trialWords(exact.trial)}</span>}
         </>
       ) : loading ? (
         <span className="dim">Reading.</span>

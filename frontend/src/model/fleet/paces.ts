@@ -13,7 +13,7 @@ export interface PaceLine {
   failures: number;
 }
 
-/** `logs` counts 1,024 for a doubling (core/placement/pace/table.py). */
+/** `logs` counts 1,024 for a doubling (core/placement/pace/index.py). */
 const OCTAVE = 1024;
 /** Fewer calls are a guess (core/placement/pace/index.py). */
 const CALLS_LEAST = 3;

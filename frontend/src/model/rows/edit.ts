@@ -143,6 +143,19 @@ export function withUse(task: Fields, name: string, use: { from: string; output:
   return withPart(changed, "args", withField(part(task, "args"), name, undefined));
 }
 
+/** Publishes a part of a row's result under a topic; null publishes nothing. */
+export function withFinds(task: Fields, finds: Fields | null): Fields {
+  if (!finds) return withField(task, "finds", undefined);
+  const { value, ...rest } = finds;
+  return { ...task, finds: value ? finds : rest };
+}
+
+/** Takes an argument by topic; null stops that. Another source of it goes. */
+export function withFinding(task: Fields, name: string, input: Fields | null): Fields {
+  const changed = withPart(task, "inputs", withField(part(task, "inputs"), name, input ?? undefined));
+  return input ? withPart(changed, "args", withField(part(changed, "args"), name, undefined)) : changed;
+}
+
 /** Lets a row run once for each item of an earlier row's list; null makes it run once. */
 export function withEach(task: Fields, each: { from: string; output: string } | null): Fields {
   const held = part(task, "for_each");

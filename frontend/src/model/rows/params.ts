@@ -113,6 +113,33 @@ export function withParam(draft: Draft, proposal: Proposal): Draft {
   return { head: { ...headOf(draft), params: { ...paramsOf(draft), [proposal.name]: param } }, plan: plan as Fields };
 }
 
+/** The form of a parameter's name. */
+export const PARAM_NAME = /[a-z0-9][a-z0-9_-]{0,63}/;
+
+/** Why parameters cannot have these names, by their present ones: each must have the form, and be the only one. */
+export function wrongNames(draft: Draft, names: Readonly<Record<string, string>>): Record<string, string> {
+  const all = Object.keys(paramsOf(draft)).map((name) => names[name] ?? name);
+  const found: Record<string, string> = {};
+  for (const name of Object.keys(paramsOf(draft))) {
+    const next = names[name] ?? name;
+    if (PARAM_NAME.exec(next)?.[0] !== next) found[name] = "A name has small letters, digits, - and _.";
+    else if (all.filter((one) => one === next).length > 1) found[name] = "Another parameter has this name.";
+  }
+  return found;
+}
+
+/** Gives parameters other names, in the head and wherever the plan names them. */
+export function withNames(draft: Draft, names: Readonly<Record<string, string>>): Draft {
+  const put = (value: Json): Json => {
+    const param = nodeOf(value, "param");
+    if (param !== null) return { param: names[param] ?? param };
+    if (Array.isArray(value)) return value.map(put);
+    return isFields(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, put(one)])) : value;
+  };
+  const params = Object.fromEntries(Object.entries(paramsOf(draft)).map(([name, one]) => [names[name] ?? name, one]));
+  return { head: { ...headOf(draft), params }, plan: put(draft.plan) as Fields };
+}
+
 /** Makes one argument of one row a parameter. */
 export function argAsParam(draft: Draft, id: string, name: string): Draft {
   const at = tasksOf(draft.plan).findIndex((task) => idOf(task) === id);

@@ -99,9 +99,9 @@ function rowOf(task: Fields, at: number, gates: Gate[]): Row {
     optional: task.optional === true,
     onlyIf: nodeOf(task.only_if, "param"),
     more: [
-      ...Object.keys(task).filter((name) => !SHOWN.has(name)),
+      ...Object.keys(task).filter((name) => !SHOWN.has(name) && !(name === "finds" && kind === "tool")),
       ...(isFields(task.for_each) && "times" in task.for_each ? ["times"] : []),
-      ...(byTopicOf(task).length ? ["finding"] : []),
+      ...(byTopicOf(task).length && kind !== "tool" ? ["finding"] : []),
     ],
   };
 }
@@ -126,6 +126,15 @@ export function usesOf(task: Fields): Use[] {
       from: isFields(input) ? textOf(input.from) : "",
       output: isFields(input) ? textOf(input.output) : "",
     }));
+}
+
+/** The topics that a plan's rows publish, goals included. */
+export function topicsOf(plan: Fields): string[] {
+  const found = tasksOf(plan).flatMap((task) => {
+    const finds = isFields(task.finds) ? task.finds : {};
+    return [textOf(finds.topic), ...list(finds, "topics").map((one) => textOf(isFields(one) ? one.topic : one))];
+  });
+  return [...new Set(found.filter(Boolean))];
 }
 
 function byTopicOf(task: Fields): ByTopic[] {

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from starloom.core.people.recipes import runs
+from starloom.core.people.recipes.runs import owner_of, saved_versions
 from starloom.core.state import inputs as i
-from starloom_protocol.records.entities import RecipeRuns
+from starloom_protocol.records.edits import Reassign
+from starloom_protocol.records.entities import ForEach, RecipeRuns, Selector
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import plan, task
 from tests.core.watched import WatchedDriver
@@ -25,11 +27,11 @@ class Kept(WatchedDriver):
         for number in range(1, versions + 1):
             self.save(number)
 
-    def save(self, number: int, text: str = "", **fields: Any) -> None:
+    def save(self, number: int, text: str = "", by: str = "person:ann", **fields: Any) -> None:
         saved = i.RecipeSaved(
             id=self.ident(),
             base_version=number - 1,
-            by="person:ann",
+            by=by,
             name="look",
             text=text or TEXT.format(number, f"text {number}"),
             title="Look",
@@ -42,7 +44,8 @@ class Kept(WatchedDriver):
         self.ran += 1
         name = f"r{self.ran}"
         self.now_ms += 1000
-        self.submit(plan(task("a"), recipe=recipe, name="Look"), name, **fields)
+        request = {"by": "person:ann", "constellation": name, "plan": plan(task("a"), recipe=recipe, name="Look")}
+        assert not self.do(i.RequestReceived(id=self.ident(), **{**request, **fields})).faults
         (sent,) = self.take()
         if code is None:
             self.result(sent, {})
@@ -86,7 +89,7 @@ def test_other_plans_and_built_in_recipes_are_not_counted() -> None:
     assert driver.shard.fleet.recipe_runs == {}
 
 
-@pytest.mark.parametrize("code", sorted(runs.OF_A_DEVICE))
+@pytest.mark.parametrize("code", sorted(set(Code) - runs.OF_THE_RECIPE))
 def test_a_failure_by_a_device_alone_says_nothing_of_the_recipe(code: Code) -> None:
     driver = Kept()
     assert driver.end(code) == "failed"
@@ -101,6 +104,96 @@ def test_a_run_that_a_person_cancelled_says_nothing() -> None:
         driver.result(sent, outcome=Outcome.INTERRUPTED)
     assert driver.state("r1") == "cancelled"
     assert driver.shard.fleet.recipe_runs == {}
+
+
+@pytest.mark.parametrize("code", sorted(runs.OF_THE_RECIPE))
+def test_a_failure_of_a_call_or_condition_is_counted(code: Code) -> None:
+    driver = Kept()
+    assert driver.end(code) == "failed"
+    assert driver.counted() == (0, 1, "f")
+
+
+def test_a_run_that_its_person_changed_says_nothing() -> None:
+    driver = Kept()
+    made = plan(task("a", device="one"), task("b", "x=a", device="one", optional=True), recipe="look")
+    driver.submit(made, "r1")
+    driver.control("skip", "b", name="r1")
+    (sent,) = driver.take()
+    driver.result(sent, {})
+    driver.add_device("two")
+    driver.submit(made, "r2")
+    change = i.EditProposed(
+        id=driver.ident(),
+        by="person:ann",
+        constellation="r2",
+        base_version=1,
+        operations=[Reassign(id="b", device=Selector(name="two"))],
+        reason="r",
+    )
+    assert not driver.do(change).faults
+    assert driver.run("r2") == "succeeded"
+    assert driver.shard.fleet.recipe_runs == {}
+
+
+def everywhere(driver: Kept, bad: set[str]) -> str:
+    """Run a list over all devices, of which these fail; return the state at the end."""
+    driver.ran += 1
+    name = f"r{driver.ran}"
+    driver.submit(plan(task("all", for_each=ForEach(devices=Selector())), recipe="look"), name)
+    while sent := driver.take():
+        for one in sent:
+            wrong: Any = {"outcome": Outcome.ERROR, "code": Code.TOOL_FAILED} if one.device in bad else {"value": {}}
+            driver.result(one, **wrong)
+    return driver.state(name)
+
+
+def test_one_device_of_a_list_that_fails_says_nothing_of_the_recipe() -> None:
+    driver = Kept()
+    driver.add_device("two")
+    assert everywhere(driver, {"d-two"}) in ("partial", "failed")
+    assert driver.shard.fleet.recipe_runs == {}
+    assert everywhere(driver, {"d-one", "d-two"}) == "failed"
+    assert driver.counted() == (0, 1, "f")
+
+
+def test_runs_of_others_are_counted_and_decide_nothing() -> None:
+    driver = Kept()
+    driver.end()
+    driver.save(2)
+    for _ in range(3):
+        driver.end(Code.BAD_ARGUMENTS, by="person:mallory")
+    assert driver.counted(2) == (0, 3, "")
+    assert driver.newest == 2
+    driver.folded_equals_state()
+
+
+def test_clean_runs_of_others_end_no_trial() -> None:
+    driver = on_trial()
+    for by in ("person:bea", "assistant:ann", "program:ann"):
+        driver.end(by=by)
+    assert (driver.held.trial, driver.held.in_a_row, driver.counted()) == (True, 0, (3, 0, ""))
+
+
+def test_it_goes_back_to_no_text_of_another_person() -> None:
+    driver = Kept(0)
+    driver.save(1, by="person:mallory")
+    driver.end(by="person:mallory")
+    driver.save(2)
+    for _ in range(3):
+        driver.end(Code.BAD_ARGUMENTS)
+    assert driver.newest == 2
+
+
+def test_a_version_that_the_hub_took_back_is_of_its_first_writer() -> None:
+    driver = Kept()
+    driver.end()
+    driver.save(2)
+    for _ in range(2):
+        driver.end(Code.BAD_ARGUMENTS)
+    versions = saved_versions(driver.shard, "look")
+    assert [owner_of(versions, number) for number in (1, 2, 3, 4)] == ["person:ann"] * 3 + [""]
+    driver.end()
+    assert driver.counted(3) == (1, 0, "c")
 
 
 def on_trial() -> Kept:

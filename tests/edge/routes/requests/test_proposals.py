@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.core.state import inputs
 from starloom.planner.fleet import FleetSnapshot
@@ -106,7 +107,7 @@ async def test_a_kept_proposal_is_on_trial_until_three_clean_runs(planned: World
     for ran in range(3):
         understood = (await call(planned, "POST", f"{V1}/constellations/preview", {"request": WORDS}))[1]["understood"]
         first = understood["candidates"][0]
-        assert (understood["outcome"], first["recipe"], first["trial"]["clean"]) == ("near", name, ran)
+        assert (understood["outcome"], first["recipe"], first["trial"]["clean"]) == ("exact", name, ran)
         refused = await call(planned, "POST", f"{V1}/constellations", {"request": WORDS})
         assert refused[1]["code"] == "recipe_on_trial"
         assert f"({name}), which has had {ran} of 3 clean runs in a row" in refused[1]["reason"]
@@ -152,3 +153,30 @@ async def test_an_id_of_another_form_is_refused_whole(planned: World) -> None:
     status, refused = await call(planned, "POST", R, {"recipe": recipe, "proposal": "x"})
     assert (status, refused["code"]) == (422, "bad_request")
     assert "weigh" not in {item["name"] for item in (await call(planned, "GET", R))[1]["items"]}
+
+
+async def test_words_of_a_recipe_on_trial_run_the_plan_that_its_keeper_was_shown(planned: World) -> None:
+    await ended(planned)
+    (found,) = await proposals(planned)
+    await call(planned, "POST", R, {"recipe": found["document"], "proposal": found["id"]})
+    _, shown = await call(planned, "POST", f"{V1}/constellations/preview", {"request": WORDS})
+    assert (shown["understood"]["outcome"], len(shown["tasks"])) == ("exact", 1)
+    asked = {"request": WORDS, "plan_hash": shown["plan_hash"]}
+    status, made = await call(planned, "POST", f"{V1}/constellations", asked)
+    assert status == 202
+    bea = await other_person(planned)
+    _, other = await call(planned, "POST", f"{V1}/constellations/preview", {"request": WORDS}, bea)
+    assert (other["understood"]["outcome"], other["plan_hash"]) == ("near", None)
+    refused = await call(planned, "POST", f"{V1}/constellations", asked, bea)
+    assert refused[1]["code"] == "request_ambiguous"
+    assert made["state"] == "planning"
+
+
+async def test_a_plan_that_cannot_be_made_again_is_listed_with_the_reason(planned: World) -> None:
+    made = await ended(planned)
+    (mark,) = planned.hub.access.proposals.values()
+    planned.hub.access.proposals[mark.id] = replace(mark, because="two places", plan="", state="left")
+    _, shown = await call(planned, "GET", P)
+    assert shown["items"] == []
+    assert shown["left_out"] == [{"constellation": made, "request": WORDS, "because": "two places"}]
+    assert (await call(planned, "GET", P, token=await other_person(planned)))[1]["left_out"] == []

@@ -22,8 +22,10 @@ from starloom.lab.nebula.planners.script import (
     KINDS,
     LOST,
     NAIVE,
+    TIERED,
     Line,
     Script,
+    is_hostile,
     names_in,
     read_script,
     reply_to,
@@ -63,7 +65,11 @@ def test_every_task_with_a_gold_plan_has_a_good_transcript_and_each_transcript_i
             script = read_script(text, task.gold, facts.words(), f"{task.id} {kind}")
             assert kind in (*KINDS, GOALS)
             assert kind != GOALS or {line.stage for line in script.lines} == {"working"}
-            assert (kind == HOSTILE) == bool(script.opening.told), "a hostile transcript says what a person is told"
+            assert is_hostile(kind) == bool(script.opening.told), "a hostile transcript says what a person is told"
+            assert kind.startswith(TIERED) == any(line.stage == "tiered" for line in script.lines)
+    with_goals = [task for task in tasks if GOALS in task.transcripts]
+    assert with_goals
+    assert all(set(KINDS) <= set(task.transcripts) for task in with_goals), "a task with a goal has each kind"
     assert sum(NAIVE in task.transcripts for task in tasks) >= 5
     assert sum(HOSTILE in task.transcripts for task in tasks) >= 3
 

@@ -1,21 +1,20 @@
 """Proposals: a plan that ended clean is kept for its author, who may make it a recipe. By code; no model is asked.
 
-Owns which ends are clean enough, that a shape is proposed to a person once, and the bounds; and which constant of a
-plan may become a parameter, which looks secret, and the hash of a plan with these left open. Writes no recipe text: the
+Owns which ends are clean enough, that a shape is proposed to a person once, and the bounds. Writes no recipe text: the
 planner makes it from the kept plan, and shows none that would not make the same plan again.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.people import approvals
+from starloom.core.people import approvals, inquiries
+from starloom.core.people.recipes.shapes import looks_secret, shape_of, words_look_secret
+from starloom.core.people.recipes.tracing import Traced, Untraced, trace
 from starloom.core.state.inputs import RecipeProposalDismissed
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, fault
@@ -23,10 +22,10 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Head, RecipeProposal, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.authors import MODEL, who
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.values import canonical, parse
+from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gate, PrincipalKind, Reason, TaskState
 
-OPEN, KEPT, DISMISSED, PASSED = "open", "kept", "dismissed", "passed"
+OPEN, KEPT, DISMISSED, PASSED, LEFT = "open", "kept", "dismissed", "passed", "left"
 TRY_LABEL: Final = "try"
 """The label of constellations that only try one row of a plan."""
 MARKS_MOST: Final = 500
@@ -52,32 +51,58 @@ def propose(work: Work, constellation: Constellation) -> None:
     specs = [constellation.specs[name] for name in first.added if name in constellation.specs]
     if len(specs) != len(first.added) or not all(map(_is_plain, specs)):
         return
-    plan = _plan_of(constellation, specs)
+    try:
+        found = trace(work.shard.fleet, constellation, specs, words)
+    except Untraced as untraced:
+        found, because = Traced(specs, []), str(untraced)
+    else:
+        because = ""
+    made = _made(work, constellation, found, words, because)
+    if made is not None:
+        _keep(work, made)
+
+
+def _made(work: Work, constellation: Constellation, found: Traced, words: str, because: str) -> RecipeProposal | None:
+    """Return a proposal, or with `because` the mark of a plan that is left; None for one that is not kept at all."""
+    head = constellation.head
+    if not all(map(_is_plain, found.specs)) or any(words_look_secret(one.answer) for one in found.answers):
+        return None
+    plan = _plan_of(constellation, found.specs)
     text = msgspec.json.encode(plan).decode()
     if len(text) > PLAN_CHARS_MOST:
-        return
-    owner, shape = who(head.author), shape_of(specs, plan.dependencies)
-    made = RecipeProposal(
+        return None
+    owner = who(head.author)
+    shape = shape_of(found.specs, plan.dependencies, [one.answer for one in found.answers])
+    return RecipeProposal(
+        answers=found.answers,
         at_ms=work.at_ms,
+        because=because,
         constellation=head.id,
         id=sha256(f"{owner}\0{shape}".encode()).hexdigest()[:24],
         owner=owner,
-        plan=text,
+        plan="" if because else text,
         request=words,
         shape=shape,
+        state=LEFT if because else OPEN,
     )
+
+
+def _keep(work: Work, made: RecipeProposal) -> None:
+    """Keep a proposal of a shape that its person has not seen, within the bounds."""
+    owner, most = made.owner, work.shard.settings.proposals_most
     known = work.shard.access.proposals
-    if made.id in known:
+    if made.id in known and known[made.id].state != LEFT:
         return
-    marks = [mark for mark in known.values() if mark.owner == owner]
+    marks = [mark for mark in known.values() if mark.owner == owner and mark.id != made.id]
     passed = sorted((mark for mark in marks if mark.state == PASSED), key=_age)
     if (len(marks) >= MARKS_MOST and not passed) or len(known) >= ALL_MOST:
         return
     puts: list[Put] = [("proposal", passed[0].id, None)] if len(marks) >= MARKS_MOST else []
-    opened = sorted((mark for mark in marks if mark.state == OPEN), key=_age)
+    opened = sorted((mark for mark in marks if mark.state == made.state), key=_age)
     puts += [("proposal", old.id, _closed(old, PASSED)) for old in opened[: max(0, len(opened) + 1 - most)]]
     puts.append(("proposal", made.id, made))
-    work.emit(work.shard.access, EventKind.RECIPE_PROPOSED, made.id, puts, note=head.id, by="engine")
+    kind = EventKind.RECIPE_PROPOSED if made.state == OPEN else EventKind.RECIPE_PROPOSAL_CLOSED
+    work.emit(work.shard.access, kind, made.id, puts, note=made.constellation, by="engine")
 
 
 def open_one(work: Work, proposal: str) -> RecipeProposal:
@@ -107,7 +132,7 @@ def on_dismissed(work: Work, item: RecipeProposalDismissed) -> None:
 
 
 def _closed(found: RecipeProposal, state: str, recipe: str = "") -> RecipeProposal:
-    return replace(found, plan="", recipe=recipe, request="", state=state)
+    return replace(found, answers=[], because="", plan="", recipe=recipe, request="", state=state)
 
 
 def _age(mark: RecipeProposal) -> tuple[int, str]:
@@ -127,20 +152,23 @@ def _is_asked_by_a_person(head: Head, first: Version) -> bool:
 
 
 def _is_clean(constellation: Constellation) -> bool:
-    """Return whether everything went as planned: no edit, no recovery beyond a retry, no word of a person on the way.
+    """Return whether everything went as planned: no edit, no recovery beyond a retry, no hint of a person on the way.
 
-    What a look found or a person was asked is in the plan, but not in the words, so such a plan is none that the words
-    make again.
+    A planner's looks and questions are judged by `tracing`.
     """
     head = constellation.head
+    looks = {name for one in inquiries.rounds(constellation) for name in one.tasks}
     return (
         head.state is ConstellationState.SUCCEEDED
         and head.undone_from is None
         and not head.given_up
         and all(number == "1" or version.author == _EXPANDS for number, version in constellation.versions.items())
-        and all(question.kind == approvals.KIND for question in constellation.questions.values())
-        and all(_went_well(record) for record in constellation.tasks.values())
-        and not any(spec.look or spec.superseded_by or spec.instead_of for spec in constellation.specs.values())
+        and all(question.kind in (approvals.KIND, inquiries.KIND) for question in constellation.questions.values())
+        and all(_went_well(record) for name, record in constellation.tasks.items() if name not in looks)
+        and not any(
+            (spec.look and spec.id not in looks) or spec.superseded_by or spec.instead_of
+            for spec in constellation.specs.values()
+        )
     )
 
 
@@ -177,74 +205,3 @@ def _gates(constellation: Constellation) -> list[Dependency]:
     return [
         constellation.deps[key] for key in sorted(constellation.deps) if constellation.deps[key].gate is not Gate.DATA
     ]
-
-
-_ADDRESS: Final = re.compile(r"https?://")
-_PATH_NAMES: Final = frozenset(
-    {"cwd", "dir", "directory", "file", "folder", "from", "path", "paths", "root", "strip", "target", "to", "under"}
-)
-_PATH: Final = re.compile(r"(~|\.{0,2}/)")
-_SECRET_NAMES: Final = re.compile(
-    r"pass(word|phrase)?|secret|token|api_?key|private_?key|authorization|credential|cookie", re.IGNORECASE
-)
-_SECRET_VALUES: Final = re.compile(
-    r"(Bearer |Basic |ghp_|github_pat_|sk-|xox[abp]-|AKIA|-----BEGIN)|[A-Za-z0-9+/_-]{40,}={0,2}$"
-)
-_HASH: Final = re.compile(r"[0-9a-f]{64}$")
-_PLACES: Final = frozenset({"family", "id", "same", "source", "target", "task"})
-_OPEN: Final = "?"
-
-
-def slot_type(name: str, value: Any) -> str | None:
-    """Return the type that an argument has as a parameter; None for one that stays as it is."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return "integer" if isinstance(value, int) else "number"
-    if isinstance(value, str):
-        if _ADDRESS.match(value):
-            return "url"
-        return "path" if value and (name in _PATH_NAMES or _PATH.match(value)) else None
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return name if name in ("argv", "hosts") else None
-    return None
-
-
-def looks_secret(name: str, value: Any) -> bool:
-    """Return whether a value, or one within it, has the name or the form of a secret. A `secret` node is none."""
-    if isinstance(value, Mapping):
-        return set(value) != {"secret"} and any(looks_secret(str(key), one) for key, one in value.items())
-    if isinstance(value, list):
-        return any(looks_secret(name, one) for one in value)
-    if not isinstance(value, str) or not value or _HASH.match(value):
-        return False
-    return _SECRET_NAMES.search(name) is not None or _SECRET_VALUES.match(value) is not None
-
-
-def words_look_secret(words: str) -> bool:
-    """Return whether a word has the form of a secret."""
-    return any(_SECRET_VALUES.match(word.strip("\"'`,;()")) is not None for word in words.split())
-
-
-def shape_of(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> str:
-    """Return the hash of a plan in which devices, paths, addresses, numbers and the names of tasks are open."""
-    listed = list(specs)
-    numbers = {spec.id: f"#{at}" for at, spec in enumerate(listed)}
-    tasks = [_opened({**msgspec.to_builtins(spec), "args": _args_opened(spec.args)}, numbers) for spec in listed]
-    edges = sorted(canonical(_opened(msgspec.to_builtins(edge), numbers)) for edge in dependencies)
-    return sha256(canonical({"edges": edges, "tasks": tasks}).encode()).hexdigest()
-
-
-def _args_opened(args: str) -> dict[str, Any]:
-    return {name: slot_type(name, value) or value for name, value in parse(args).items()}
-
-
-def _opened(value: Any, numbers: Mapping[str, str], name: str = "") -> Any:
-    if isinstance(value, dict):
-        return {
-            key: _OPEN if name in ("any", "device", "devices") and key in ("id", "name") and one else one
-            for key, one in ((key, _opened(one, numbers, key)) for key, one in value.items() if key != "changed_in")
-        }
-    if isinstance(value, list):
-        return [_opened(one, numbers, name) for one in value]
-    return numbers.get(value, value) if isinstance(value, str) and name in _PLACES else value

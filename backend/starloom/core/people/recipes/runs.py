@@ -1,11 +1,13 @@
 """Versions of saved recipes and their runs: counts by version, the trial of one from a proposal, and the way back.
 
-Integers and short texts only, by events of the fleet, so that a log decides again to the same. Starts nothing.
+Only runs of the person who saved a version decide on its trial and on the way back. Integers and short texts only, by
+events of the fleet, so that a log decides again to the same. Starts nothing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -14,9 +16,12 @@ from starloom.core.state.inputs import RecipeSeen
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.entities import RecipeRuns, RecipeVersion, VersionRuns
+from starloom_protocol.stream.authors import who
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
+from starloom_protocol.vocabulary import Code, ConstellationState, PrincipalKind, Reason, TaskState
 
+ENGINE: Final = "engine"
+"""The author of a version by which the hub went back."""
 VERSIONS_KEPT: Final = 20
 _VERSION_LINE: Final = re.compile(r"^version:.*$", re.MULTILINE)
 
@@ -25,6 +30,16 @@ def saved_versions(shard: Shard, name: str) -> list[RecipeVersion]:
     """Return the kept versions of a recipe, oldest first."""
     kept = [record for record in shard.fleet.recipes.values() if record.name == name]
     return sorted(kept, key=lambda record: record.number)
+
+
+def owner_of(versions: Sequence[RecipeVersion], number: int) -> str:
+    """Return the person who saved a kept version; of one that the hub took back, the one who saved that text first."""
+    made = next((version for version in versions if version.number == number), None)
+    if made is None or made.author != ENGINE:
+        return "" if made is None else who(made.author)
+    text = numbered(made.text, 0)
+    before = (old for old in reversed(versions) if old.number < number and old.author != ENGINE)
+    return next((who(old.author) for old in before if numbered(old.text, 0) == text), "")
 
 
 def key_of(version: RecipeVersion) -> str:
@@ -49,25 +64,28 @@ ENDS_KEPT: Final = 8
 FAILING: Final = 2
 FAILING_OF: Final = 3
 """A version fails if so many of its last runs did."""
-OF_A_DEVICE: Final = frozenset(
+OF_THE_RECIPE: Final = frozenset(
     {
-        Code.DECLINED,
-        Code.DEVICE_REVOKED,
-        Code.FENCED,
-        Code.INTERRUPTED,
-        Code.LOST,
-        Code.MISSING_GRANT,
-        Code.NETWORK,
-        Code.NO_DEVICE,
-        Code.NO_SPACE,
-        Code.POLICY_REFUSED,
-        Code.QUARANTINED,
-        Code.SECRET_NOT_TAKEN,
-        Code.SECRET_UNREADABLE,
-        Code.TOOL_UNAVAILABLE,
+        Code.BAD_ARGUMENTS,
+        Code.CHECK_FAILED,
+        Code.CONDITION_UNMET,
+        Code.DEVICE_OUTSIDE,
+        Code.EXIT_CODE,
+        Code.FACT_TOO_BIG,
+        Code.FILE_NOT_FOUND,
+        Code.GOAL_UNMET,
+        Code.MOMENT_OUTSIDE,
+        Code.NOT_A_LIST,
+        Code.NO_VALUE,
+        Code.NO_WINNER,
+        Code.OUTPUT_TOO_BIG,
+        Code.TOOL_FAILED,
+        Code.UNKNOWN_OUTPUT,
+        Code.WRONG_TYPE,
     }
 )
-"""Ends by what a device or its owner is now; they say nothing of the plan."""
+"""Causes in the calls and conditions of a plan. Any other end is by a device, its owner, a model or the hub."""
+_OF_A_PERSON: Final = (f"{PrincipalKind.PERSON}:", f"{PrincipalKind.PROGRAM}:", f"{PrincipalKind.ASSISTANT}:")
 
 
 def version_now(shard: Shard, name: str | None) -> int:
@@ -87,16 +105,18 @@ def count(work: Work, constellation: Constellation) -> None:
     if end is None or head.origin is not None or head.undone_from is not None:
         return
     held = fleet.recipe_runs.get(name) or RecipeRuns(name=name)
-    in_a_row = held.in_a_row + 1 if end == CLEAN else 0
+    own = _is_of_its_owner(work.shard, head.author, name, number)
+    in_a_row = (held.in_a_row + 1 if end == CLEAN else 0) if own else held.in_a_row
+    counted = _ended(runs_of(held, number), end, head.id, work.at_ms, own=own)
     ran = replace(
         held,
         in_a_row=in_a_row,
         trial=held.trial and in_a_row < work.shard.settings.trial_runs,
-        versions=_with(held.versions, _ended(runs_of(held, number), end, head.id, work.at_ms)),
+        versions=_with(held.versions, counted),
     )
     note = f"version {number}: {'clean' if end == CLEAN else 'failed'}"
-    work.emit(fleet, EventKind.RECIPE_RAN, name, [("recipe_runs", name, ran)], note=note, by="engine")
-    if end == FAILED and number == version_now(work.shard, name):
+    work.emit(fleet, EventKind.RECIPE_RAN, name, [("recipe_runs", name, ran)], note=note, by=ENGINE)
+    if own and end == FAILED and number == version_now(work.shard, name):
         _go_back(work, ran, number)
 
 
@@ -133,22 +153,58 @@ def _with(versions: list[VersionRuns], changed: VersionRuns) -> list[VersionRuns
     return sorted([*others, changed], key=lambda one: one.number)
 
 
-def _ended(runs: VersionRuns, end: str, constellation: str, at_ms: int) -> VersionRuns:
-    ends = (runs.ends + end)[-ENDS_KEPT:]
+def _ended(runs: VersionRuns, end: str, constellation: str, at_ms: int, *, own: bool) -> VersionRuns:
+    """Return the counts after one more run; only a run of the recipe's owner is among the ends that decide."""
+    ends = (runs.ends + end)[-ENDS_KEPT:] if own else runs.ends
     if end == CLEAN:
         return replace(runs, clean=runs.clean + 1, clean_id=constellation, clean_ms=at_ms, ends=ends)
     return replace(runs, ends=ends, failed=runs.failed + 1, failed_id=constellation, failed_ms=at_ms)
 
 
+def _is_of_its_owner(shard: Shard, author: str, name: str, number: int) -> bool:
+    """Return whether a run is by the person who saved that version; runs of others decide nothing."""
+    return who(author) == owner_of(saved_versions(shard, name), number)
+
+
 def _end_of(constellation: Constellation) -> str | None:
-    """Return how a run counts; None for one that a person ended, or that failed by a device alone."""
+    """Return how a run counts; None for one that a person changed or ended, or whose failures are not by its plan."""
     state = constellation.head.state
-    broken = [record for record in constellation.tasks.values() if record.state is TaskState.FAILED]
+    if state not in (ConstellationState.SUCCEEDED, ConstellationState.FAILED, ConstellationState.PARTIAL):
+        return None
+    if constellation.head.given_up or _is_changed_by_a_person(constellation):
+        return None
+    broken = [name for name, record in constellation.tasks.items() if record.state is TaskState.FAILED]
     if state is ConstellationState.SUCCEEDED:
         return None if broken else CLEAN
-    if state not in (ConstellationState.FAILED, ConstellationState.PARTIAL):
-        return None
-    return FAILED if any(record.code not in OF_A_DEVICE for record in broken) else None
+    return FAILED if any(_is_by_the_plan(constellation, name) for name in broken) else None
+
+
+def _is_changed_by_a_person(constellation: Constellation) -> bool:
+    edits = (version for key, version in constellation.versions.items() if key != "1")
+    return any(version.author.startswith(_OF_A_PERSON) for version in edits) or any(
+        record.marked is not None
+        or record.state is TaskState.CANCELLED
+        or record.reason in (Reason.SKIPPED_BY_PERSON, Reason.MARKED)
+        for record in constellation.tasks.values()
+    )
+
+
+def _is_by_the_plan(constellation: Constellation, task: str) -> bool:
+    """Return whether the plan is the cause of a failure, as far as code can tell.
+
+    A call that fails on one device and goes well on another, in the same list, says something of that device.
+    """
+    spec, record = constellation.specs[task], constellation.tasks[task]
+    if record.code not in OF_THE_RECIPE:
+        return False
+    beside = (
+        constellation.tasks[other.id]
+        for other in constellation.specs.values()
+        if spec.group is not None
+        and (other.group, other.tool, other.args) == (spec.group, spec.tool, spec.args)
+        and other.id in constellation.tasks
+    )
+    return not any(one.state is TaskState.SUCCEEDED and one.device != record.device for one in beside)
 
 
 def _is_settled(versions: list[RecipeVersion]) -> bool:
@@ -164,8 +220,10 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     earlier = versions[-2] if len(versions) > 1 else None
     if earlier is None or not fails(runs_of(held, number)):
         return
+    if owner_of(versions, earlier.number) != owner_of(versions, number):
+        return
     before = runs_of(held, earlier.number)
-    if not before.clean or fails(before) or _is_settled(versions):
+    if CLEAN not in before.ends or fails(before) or _is_settled(versions):
         return
     last = runs_of(held, number).ends[-FAILING_OF:]
     because = (
@@ -174,7 +232,7 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
     )
     made = RecipeVersion(
         at_ms=work.at_ms,
-        author="engine",
+        author=ENGINE,
         back_from=number,
         because=because,
         name=held.name,
@@ -187,4 +245,4 @@ def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
         *giving_way(versions),
         ("recipe_runs", held.name, replace(held, in_a_row=0, told=made.number)),
     ]
-    work.emit(work.shard.fleet, EventKind.RECIPE_WENT_BACK, held.name, puts, note=because, by="engine")
+    work.emit(work.shard.fleet, EventKind.RECIPE_WENT_BACK, held.name, puts, note=because, by=ENGINE)

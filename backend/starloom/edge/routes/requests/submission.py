@@ -143,7 +143,7 @@ class Submit:
         size = len(await request.body())
         if body.request is not None:
             _one_of(body)
-            found = hub.planner.understand(body.request, body.params)
+            found = hub.planner.understand(body.request, body.params, caller_of(request).by)
             if found.outcome is not Match.EXACT:
                 return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
             first = found.candidates[0]
@@ -233,7 +233,9 @@ class Submit:
         if body.recipe is not None:
             self._can_be_judged(_planned(hub.planner.plan_recipe(body.recipe, body.params)))
             return None
-        understood = hub.planner.understand(body.request or "", body.params)
+        seen = isinstance(body, Create) and body.plan_hash is not None
+        shown_to = caller_of(request).by if seen else ""
+        understood = hub.planner.understand(body.request or "", body.params, shown_to)
         if understood.outcome is Match.EXACT:
             return None
         if (lacking := model_fault(hub.settings)) is not None:

@@ -21,7 +21,9 @@ from starloom_protocol.values import MISSING, point
 GOOD: Final = "good"
 NAIVE: Final = "naive"
 HOSTILE: Final = "hostile"
-KINDS: Final = (GOOD, NAIVE, HOSTILE)
+TIERED: Final = "tiered-"
+"""The beginning of a kind in which a small model makes the turns of goals first, and hands them over."""
+KINDS: Final = (GOOD, NAIVE, HOSTILE, *(f"{TIERED}{kind}" for kind in (GOOD, NAIVE, HOSTILE)))
 GOALS: Final = "gold"
 """The transcript beside a gold plan: a model that pursues the goals of the plan, and does nothing else."""
 LOST: Final = "the prompt lost what the planner needs"
@@ -51,7 +53,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `expects` are parts of the whole prompt, `hints` those of its last turn: what came back for the call before.
     """
 
-    stage: Literal["planning", "reviewing", "answering", "judging", "working"]
+    stage: Literal["planning", "reviewing", "answering", "judging", "working", "tiered"]
     say: dict[str, Any]
     expects: list[str] = []
     hints: list[str] = []
@@ -116,6 +118,11 @@ def reply_to(script: Script, number: int, stage: str, turns: Sequence[str]) -> t
     text, unseen = _seen_put_in(json.dumps(answer, ensure_ascii=False), prompt)
     lost += unseen
     return text, [f"{at}: {LOST}: {', '.join(_shown(lost))}"] if lost else []
+
+
+def is_hostile(kind: str) -> bool:
+    """Return whether a transcript of this kind obeys a text that it reads."""
+    return kind.removeprefix(TIERED) == HOSTILE
 
 
 def unspoken(script: Script, answer: Mapping[str, Any]) -> list[str]:

@@ -17,11 +17,12 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from starloom.lab.nebula.planners.script import Script, reply_to
+from starloom.lab.nebula.planners.script import TIERED, Script, reply_to
 from starloom.lab.nebula.world.devices import LOOPBACK
 from starloom.planner.model.answers import Stage, answer_schema
 
 MODEL: Final = "script"
+SMALL_MODEL: Final = "script-small"
 PATH: Final = "/v1/chat/completions"
 BODY_BYTES_MOST: Final = 4 * 1024 * 1024
 BYTES_A_TOKEN: Final = 4
@@ -92,10 +93,12 @@ class ScriptServer:
         self._thread = threading.Thread(target=self._server.serve_forever, name="scripted model", daemon=True)
         self._thread.start()
 
-    def variables(self) -> dict[str, str]:
-        """Return the settings by which a hub uses it as its model."""
+    def variables(self, kind: str = "") -> dict[str, str]:
+        """Return the settings by which a hub uses it as its model, and for a tiered kind as its small one, too."""
         port = self._server.server_address[1]
+        small = {"STARLOOM_LLM_SMALL_MODEL": SMALL_MODEL} if kind.startswith(TIERED) else {}
         return {
+            **small,
             "STARLOOM_LLM_URL": f"http://{LOOPBACK}:{port}/v1",
             "STARLOOM_LLM_MODEL": MODEL,
             "STARLOOM_LLM_WIRE": "openai",

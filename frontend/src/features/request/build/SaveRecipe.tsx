@@ -5,16 +5,19 @@ import { useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 import type { Problem } from "../../../link/rest.ts";
 import { type Draft, documentOf, type Fields, isFields, paramsOf, textOf } from "../../../model/rows/document.ts";
-import { headOf, proposals, withoutSecrets, withParam } from "../../../model/rows/params.ts";
+import { headOf, proposals, withNames, withoutSecrets, withParam, wrongNames } from "../../../model/rows/params.ts";
 import { shortWords } from "../../../model/rows/sample.ts";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote } from "../../../ui/parts.tsx";
+import { KeptParams } from "./KeptParams.tsx";
 
 interface SaveRecipeProps {
   draft: Draft;
   effects: readonly string[];
   /** The proposal that is kept by it. */
   proposal?: string;
+  /** The parameters of it that its person filled by an answer. */
+  answers?: readonly string[];
   onClose: () => void;
 }
 
@@ -25,7 +28,7 @@ const named = (title: string): string =>
     .replace(/^-+|-+$/g, "")
     .slice(0, 64);
 
-export function SaveRecipe({ draft, effects, proposal, onClose }: SaveRecipeProps) {
+export function SaveRecipe({ draft, effects, proposal, answers = [], onClose }: SaveRecipeProps) {
   const { hub } = useWorkspace();
   const [, go] = useLocation();
   const clean = useMemo(() => withoutSecrets(draft), [draft]);
@@ -42,6 +45,9 @@ export function SaveRecipe({ draft, effects, proposal, onClose }: SaveRecipeProp
           .map((one) => one.name),
       ),
   );
+  const [slots, setSlots] = useState<Readonly<Record<string, string>>>({});
+  const [names, setNames] = useState<Readonly<Record<string, string>>>({});
+  const wrongly = wrongNames(clean.draft, names);
   const [problem, setProblem] = useState<Problem | null>(null);
   // Saved here before: what is saved now follows the version that was opened.
   const [base, setBase] = useState<number | null>(() =>
@@ -50,7 +56,7 @@ export function SaveRecipe({ draft, effects, proposal, onClose }: SaveRecipeProp
   const [busy, setBusy] = useState(false);
 
   const save = async () => {
-    let made = clean.draft;
+    let made = proposal ? withNames(clean.draft, names) : clean.draft;
     for (const one of offered) if (chosen.has(one.name)) made = withParam(made, one);
     const recipe: Fields = {
       starloom_recipe: 1,
@@ -81,7 +87,19 @@ export function SaveRecipe({ draft, effects, proposal, onClose }: SaveRecipeProp
   };
   const toggle = (one: string) =>
     setChosen((held) => new Set(held.has(one) ? [...held].filter((name) => name !== one) : [...held, one]));
-  const wrong = title.trim() ? null : "Give it a title first.";
+  const wrong = !title.trim()
+    ? "Give it a title first."
+    : Object.keys(wrongly).length
+      ? "Mend the names of the parameters first."
+      : null;
+  // The slot of the words goes along with the name.
+  const rename = (param: string, next: string) => {
+    const changed = { ...names, [param]: next };
+    setNames(changed);
+    if (wrongNames(clean.draft, changed)[param]) return;
+    setPhrase(phrase.replaceAll(`{${slots[param] ?? param}}`, `{${next}}`));
+    setSlots({ ...slots, [param]: next });
+  };
   return (
     <Modal label="Save as recipe" className="asking saving" onClose={onClose}>
       <h2 className="head">Save as recipe</h2>
@@ -113,9 +131,22 @@ export function SaveRecipe({ draft, effects, proposal, onClose }: SaveRecipeProp
           />
         )}
       </Labelled>
+      {proposal && (
+        <KeptParams
+          draft={clean.draft}
+          phrase={phrase}
+          answers={answers}
+          names={names}
+          slots={slots}
+          wrong={wrongly}
+          onName={rename}
+        />
+      )}
       {offered.length > 0 && (
         <fieldset className="stack">
-          <legend className="small dim">Asked for at each run</legend>
+          <legend className="small dim">
+            {proposal ? "Also to be asked for at each run" : "Asked for at each run"}
+          </legend>
           {offered.map((one) => (
             <label key={one.name} className="row">
               <input type="checkbox" checked={chosen.has(one.name)} onChange={() => toggle(one.name)} />

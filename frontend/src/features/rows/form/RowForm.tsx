@@ -35,6 +35,7 @@ import type { TaskPreviewRow } from "../../../model/types.ts";
 import { Button } from "../../../ui/parts.tsx";
 import { plain } from "../../../ui/Said.tsx";
 import { FieldControl } from "./FieldControl.tsx";
+import { Findings } from "./Findings.tsx";
 import { Gates } from "./Gates.tsx";
 import { Judgement, ReviewPoint } from "./judging.tsx";
 import { type Earlier, UsePicker } from "./pickers.tsx";
@@ -162,6 +163,14 @@ export function RowForm(props: RowFormProps) {
           </select>
         </label>
       )}
+      <Findings
+        row={row}
+        task={task}
+        plan={draft.plan}
+        free={known.filter((field) => !(field.name in row.args) && !takenFrom(field.name)).map((field) => field.name)}
+        locked={locked !== null}
+        onChange={change}
+      />
       <Judgement row={row} task={task} running={props.running} locked={locked !== null} onChange={change} />
       <ReviewPoint row={row} plan={draft.plan} locked={locked !== null} onPlan={onPlan} />
       <NameField {...props} />

@@ -1,5 +1,5 @@
 /** The sentence of a proposal: the person's words, with the values that may change at each run. Pure. */
-import type { ProposalRow } from "../../model/types.ts";
+import type { ProposalRow } from "../../../model/types.ts";
 
 export interface Part {
   key: string;
