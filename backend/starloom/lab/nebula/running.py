@@ -247,7 +247,9 @@ class Runner:
             drawn += strikes(CHANGE, task.id, seed)
         if task.about.loses_after_s:
             drawn += (loss(str(truth["lost"]), task.about.loses_after_s),)
-        return _Course(Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes)), changes)
+        beside = task.about.running_on
+        striker = Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes), beside=beside)
+        return _Course(striker, changes)
 
     def _script_of(self, task: Task, words: dict[str, str], baseline: str) -> Script | None:
         """Return the task's transcript for the scripted model, if there is one; its gold plan is a baseline's.
