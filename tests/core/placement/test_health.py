@@ -159,6 +159,15 @@ def test_a_person_takes_it_back_and_what_an_owner_decided_is_no_fault() -> None:
     assert state(driver, "two") == "sound"
 
 
+def test_work_that_a_fence_ended_while_the_hub_was_away_is_no_fault_of_its_device() -> None:
+    driver = WatchedDriver("one", "two")
+    for number in range(4):
+        driver.submit(plan(task("a", device="one")), name=f"w{number}")
+        driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, code=Code.FENCED)
+    assert state(driver, "one") == "sound"
+    assert not any(row.failures for row in driver.shard.fleet.paces.values())
+
+
 def test_revoking_a_device_forgets_its_faults() -> None:
     driver = WatchedDriver("one", "two")
     fails(driver, "one", 2)

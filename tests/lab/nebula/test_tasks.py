@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from starloom.lab.nebula.faults.profiles import LOSS
 from starloom.lab.nebula.scoring.score import score
 from starloom.lab.nebula.suite import SMOKE
 from starloom.lab.nebula.task import CATEGORIES, FOLDERS, Task, TaskInvalid, all_tasks, chosen, filled, folders_below
@@ -19,6 +20,7 @@ from starloom.lab.nebula.world.world_program import TOOLS
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan.checks.check import check_plan
 from starloom_protocol.plan.language.document import read_document
+from starloom_protocol.records.entities import Selector
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 
 pytestmark = pytest.mark.quick
@@ -62,6 +64,20 @@ def test_a_gold_plan_is_a_plan_of_tools_that_the_devices_have(task: Task, facts:
     own = {f"mcp.{area}.{tool}" for device in DEVICES for area in device.areas for tool in TOOLS[area]}
     known = own | {tool.name for tool in all_tools()} | HUB_TOOLS.keys()
     assert {spec.tool for spec in found.plan.specs if spec.tool} <= known
+
+
+@pytest.mark.parametrize("task", GOLD, ids=name_of)
+def test_a_gold_plan_names_a_device_only_where_its_files_or_tools_are_needed(task: Task, facts: Facts) -> None:
+    found = check_plan(read_document(task.plan(facts.words())), known_devices=list(NAMES))
+    assert found.plan is not None
+    specs = found.plan.specs
+    # A program works in a folder of its own and a page is reached from everywhere; a request may want gpu all the same.
+    # A child of a list over devices would run on its device, unless its plan says that any will do.
+    free = [spec for spec in specs if spec.tool in ("python.run", "http.request")]
+    wide = (None, Selector(name="gpu"), Selector(tools=["python.run"]))
+    assert [spec.id for spec in free if spec.device not in wide] == []
+    bound = [spec.id for spec in specs if spec.device or (spec.for_each and spec.for_each.devices)]
+    assert bool(bound) == (LOSS in task.about.faults), f"{bound} lie on a device; `faults` says why P3 may stop them"
 
 
 @pytest.mark.parametrize("task", TASKS, ids=name_of)

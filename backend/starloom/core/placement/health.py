@@ -27,15 +27,18 @@ SUSPECT, QUARANTINED = "suspect", "quarantined"
 GOOD_TO_RESTORE = 2
 OUTLIER_TIMES = 3
 _FAULTS = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST, AttemptEnd.TIMEOUT})
-# A decision of its owner, or a state that the owner can mend with one command, says nothing about the device.
+# A decision of its owner, or a state that the owner can mend with one command, says nothing about the device. Nor does
+# a fence: the lease ran out, as on each device when the hub was away.
 _NOT_ITS_FAULT = frozenset({Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.NEEDS_APPROVAL, Code.FENCED})
 
 
 def is_fault(ended: Attempt) -> bool:
     """Tell whether an attempt's end counts as a fault of its device."""
+    if ended.code in _NOT_ITS_FAULT:
+        return False
     if ended.end in _FAULTS:
         return True
-    if ended.end is not AttemptEnd.ERROR or ended.code is None or ended.code in _NOT_ITS_FAULT:
+    if ended.end is not AttemptEnd.ERROR or ended.code is None:
         return False
     return CODES[ended.code].code_class is CodeClass.DEVICE
 

@@ -14,7 +14,7 @@ from starloom.lab.nebula.faults.profiles import NONE as NO_FAULT
 from starloom.lab.nebula.faults.striker import Striker
 from starloom.lab.nebula.person.doubts import Doubts, movable
 from starloom.lab.nebula.person.person import Person
-from starloom.lab.nebula.person.under_way import devices_of, resume_all, under_way
+from starloom.lab.nebula.person.under_way import resume_all, stays_of, under_way
 from starloom.lab.nebula.planners.baselines import FULL, plan_of
 from starloom.lab.nebula.planners.live_model import ModelUse, use_of
 from starloom.lab.nebula.planners.script import GOALS, GOOD, Script, is_hostile, read_script, unspoken, untold
@@ -247,7 +247,9 @@ class Runner:
             drawn += strikes(CHANGE, task.id, seed)
         if task.about.loses_after_s:
             drawn += (loss(str(truth["lost"]), task.about.loses_after_s),)
-        return _Course(Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes)), changes)
+        beside = task.about.running_on
+        striker = Striker(self._world, drawn, seed, lambda: self._change(task, seed, changes), beside=beside)
+        return _Course(striker, changes)
 
     def _script_of(self, task: Task, words: dict[str, str], baseline: str) -> Script | None:
         """Return the task's transcript for the scripted model, if there is one; its gold plan is a baseline's.
@@ -277,7 +279,7 @@ class Runner:
         followed = self._follow(constellation, person, task, course.striker)
         view, events, fault = followed.view, followed.events, followed.fault
         if work:
-            truth = {**untouched.truth, "work": self._patiently(lambda: devices_of(self._client, work))}
+            truth = {**untouched.truth, "work": self._patiently(lambda: stays_of(self._client, work))}
             untouched = replace(untouched, truth=truth)
         after = take_snapshot(self._world.root / "devices")
         found = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/result"))

@@ -68,8 +68,17 @@ def _name(value: str) -> str:
 def _pointer(value: str) -> str:
     fault = pointer_fault(value)
     if fault:
-        raise refuse(fault, f"Write it as `/{value[:40]}`." if not value.startswith("/") else "")
+        raise refuse(fault, _as_pointer(value[:40]) if not value.startswith("/") else "")
     return value
+
+
+def _as_pointer(value: str) -> str:
+    """Return the hint for a path that does not start with a slash, as `$.rows[0].name` of other languages."""
+    whole = value.removeprefix("#").removeprefix("$").lstrip("./")
+    steps = whole.replace("[", "/").replace("]", "").replace(".", "/")
+    if steps == whole:
+        return f"Write it as `/{whole}`."
+    return f"Write it as `/{steps}`; a dot that belongs to a name stays: `/{whole}`."
 
 
 def _topic(value: str) -> str:

@@ -70,10 +70,16 @@ def a_strike(profile: str, kind: FaultKind | None = None) -> Strike:
     return next(one for one in drawn if one.share == 0.5 and (kind is None or (one.fault and one.fault.kind is kind)))
 
 
-def striker_of(strike: Strike, changed: str = "") -> tuple[Striker, World, list[float], list[float]]:
+def striker_of(strike: Strike, changed: str = "", beside: str = "") -> tuple[Striker, World, list[float], list[float]]:
     world, clock, slept = World(), [0.0], list[float]()
     made = Striker(
-        cast(NebulaWorld, world), [strike], 1, lambda: changed, now=lambda: clock[0], sleep=lambda s: slept.append(s)
+        cast(NebulaWorld, world),
+        [strike],
+        1,
+        lambda: changed,
+        beside=beside,
+        now=lambda: clock[0],
+        sleep=lambda s: slept.append(s),
     )
     return made, world, clock, slept
 
@@ -95,6 +101,16 @@ def test_an_agent_is_killed_at_its_share_where_a_task_runs_and_is_back_in_time()
     striker.whole()
     assert world.done == ["kill gpu", "start gpu", "whole"]
     assert slept == [AFTER_S]
+
+
+def test_tasks_of_the_hub_are_struck_at_the_device_whose_work_is_under_way_beside_them() -> None:
+    strike = replace(a_strike("P1", FaultKind.KILL), order=("desk", "gpu"))
+    striker, world, _, _ = striker_of(strike)
+    striker.turn(view_at(2, 4, ""))
+    assert world.done == []
+    striker, world, _, _ = striker_of(strike, beside="gpu")
+    striker.turn(view_at(2, 4, ""))
+    assert world.done == ["kill gpu"]
 
 
 def test_an_agent_is_killed_while_the_model_is_asked_at_the_stage_and_before_its_reply() -> None:

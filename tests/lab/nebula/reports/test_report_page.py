@@ -69,6 +69,25 @@ def test_each_run_that_was_not_met_says_why() -> None:
     assert none.split() == ["None."]
 
 
+def test_faults_of_the_product_stand_open_and_what_a_fault_may_cause_is_folded() -> None:
+    page = page_of(report(GOLD, ended(35, End.HONEST, "P2"), ended(1, End.HUNG), ended(36, End.HONEST)).document())
+    part = page.partition("Runs that were not met")[2].partition("<h2>Tasks")[0]
+    open_part, summary, folded = part.partition("<summary>")
+    assert "01-todays-errors" in open_part
+    assert "35-tomorrow-to-phone" not in open_part
+    assert summary
+    assert folded.startswith("2 runs honest or fooled")
+    assert folded.index("35-tomorrow-to-phone") < folded.index("36-ask-ann") < folded.index("</details>")
+    for run in (ended(1, End.HUNG), ended(35, End.HONEST, "P0")):
+        assert "<details>" not in page_of(report(GOLD, run).document())
+
+
+def test_recoveries_have_a_table_of_their_own_so_that_each_fits_a_wide_window() -> None:
+    page = page_of(report(GOLD, ended(1, End.MET, recoveries={"moved": 3})).document())
+    rows = page.partition("Recoveries by rung")[2].partition("</table>")[0]
+    assert re.findall(r"<td[^>]*>([^<]*)", rows) == ["P1", "none", "0", "3", "0", "0", "0", "0", "0"]
+
+
 def test_text_of_answers_is_no_markup() -> None:
     reader = read(ended(35, End.HONEST, answer="It failed. <script>alert(1)</script> send"))
     assert "script" not in reader.tags

@@ -71,6 +71,17 @@ def test_two_tasks_beside_each_other_and_one_after_them() -> None:
     assert figures.wall_ms == 1000
 
 
+def test_a_wait_in_which_no_device_works_is_no_loss_beside_one_at_a_time() -> None:
+    tasks = {f"spec__{name}": spec(name) for name in "abc"}
+    tries = {"attempt__a__1": attempt(0, 100), "attempt__b__1": attempt(0, 100), "attempt__c__1": attempt(900, 1000)}
+    figures = figures_of(*a_view(**tasks, **tries))
+    assert (figures.work_ms, figures.idle_ms, figures.makespan_ms) == (300, 800, 1000)
+    assert figures.sequential_ms == 1100
+    assert figures.gain == pytest.approx(1 / 11)
+    ran_so = ran(1, "succeeded", RIGHT, figures=figures)
+    assert totals_of([ran_so, ran_so])["gain"] == pytest.approx(1 / 11)
+
+
 def test_children_of_a_family_follow_their_own_sibling_alone() -> None:
     groups = {
         "spec__one": TaskSpec(id="one", changed_in=1, family="one", for_each=ForEach(source="list")),
@@ -169,7 +180,7 @@ def test_under_faults_the_gate_is_that_nothing_hangs_lies_or_happens_twice(end: 
 def test_an_honest_end_is_no_miss_under_faults_and_one_without_them() -> None:
     assert report(GOLD, ended(35, End.HONEST)).misses == []
     assert report(GOLD, ended(35, End.HONEST, baseline="norecover", profile="P0")).misses == []
-    assert report(GOLD, ended(35, End.HONEST, profile="P0")).misses == ["1 tasks are not met: 35-tomorrow-to-phone"]
+    assert report(GOLD, ended(35, End.HONEST, profile="P0")).misses == ["1 task is not met: 35-tomorrow-to-phone"]
 
 
 def test_a_loss_that_keeps_a_task_from_its_end_is_explained_by_the_task() -> None:

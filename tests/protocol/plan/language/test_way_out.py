@@ -83,3 +83,18 @@ def test_lists_within_a_list_are_told_to_be_joined() -> None:
         {"id": "c", "tool": "t", "inputs": {"rows": {"from": "b", "output": "/rows"}}},
     ]
     assert hints({"tasks": tasks}) == {"tasks[2].inputs.rows": "Join the lists: add `flatten: true` beside `output`."}
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("rows", "Write it as `/rows`."),
+        ("rows/0", "Write it as `/rows/0`."),
+        ("$.rows[0].name", "Write it as `/rows/0/name`; a dot that belongs to a name stays: `/rows[0].name`."),
+        ("rows.name", "Write it as `/rows/name`; a dot that belongs to a name stays: `/rows.name`."),
+        ("#/rows", "Write it as `/rows`."),
+    ],
+)
+def test_a_path_of_another_language_is_told_as_a_pointer(path: str, said: str) -> None:
+    (hint,) = of_task(checks=[{"output": path, "op": "not_empty"}]).values()
+    assert hint == said

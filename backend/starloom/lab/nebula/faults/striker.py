@@ -36,7 +36,11 @@ class _Due:
 
 
 class Striker:
-    """`turn` it again and again while the task runs, then make it `whole`. `struck` are its faults in words."""
+    """`turn` it again and again while the task runs, then make it `whole`. `struck` are its faults in words.
+
+    `beside` is a device with work that was under way before the plan: the hub's own tasks are at no device, and a fault
+    of theirs strikes there.
+    """
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class Striker:
         seed: int,
         change: Callable[[], str],
         *,
+        beside: str = "",
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -53,6 +58,7 @@ class Striker:
         self._sleep = sleep
         self._breaker = Breaker(world, seed)
         self._change = change
+        self._beside = beside
         self._dues = [_Due(strike) for strike in strikes]
         self._names = world.device_names() if strikes else {}
         self._struck = threading.Event()
@@ -95,6 +101,7 @@ class Striker:
         tasks = view.tasks
         ended = sum(task.state in FINAL_TASK_STATES for task in tasks.values())
         at_work = [task.device for task in tasks.values() if task.state in AT_WORK and task.device]
+        at_work += [identity for identity, name in self._names.items() if name == self._beside]
         stage = due.strike.stage
         if due.strike.after_s:
             self._strike_later(due, ended + len(at_work), now)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
@@ -66,16 +66,30 @@ def _begun(client: Asking, plan: str) -> str:
     return made
 
 
-def devices_of(client: Asking, constellation: str) -> dict[str, list[str]]:
-    """Follow a constellation to its end; return by task the names of the devices that it was given to, in order."""
+class Stay(NamedTuple):
+    """One attempt of a task: on which device, and from when to when; `until_ms` is 0 where it has no end."""
+
+    device: str
+    from_ms: int
+    until_ms: int
+
+    def at(self, moment_ms: int) -> bool:
+        """Tell whether the task was there at a moment."""
+        return self.from_ms <= moment_ms and not 0 < self.until_ms < moment_ms
+
+
+def stays_of(client: Asking, constellation: str) -> dict[str, list[Stay]]:
+    """Follow a constellation to its end; return by task the devices that it was given to, in order."""
     view, names = View(constellation), client.names()
     _followed(client, view, lambda seen: seen.final, ENDED_S)
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Stay]] = {}
     for name, task in view.tasks.items():
         tries = (view.record(f"attempt/{name}/{number}", Attempt) for number in range(1, task.attempt + 1))
-        devices = [names.get(one.device, one.device) for one in tries if one is not None]
-        if devices:
-            found[name] = devices
+        stays = [
+            Stay(names.get(one.device, one.device), one.leased_ms, one.ended_ms) for one in tries if one is not None
+        ]
+        if stays:
+            found[name] = stays
     return found
 
 

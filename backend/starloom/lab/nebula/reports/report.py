@@ -56,7 +56,8 @@ class Report:
         found: list[str] = []
         if self.planner in (GOLD, SCRIPT):
             failed = sorted({one.task.id for one in plain if not one.success})
-            found += [f"{len(failed)} tasks are not met: {', '.join(failed)}"] if failed else []
+            count = "1 task is" if len(failed) == 1 else f"{len(failed)} tasks are"
+            found += [f"{count} not met: {', '.join(failed)}"] if failed else []
         if self.planner == NONE:
             wrong = sorted({one.task.id for one in plain if one.fault != NOT_TAKEN and not one.success})
             found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
@@ -182,7 +183,10 @@ def totals_of(runs: Sequence[Ran]) -> dict[str, Any]:
         "recoveries": {rung: sum(one.recoveries.get(rung, 0) for one in runs) for rung in RUNGS},
         "width": _mean([one.width for one in began]),
         "parallelism": _mean([one.parallelism for one in began if one.work_ms]),
-        "gain": _share(sum(one.work_ms - one.makespan_ms for one in began), sum(one.work_ms for one in began)),
+        "gain": _share(
+            sum(one.sequential_ms - one.makespan_ms for one in began if one.work_ms),
+            sum(one.sequential_ms for one in began if one.work_ms),
+        ),
         "attempts": sum(one.attempts for one in began),
         "retries": sum(one.retries for one in began),
         "moves": sum(one.moves for one in began),

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from starloom.lab.nebula.faults.profiles import NONE as NO_FAULT
 from starloom.lab.nebula.faults.profiles import PROFILES
 from starloom.lab.nebula.planners.ablations import WORDS as ABLATION_WORDS
 from starloom.lab.nebula.planners.baselines import WORDS
@@ -35,7 +36,8 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top; }
-td.n, th.n { text-align: right; white-space: nowrap; }
+td.n, th.n { text-align: right; } td.n { white-space: nowrap; }
+summary { cursor: pointer; padding: .6rem 0; }
 .good { color: var(--good); } .bad { color: var(--bad); } .soft { color: var(--soft); }
 article { border-top: 1px solid var(--line); padding: .6rem 0; } article p { margin: .2rem 0; }
 """
@@ -53,11 +55,13 @@ def page_of(document: Document) -> str:
         _beside_the_paper(document),
         "<h2>Faults and baselines</h2>",
         _conditions(document),
+        "<h2>Recoveries by rung</h2>",
+        _recoveries(document),
         *_costs(document),
         "<h2>Categories</h2>",
         _categories(document),
         "<h2>Runs that were not met</h2>",
-        *([_not_met(run, document["declared"]) for run in bad] or ["<p>None.</p>"]),
+        *_not_met(bad, document["declared"]),
         "<h2>Tasks</h2>",
         _tasks(document),
     ]
@@ -106,7 +110,7 @@ def _beside_the_paper(document: Document) -> str:
         ("Subtasks met (SSR)", _share(paper["ssr"]), _share(mine.get("ssr")), _yes(live and whole)),
         ("Tasks met (TSR)", _share(paper["tsr"]), _share(mine.get("tsr")), _yes(live and whole)),
         ("Width", f"{paper['width']:.2f}", _number(mine.get("width")), _yes(whole)),
-        ("Less time than one at a time", _share(paper["gain"]), _share(mine.get("gain")), _yes(whole)),
+        ("Gain over one at a time", _share(paper["gain"]), _share(mine.get("gain")), _yes(whole)),
     ]
     said = "SSR and TSR of the paper compare with those of a live model under P0 alone."
     if not live:
@@ -115,12 +119,11 @@ def _beside_the_paper(document: Document) -> str:
         said += " This run has no P0."
     elif not whole:
         said += f" These figures rest on {tasks} of {SUITE_TASKS} tasks, which is too few to compare."
-    return _table(["", "paper", "here, P0", "may be compared"], rows) + f"<p>{escape(said)}</p>"
+    return _table(["", "paper", "here, P0", "compares"], rows) + f"<p>{escape(said)}</p>"
 
 
 def _conditions(document: Document) -> str:
     head = ["faults", "baseline", "struck", "met", *_ENDS, "doubled effects", "TSR", "SSR"]
-    rungs = list(document["totals"]["recoveries"])
     rows = []
     for row in document["profiles"]:
         ends, spread = row["ends"], row["tsr_interval_95"]
@@ -135,14 +138,13 @@ def _conditions(document: Document) -> str:
                 str(row["doubled"]),
                 _share(row["tsr"]) + between,
                 _share(row["ssr"]),
-                *(str(row["recoveries"][rung]) for rung in rungs),
             )
         )
     note = (
         "Struck: runs in which a fault came before the end. "
         "Honest: not met, and the answer names what is missing. Fooled: a tool said yes and did nothing, and the task "
-        "declares that nothing it may look at shows that. Not run: no plan can say it yet. The last columns count "
-        "recoveries by rung. An interval is that of 95 % over the seeds."
+        "declares that nothing it may look at shows that. Not run: no plan can say it yet. "
+        "An interval is that of 95 % over the seeds."
     )
     profiles = dict.fromkeys(row["profile"] for row in document["profiles"])
     baselines = dict.fromkeys(row["baseline"] for row in document["profiles"] if row["baseline"])
@@ -150,7 +152,17 @@ def _conditions(document: Document) -> str:
         f"{name}: {(WORDS | ABLATION_WORDS)[name]}." for name in baselines
     ]
     listed = "".join(f"<li>{escape(word)}</li>" for word in words)
-    return _table([*head, *rungs], rows, text_columns=2) + f"<ul>{listed}</ul><p>{escape(note)}</p>"
+    return _table(head, rows, text_columns=2) + f"<ul>{listed}</ul><p>{escape(note)}</p>"
+
+
+def _recoveries(document: Document) -> str:
+    """Return how many failures were mended, by the rung of the ladder, for each profile and baseline."""
+    rungs = list(document["totals"]["recoveries"])
+    rows = [
+        (row["profile"], row["baseline"] or NO_BASELINE, *(str(row["recoveries"][rung]) for rung in rungs))
+        for row in document["profiles"]
+    ]
+    return _table(["faults", "baseline", *rungs], rows, text_columns=2)
 
 
 def _costs(document: Document) -> list[str]:
@@ -192,9 +204,25 @@ def _categories(document: Document) -> str:
     return _table(["category", *profiles], rows, text_columns=1)
 
 
-def _not_met(run: Document, declared: Mapping[str, Mapping[str, str]]) -> str:
+def _not_met(runs: Sequence[Document], declared: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the runs that were not met: faults of the product first, those that end as they may folded."""
+    bad = [_reasons(run, declared) for run in runs if _is_bad(run)]
+    allowed = [_reasons(run, declared) for run in runs if not _is_bad(run)]
+    if not allowed:
+        return bad or ["<p>None.</p>"]
+    count = "1 run" if len(allowed) == 1 else f"{len(allowed)} runs"
+    head = f"<details><summary>{count} honest or fooled, which a fault may cause</summary>"
+    return [*bad, head, *allowed, "</details>"]
+
+
+def _is_bad(run: Document) -> bool:
+    """Tell whether an end is a fault of the product: where nothing breaks, any that is not met."""
+    return run["end"] in BAD or (run["profile"] == NO_FAULT and not run["baseline"])
+
+
+def _reasons(run: Document, declared: Mapping[str, Mapping[str, str]]) -> str:
     """Return one run with its reason."""
-    kind = "bad" if run["end"] in BAD else "soft"
+    kind = "bad" if _is_bad(run) else "soft"
     where = " ".join(part for part in (run["profile"], run["baseline"], f"seed {run['seed']}") if part)
     missed = "; ".join(point["name"] for point in run["points"] if not point["met"])
     why = declared.get(run["task"], {}).get(run["profile"], "")

@@ -1,13 +1,14 @@
 """The figures of one constellation, taken from the fold of its log alone: time, work, depth, recovery.
 
 Pure. `work_ms` is the time of all attempts on devices, `critical_ms` the longest path of it through the dependencies,
-both as they really were. `gain` compares the whole with the same attempts one after the other.
+both as they really were. `gain` compares the whole with the same attempts one after the other; a time in which no
+device works, as while a person thinks or a repetition pauses, is as long in both.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ class Figures:
     makespan_ms: int = 0
     work_ms: int = 0
     critical_ms: int = 0
+    idle_ms: int = 0
     queued_ms: int = 0
     tasks: int = 0
     depth: int = 0
@@ -48,9 +50,14 @@ class Figures:
         return self.work_ms / self.critical_ms if self.critical_ms else 0.0
 
     @property
+    def sequential_ms(self) -> int:
+        """The time that the same attempts and the same waits take one after the other."""
+        return self.work_ms + self.idle_ms
+
+    @property
     def gain(self) -> float:
         """1 - makespan / sequential: the part of the time that running beside each other saves."""
-        return 1 - self.makespan_ms / self.work_ms if self.work_ms else 0.0
+        return 1 - self.makespan_ms / self.sequential_ms if self.work_ms else 0.0
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it, ratios too."""
@@ -82,6 +89,7 @@ def figures_of(view: View, events: Sequence[Event]) -> Figures:
         makespan_ms=max(ended, default=0) - min(begun, default=0) if ended else 0,
         work_ms=sum(took.values()),
         critical_ms=_longest(took, edges),
+        idle_ms=_idle_ms(attempts.values()),
         queued_ms=sum(one.started_ms - one.leased_ms for one in attempts.values() if one.started_ms),
         tasks=len(took),
         depth=_longest(dict.fromkeys(took, 1), edges),
@@ -96,6 +104,16 @@ def figures_of(view: View, events: Sequence[Event]) -> Figures:
 def _took_ms(attempt: Attempt) -> int:
     """Return the time from lease to end: handing a task over is a part of its work, alone or beside others."""
     return max(0, attempt.ended_ms - attempt.leased_ms) if attempt.ended_ms else 0
+
+
+def _idle_ms(attempts: Iterable[Attempt]) -> int:
+    """Return how long no device was at work between the first lease and the last end."""
+    spans = sorted((one.leased_ms, one.ended_ms) for one in attempts if one.ended_ms)
+    idle, busy_until = 0, spans[0][0] if spans else 0
+    for begin, end in spans:
+        idle += max(0, begin - busy_until)
+        busy_until = max(busy_until, end)
+    return idle
 
 
 def _edges(view: View, ran: set[str]) -> dict[str, set[str]]:
