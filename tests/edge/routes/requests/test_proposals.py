@@ -168,7 +168,7 @@ async def test_words_of_a_recipe_on_trial_run_the_plan_that_its_keeper_was_shown
     _, other = await call(planned, "POST", f"{V1}/constellations/preview", {"request": WORDS}, bea)
     assert (other["understood"]["outcome"], other["plan_hash"]) == ("near", None)
     refused = await call(planned, "POST", f"{V1}/constellations", asked, bea)
-    assert refused[1]["code"] == "request_ambiguous"
+    assert refused[1]["code"] == "recipe_on_trial"
     assert made["state"] == "planning"
 
 
