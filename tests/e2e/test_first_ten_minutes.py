@@ -135,7 +135,7 @@ def add_server(walk: Walk, server: SshServer, folder: Path) -> None:
     # The page names the program by its path, where the document has it on the PATH.
     _, program, arguments = line.inner_text().partition("starloom enroll")
     told(program + arguments)
-    typed = line.inner_text() + told(" --label home-server --profile files --folder ") + str(folder)
+    typed = line.inner_text() + told(" --name home-server --profile files --folder ") + str(folder)
     typed = typed.replace("user@host", "server") + f" --ssh-config {server.config} --hub {walk.stack.home}"
     screen = server.folder / "screen.log"
     with terminal(typed, server.home, screen) as typing:
