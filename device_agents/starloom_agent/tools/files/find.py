@@ -367,7 +367,9 @@ class _Search:
 
 def find(context: ToolContext, args: Find) -> FoundFiles:
     search = _Search(context, args)
-    for root, shown in roots_of(context, args.root):
+    for root, written in roots_of(context, args.root):
+        # Who searches everywhere by words asks where a file is: each one has its whole path, also in the first folder.
+        shown = os.fspath(root) if args.words and args.root in ("", ".") else written
         with plain(root, "searching"):
             there = context.files.is_folder(root)
             alone = not there and context.files.is_file(root)

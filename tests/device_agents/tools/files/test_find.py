@@ -44,6 +44,13 @@ def test_words_find_the_best_first_and_months_by_number(device: Device) -> None:
     assert {row["device"] for row in found["files"]} == {"laptop"}
 
 
+def test_words_without_a_root_say_the_whole_folder_and_the_path_can_be_read(device: Device) -> None:
+    here = device.write("Lese liste.md", b"x")
+    (row,) = device.call("fs.find", words="lese liste")["files"]
+    assert row["path"] == os.fspath(here.resolve())
+    assert device.call("fs.read", path=row["path"])["text"] == "x"
+
+
 def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> None:
     assert search_words("Where is THE Résumé file") == ["where", "resume"]
     assert search_words("the file") == ["the", "file"]
