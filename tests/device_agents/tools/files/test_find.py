@@ -258,6 +258,25 @@ def test_a_file_that_is_missing_or_not_the_only_one_is_refused(device: Device) -
         device.call("fs.find", file="plan.txt", root="a")
 
 
+def test_a_file_named_by_its_whole_path_is_taken_inside_and_refused_outside(device: Device, tmp_path: Path) -> None:
+    inside = device.write("old/.hidden/diary.txt", b"old").resolve()
+    outside = tmp_path / "passwd"
+    outside.write_bytes(b"x")
+    (row,) = device.call("fs.find", file=str(inside), root=".")["files"]
+    assert row["path"] == str(inside)
+    (device.folder / "link.txt").symlink_to(outside)
+    for wanted in (outside, tmp_path / "not there", device.folder / "link.txt"):
+        with pytest.raises(ToolFailed, match="outside") as failed:
+            device.call("fs.find", file=str(wanted), root=".")
+        assert failed.value.code is Code.POLICY_REFUSED
+        assert "grant files:read" in str(failed.value)
+    with pytest.raises(ToolFailed, match=r"there is no file .*gone\.txt in the folders that this device allows"):
+        device.call("fs.find", file=str(device.folder / "gone.txt"), root=".")
+    device.write("new/a", b"")
+    with pytest.raises(ToolFailed, match=r"there is no file .*diary\.txt in new"):
+        device.call("fs.find", file=str(inside), root="new")
+
+
 def test_the_largest_files_are_kept(device: Device) -> None:
     for size in range(1, 90):
         device.write(f"{size:02}.bin", b"x" * size)
