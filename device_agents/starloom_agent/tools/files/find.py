@@ -381,7 +381,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     args = _whole_path_placed(context, args)
     search = _Search(context, args)
     for root, written in roots_of(context, args.root):
-        # Who searches everywhere by words asks where a file is: each one has its whole path, also in the first folder.
+        # A search by words in all folders asks where a file is: each has its whole path, in the first folder, too.
         shown = os.fspath(root) if args.words and args.root in ("", ".") else written
         with plain(root, "searching"):
             there = context.files.is_folder(root)
