@@ -17,7 +17,7 @@ SPREAD_CALLS: Final = 3
 DEVICE_UNKNOWN: Final = 0.8 * OCTAVE
 _NORMAL: Final = NormalDist()
 _SURE: Final = 1e-9
-"""The least probability that is told apart from none: a later call is beyond every estimate."""
+"""The least probability that counts; a call with less is later than every estimate allows."""
 LATE_PART: Final = 8
 """A call beyond its time is expected to need as long again as it is late, at least this part of its time."""
 
