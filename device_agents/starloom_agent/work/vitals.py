@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from starloom_agent.toolkit.files.filling import used_percent
 from starloom_agent.tools.system.system import charge_percent, memory_bytes
 from starloom_protocol.wire.frames import VITALS_EVERY_S, VitalsFrame
 
@@ -71,7 +72,7 @@ def _disk_percent(folder: Path) -> int:
         disk = shutil.disk_usage(folder)
     except OSError:
         return -1
-    return min(max(round(100 * disk.used / disk.total), 0), 100) if disk.total > 0 else -1
+    return used_percent(disk.used, disk.free) if disk.total > 0 else -1
 
 
 def _within(percent: int | None) -> int:

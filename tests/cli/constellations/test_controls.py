@@ -117,6 +117,23 @@ def test_why_prints_the_retry_with_what_it_has_to_confirm(hub: StubHub) -> None:
     assert typed(f"The way out: starloom retry slow {SOME_ID} --confirm slow") in said
 
 
+def test_why_of_the_newest_names_the_others_that_wait_with_their_number(hub: StubHub) -> None:
+    def row(identity: str, state: str, *attention: str) -> dict[str, Any]:
+        return {"id": identity, "name": f"Plan {identity}", "state": state, "attention": list(attention)}
+
+    rows = [row(SOME_ID, "active"), row("c-2", "awaiting_approval"), row("c-3", "active", "question_open")]
+    rows += [row("c-4", "active"), row("c-5", "failed", "question_open")]
+    hub.answers[NEWEST] = (200, {"items": rows, "next": None})
+    item = {"task": "a", "state": "ready", "sentence": "a waits.", "candidates": [], "actions": []}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, {"items": [item], "attention": [], "more": 0})
+    _, said = starloom(hub, "why")
+    told = [f"This was {SOME_ID}, the newest; 2 others waiting:"]
+    told += [f"  Plan {name}: {typed(f'starloom why {name}')}" for name in ("c-2", "c-3")]
+    assert said.splitlines()[-3:] == told
+    _, said = starloom(hub, "why", SOME_ID)
+    assert "others" not in said
+
+
 def test_an_edit_of_another_form_is_told_its_form(hub: StubHub, tmp_path: Path) -> None:
     path = tmp_path / "edit.yaml"
     hub.answers["GET", f"/constellations/{SOME_ID}"] = (200, {"version": 1, "tasks": []})

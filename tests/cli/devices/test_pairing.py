@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from starloom.cli.devices.pairing import drop_typeahead
+from starloom.client.terminal.typed import typed
 from starloom.edge.routes.fleet.join_lines import qr
 from tests.cli.test_commands import StubHub, starloom
 
@@ -45,6 +46,26 @@ def test_a_line_for_each_place_where_the_device_may_be(stub: StubHub) -> None:
     code, said = starloom(stub, "enroll", "--no-wait", "--profile", "files")
     assert (code, "curl lan" in said) == (0, True)
     assert stub.asked[-1][2] == {"profile_most": "files"}
+
+
+def test_a_line_for_this_computer_alone_says_so_and_what_to_do_for_another(stub: StubHub) -> None:
+    stub.answers[ENROLL] = (201, MADE)
+    _, said = starloom(stub, "enroll", "--no-wait")
+    assert "On this computer, or through a tunnel, paste this line" in said
+    for line in ("starloom up --lan", "starloom enroll --ssh user@host"):
+        assert typed(line) in said
+    for far in ({"lan": {"line": "curl lan"}}, {"url": "https://hub.example.org"}):
+        stub.answers[ENROLL] = (201, {**MADE, **far})
+        assert "on this computer only" not in starloom(stub, "enroll", "--no-wait")[1]
+
+
+def test_what_follows_is_told_where_nobody_waits_for_it(stub: StubHub) -> None:
+    stub.answers[ENROLL] = (201, MADE)
+    _, said = starloom(stub, "enroll", "--no-wait")
+    assert "six words" in said
+    assert said.endswith(typed("starloom approve e-1") + "\n")
+    assert typed("starloom approve ID") in starloom(stub, "enroll", "--devices", "2")[1]
+    assert "six words" not in starloom(stub, "enroll", "--devices", "2", "--preapproved")[1]
 
 
 def test_the_phones_code_or_why_there_is_none(stub: StubHub) -> None:

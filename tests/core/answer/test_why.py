@@ -158,6 +158,25 @@ def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: l
     assert (found.reason, found.actions) == (reason, actions)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "code", "actions"),
+    [
+        (Outcome.REFUSED, Code.POLICY_REFUSED, ["retry"]),
+        (Outcome.ERROR, Code.FILE_NOT_FOUND, ["retry"]),
+        (Outcome.ERROR, Code.EXIT_CODE, ["retry", "mark"]),
+    ],
+)
+def test_work_that_a_device_refused_before_it_began_is_not_marked(
+    outcome: Outcome, code: Code, actions: list[str]
+) -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=outcome, code=code, detail="No.")
+    found = why(driver)
+    assert (found.state, found.actions) == ("failed", actions)
+
+
 def test_a_missing_grant_shows_the_line_to_type() -> None:
     driver = Driver()
     driver.add_device("one", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])

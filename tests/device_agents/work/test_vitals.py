@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,6 +26,11 @@ def test_this_machine_has_load_memory_and_disk(tmp_path: Path) -> None:
     assert 0 <= frame.load_percent <= vitals.LOAD_MOST
     assert 0 < frame.memory_percent <= 100
     assert 0 <= frame.disk_percent <= 100
+
+
+def test_a_disk_is_as_full_as_df_and_the_tools_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(total=252, used=60, free=43))
+    assert vitals.read_vitals(tmp_path).disk_percent == 59
 
 
 @pytest.mark.parametrize("charge", [None, -1, 101, 10**9])

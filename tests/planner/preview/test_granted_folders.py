@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,11 +18,11 @@ from tests.planner.fleets import device, fleet, offer
 FACTS = {"program": "/opt/agent/starloom-agent", "home": "/srv/agent", "reads": "/home/ann/Documents\n/srv/share"}
 
 
-def warnings(path: str, facts: dict[str, str]) -> list[str]:
+def warnings(path: str, facts: dict[str, str], call: dict[str, Any] | None = None) -> list[str]:
     plain = offer()
     told = msgspec.structs.replace(plain, facts={**plain.facts, **facts})
     view = fleet(device("nas"), offers={"nas": told})
-    task = {"id": "look", "tool": "fs.list", "args": {"path": path}, "device": {"name": "nas"}}
+    task = {"id": "look", "tool": "fs.list", "args": {"path": path}, "device": {"name": "nas"}, **(call or {})}
     check = check_plan({"starloom": 1, "name": "Look", "tasks": [task]})
     assert check.plan is not None, check.faults
     found = Planning(load_catalogue(), lambda: view).preview(check.plan)["warnings"]
@@ -32,6 +33,15 @@ def test_a_path_outside_is_told_with_the_line_to_type() -> None:
     (told,) = warnings("/data", FACTS)
     assert told.startswith("look: '/data' is outside the folders that nas allows for files:read ('/home/ann/Documents'")
     assert told.endswith("/opt/agent/starloom-agent grant --home /srv/agent files:read /data")
+
+
+def test_one_file_by_its_whole_path_is_told_with_the_line_for_its_folder() -> None:
+    (told,) = warnings("", FACTS, {"tool": "fs.find", "args": {"root": ".", "file": "/data/papers/plan.txt"}})
+    assert told.startswith("look: '/data/papers/plan.txt' is outside the folders that nas allows")
+    assert told.endswith("files:read /data/papers")
+    (told,) = warnings("", FACTS, {"tool": "fs.find", "args": {"root": ".", "file": "/etc/passwd"}})
+    assert told.endswith(NO_LINE)
+    assert warnings("", FACTS, {"tool": "fs.find", "args": {"root": ".", "file": "/srv/share/plan.txt"}}) == []
 
 
 @pytest.mark.parametrize("path", ["/", "/etc", "/etc/ssh", "/usr/lib", "/home/ann/.ssh"])

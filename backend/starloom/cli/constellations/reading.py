@@ -22,18 +22,23 @@ from starloom.client.routes import (
     get_constellation_task_attempt_log,
     get_constellation_transcript,
     get_constellation_why,
+    get_constellations,
 )
 from starloom.client.terminal.escaping import escaped, escaped_text
 from starloom.client.terminal.typed import say
 from starloom_protocol.text.wording import counted, quoted
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starloom_protocol.api.constellations import AskedRow, PlanChange, PlanItem, WhyRow
+    from starloom_protocol.api.constellations import AskedRow, ConstellationRow, PlanChange, PlanItem, WhyRow
     from starloom_protocol.api.history import Output
 
 LOG_PAGE = 256 * 1024
+OTHERS_SHOWN_MOST = 10
+"""The most other waiting constellations that `why` names beside the newest."""
+_WAITING_STATES = frozenset({ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED})
 _CONSTELLATION = re.compile(r"c-[a-z0-9]{20}(-[0-9]+(-told)?)?")
 TaskArgument = Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's id.")]
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
@@ -150,6 +155,7 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
     if run.as_json:
         run.emit(found)
         return
+    others = [] if identity or task else _others_waiting(run, chosen)
     for attention in found["attention"] if "items" in found else []:
         if attention["reason"] in _OF_THE_WHOLE:
             say(attention["sentence"])
@@ -168,6 +174,22 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         _tell_questions(found.get("questions") or [])
         if found["more"]:
             print(f"and {found['more']} more tasks")
+    if others:
+        print(f"This was {chosen}, the newest; {counted(len(others), 'other')} waiting:")
+        for row in others[:OTHERS_SHOWN_MOST]:
+            say(f"  {escaped(row['name'] or row['id'])}: starloom why {row['id']}")
+        if len(others) > OTHERS_SHOWN_MOST:
+            print(f"  and {len(others) - OTHERS_SHOWN_MOST} more")
+
+
+def _others_waiting(run: Invocation, chosen: str) -> list[ConstellationRow]:
+    """Return the constellations beside the chosen one that wait for a person, newest first."""
+    rows = run.client.get(get_constellations())["items"]
+    return [row for row in rows if row["id"] != chosen and (row["state"] in _WAITING_STATES or _asks(row))]
+
+
+def _asks(row: ConstellationRow) -> bool:
+    return bool(row["attention"]) and row["state"] not in FINAL_CONSTELLATION_STATES
 
 
 def _tell_questions(questions: Sequence[AskedRow]) -> None:

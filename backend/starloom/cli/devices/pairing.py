@@ -135,12 +135,14 @@ def enroll(
         _print_phone(made)
     times = "once" if devices == 1 else f"for {devices:,} devices"
     print(f"The code is good {times}, until {_until(made)}.")
+    waits = wait or (wait is None and sys.stdin.isatty() and sys.stdout.isatty())
+    if not preapproved and (devices > 1 or not waits):
+        _tell_approval(made["id"] if devices == 1 else "ID")
     if devices > 1:
         print(f"To end it before: starloom enroll --end {made['id']}")
         return
-    if wait is False or (wait is None and not (sys.stdin.isatty() and sys.stdout.isatty())):
-        return
-    _wait_for_device(run, str(made["id"]))
+    if waits:
+        _wait_for_device(run, str(made["id"]))
 
 
 def _refuse_with_ssh(*, qr: bool, replace: str) -> None:
@@ -209,11 +211,29 @@ def _enroll_by_ssh(run: Invocation, wanted: Any) -> None:
 
 
 def _print_lines(made: NewEnrollment) -> None:
-    lan = made["lan"]
-    here = "On this computer, or through a tunnel" if lan else "On the device"
+    from urllib.parse import urlsplit
+
+    from starloom.process.settings import is_loopback
+
+    lan, near = made["lan"], is_loopback(urlsplit(made["url"]).hostname or "")
+    here = "On this computer, or through a tunnel" if lan or near else "On the device"
     print(f"{here}, paste this line (Python 3.11 or newer):\n\n  {made['line']}\n")
     if lan:
         print(f"On a device in the same network:\n\n  {lan['line']}\n")
+    elif near:
+        say(
+            "The hub listens on this computer only, so the line does not work on another one. "
+            "For another one nearby, stop the hub, start it with `starloom up --lan` and enroll again. "
+            "For a server: starloom enroll --ssh user@host\n"
+        )
+
+
+def _tell_approval(identity: str) -> None:
+    """Say that six words follow, and the line that approves them."""
+    say(
+        "The device then shows six words and waits for you. See the hub's words with `starloom approvals`; "
+        f"if they are the same: starloom approve {identity}"
+    )
 
 
 def _print_phone(made: NewEnrollment) -> None:
@@ -246,7 +266,7 @@ def drop_typeahead(terminal: TextIO) -> None:
 
 def _wait_for_device(run: Invocation, enrollment: str) -> None:
     """Poll the pairing; show the six words when the device asks, and let the person decide here."""
-    print("Waiting for the device ... (Ctrl-C leaves; approve it later in Fleet)")
+    print("Waiting for the device, which then shows six words to compare here ... (Ctrl-C leaves; approve it in Fleet)")
     asked = False
     while True:
         found = run.client.get(get_enrollment(enrollment))

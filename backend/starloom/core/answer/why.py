@@ -72,6 +72,8 @@ _AS_TASK: Final = {
     GroupState.CANCELLED: TaskState.CANCELLED,
     GroupState.SKIPPED: TaskState.SKIPPED,
 }
+_NOTHING_DONE: Final = frozenset({Code.FILE_NOT_FOUND, Code.POLICY_REFUSED})
+"""The failures of work that did nothing: no person can know that it has succeeded after all."""
 _CONTROLS: Final = frozenset(action for offered in CONTROLS.values() for action in offered)
 
 
@@ -586,7 +588,8 @@ def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
             detail = f": {said.rstrip().removesuffix('.')}" if said else ""
             if record.code is Code.MOMENT_OUTSIDE:
                 detail = _no_time(constellation, task, record)
-            return f"{task} failed: {title}{detail}. {hint}".rstrip(), ["retry", "mark"]
+            ways = ["retry"] if record.code in _NOTHING_DONE else ["retry", "mark"]
+            return f"{task} failed: {title}{detail}. {hint}".rstrip(), ways
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when
             last = attempt.progress.points[-1] if attempt is not None and attempt.progress is not None else None

@@ -24,7 +24,7 @@ READS: Final = "reads"
 WRITES: Final = "writes"
 """The facts of an offer that list folders, one a line."""
 _FACT_OF: Final = {"files:read": READS, "files:write": WRITES}
-_PATH_ARGUMENTS: Final = ("path", "root", "folder", "paths")
+_PATH_ARGUMENTS: Final = ("path", "root", "folder", "paths", "file")
 _TOLD_MOST: Final = 3
 
 
@@ -33,14 +33,16 @@ def folder_warnings(
 ) -> Iterable[str]:
     """Yield a sentence for each device, given with the facts of its offer, that allows no folder of a path."""
     fact = _FACT_OF.get(offer.grant or "", "")
-    wanted = _paths(parse(spec.args)) if fact else []
+    args = parse(spec.args) if fact else None
+    wanted = _paths(args)
     for device, facts in devices if wanted else ():
         folders = facts.get(fact, "").splitlines()
         outside = [path for path in wanted if folders and not _within(path, folders)]
         if outside:
             more = f" and {len(folders) - _TOLD_MOST} more" if len(folders) > _TOLD_MOST else ""
-            line = on_device(f"starloom-agent grant {offer.grant} {quote(outside[0])}", facts)
-            way_out = f"To allow it, type there: {line}" if has_line(PurePosixPath(outside[0])) else NO_LINE
+            allowed = _folder_to_allow(args, outside[0])
+            line = on_device(f"starloom-agent grant {offer.grant} {quote(allowed)}", facts)
+            way_out = f"To allow it, type there: {line}" if has_line(PurePosixPath(allowed)) else NO_LINE
             named = ", ".join(map(quoted, folders[:_TOLD_MOST])) + more
             yield (
                 f"{spec.id}: {quoted(outside[0])} is outside the folders that {device.name} allows for {offer.grant} "
@@ -57,6 +59,12 @@ def _paths(args: Any) -> list[str]:
         for item in flat
         if isinstance(item, str) and item.startswith("/") and item.isprintable()
     ]
+
+
+def _folder_to_allow(args: Any, path: str) -> str:
+    """Return what an owner would allow for a path: of the one file that a call names, its folder."""
+    file = args.get("file")
+    return posixpath.dirname(path) if isinstance(file, str) and posixpath.normpath(file) == path else path
 
 
 def _within(path: str, folders: Iterable[str]) -> bool:

@@ -327,7 +327,8 @@ class _Search:
         whole = [row for row in self.rows if row["below"].partition("/")[2] == os.path.normpath(wanted)]
         rows = whole if len(whole) == 1 else self.rows
         if not rows:
-            where = self._args.root or "the folders that this device allows"
+            everywhere = self._args.root in ("", ".")
+            where = "the folders that this device allows" if everywhere else self._args.root
             raise ToolFailed(Code.FILE_NOT_FOUND, f"there is no file {wanted} in {where}", effect=False)
         if len(rows) > 1:
             named = ", ".join(row["path"] for row in rows[:_NAMED_MOST])
@@ -365,9 +366,23 @@ class _Search:
             self.rows = _best(self.rows, self._args)[: self._args.limit]
 
 
+def _whole_path_placed(context: ToolContext, args: Find) -> Find:
+    """Return the arguments with a `file` that is a whole path as their root; outside of the folders it is refused."""
+    if not (args.file.startswith("~/") or Path(args.file).is_absolute()):
+        return args
+    real = context.resolve_read(args.file)
+    below = args.root in ("", ".") or context.resolve_read(args.root) in real.parents
+    if not below or not context.files.is_file(real):
+        return args
+    return msgspec.structs.replace(args, root=os.fspath(real), file=real.name)
+
+
 def find(context: ToolContext, args: Find) -> FoundFiles:
+    args = _whole_path_placed(context, args)
     search = _Search(context, args)
-    for root, shown in roots_of(context, args.root):
+    for root, written in roots_of(context, args.root):
+        # A search by words in all folders asks where a file is: each has its whole path, in the first folder, too.
+        shown = os.fspath(root) if args.words and args.root in ("", ".") else written
         with plain(root, "searching"):
             there = context.files.is_folder(root)
             alone = not there and context.files.is_file(root)

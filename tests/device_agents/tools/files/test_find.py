@@ -44,6 +44,13 @@ def test_words_find_the_best_first_and_months_by_number(device: Device) -> None:
     assert {row["device"] for row in found["files"]} == {"laptop"}
 
 
+def test_words_without_a_root_say_the_whole_folder_and_the_path_can_be_read(device: Device) -> None:
+    here = device.write("Lese liste.md", b"x")
+    (row,) = device.call("fs.find", words="lese liste")["files"]
+    assert row["path"] == os.fspath(here.resolve())
+    assert device.call("fs.read", path=row["path"])["text"] == "x"
+
+
 def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> None:
     assert search_words("Where is THE Résumé file") == ["where", "resume"]
     assert search_words("the file") == ["the", "file"]
@@ -249,6 +256,25 @@ def test_a_file_that_is_missing_or_not_the_only_one_is_refused(device: Device) -
         device.call("fs.find", file="diary.txt")
     with pytest.raises(ToolFailed, match=r"there is no file plan\.txt in a"):
         device.call("fs.find", file="plan.txt", root="a")
+
+
+def test_a_file_named_by_its_whole_path_is_taken_inside_and_refused_outside(device: Device, tmp_path: Path) -> None:
+    inside = device.write("old/.hidden/diary.txt", b"old").resolve()
+    outside = tmp_path / "passwd"
+    outside.write_bytes(b"x")
+    (row,) = device.call("fs.find", file=str(inside), root=".")["files"]
+    assert row["path"] == str(inside)
+    (device.folder / "link.txt").symlink_to(outside)
+    for wanted in (outside, tmp_path / "not there", device.folder / "link.txt"):
+        with pytest.raises(ToolFailed, match="outside") as failed:
+            device.call("fs.find", file=str(wanted), root=".")
+        assert failed.value.code is Code.POLICY_REFUSED
+        assert "grant files:read" in str(failed.value)
+    with pytest.raises(ToolFailed, match=r"there is no file .*gone\.txt in the folders that this device allows"):
+        device.call("fs.find", file=str(device.folder / "gone.txt"), root=".")
+    device.write("new/a", b"")
+    with pytest.raises(ToolFailed, match=r"there is no file .*diary\.txt in new"):
+        device.call("fs.find", file=str(inside), root="new")
 
 
 def test_the_largest_files_are_kept(device: Device) -> None:
