@@ -91,6 +91,23 @@ def test_a_command_runs_where_a_rule_allows_it_and_differences_are_marked(fleet:
     assert fleet.device("phone").started(answer) == {f"run.{answer.device_id('phone')}": 1}
 
 
+def test_a_program_that_ends_with_another_code_than_0_has_failed(fleet: Fleet) -> None:
+    for name, code in (("laptop", 0), ("phone", 0), ("server", 3)):
+        fleet.device(name).grant("shell:run", "--", "print-it")
+        script = f"#!/bin/sh\necho tried\necho 'looking for it' >&2\necho 'printer not found' >&2\nexit {code}\n"
+        fleet.device(name).program("print-it", script)
+    answer = fleet.submit("run `print-it` everywhere")
+    assert answer.state == "partial", answer.told()
+    assert [row["device"] for row in answer.rows("Runs")] == ["laptop", "phone"]
+    assert "run on server" in answer.sentence, answer.sentence
+    assert "print-it ended with 3: printer not found" in answer.sentence, answer.sentence
+
+    alone = fleet.submit("run `print-it` on server")
+    assert alone.state == "failed", alone.told()
+    assert "run on server" in alone.sentence, alone.sentence
+    assert "print-it ended with 3: printer not found" in alone.sentence, alone.sentence
+
+
 def test_errors_of_all_devices_are_one_timeline(fleet: Fleet) -> None:
     laptop, server, phone = fleet.device("laptop"), fleet.device("server"), fleet.device("phone")
     laptop.write("logs/app.log", "2026-03-01T10:00:07Z error: no answer from 10.0.0.7\n2026-03-01T10:00:09Z fine\n")

@@ -77,6 +77,27 @@ def test_a_list_that_needs_no_success_and_had_only_failures_is_not_done(
     assert driver.states()["look"] == driver.states()["table"] == "succeeded"
 
 
+@pytest.mark.parametrize(
+    ("failures", "partial", "state"),
+    [(0, True, "succeeded"), (1, True, "partial"), (1, False, "succeeded"), (2, True, "failed"), (2, False, "failed")],
+)
+def test_a_program_of_a_list_that_ended_with_another_code_is_not_hidden_by_the_rest(
+    failures: int, partial: bool, state: str
+) -> None:
+    driver = WatchedDriver("one", "two")
+    each = ForEach(devices=Selector(tools=["t.pure"]), need=Need.BEST_EFFORT)
+    rows = (task("sorted", "rows=run"), task("table", "rows=sorted"))
+    driver.submit(plan(task("run", for_each=each), *rows, policy=Policy(partial=partial)))
+    taken = driver.take()
+    for dispatch in taken[:failures]:
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="x ended with 3: no printer")
+    for dispatch in taken[failures:]:
+        driver.result(dispatch, {})
+        driver.receipt(dispatch)
+    assert driver.run() == state
+    assert ("x ended with 3: no printer" in answer(driver).sentence) is bool(failures)
+
+
 def test_nothing_to_do_is_done() -> None:
     driver = WatchedDriver("one")
     driver.submit(plan(name="Nothing"))

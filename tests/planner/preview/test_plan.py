@@ -175,6 +175,16 @@ def test_the_same_words_make_the_same_hash_and_other_devices_another() -> None:
     assert first.hash != plan_of(view, "photo-backup", source="vm", target="demo-server").hash
 
 
+@pytest.mark.parametrize(("program", "told"), [("print.sh", 1), ("/srv/print.sh", 0), ("uptime", 0)])
+def test_a_script_by_its_bare_name_is_looked_for_in_the_path_only(program: str, told: int) -> None:
+    view = fleet(device("a"), device("b"), offers={"a": offer(grants=())})
+    found = planning(view).preview(plan_of(view, "run-everywhere", command=[program], where="a"))
+    assert found["missing_grants"]
+    said = [warning for warning in found["warnings"] if "PATH" in warning]
+    assert len(said) == told
+    assert all("write its full path" in warning for warning in said)
+
+
 def test_recipes_are_listed_with_their_forms() -> None:
     service = planning(sample())
     rows = {row["name"]: row for row in service.recipes()}

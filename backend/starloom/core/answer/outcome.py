@@ -27,7 +27,9 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
     Attention,
+    Code,
     ConstellationState,
+    Gate,
     Need,
     Reason,
     TaskState,
@@ -36,6 +38,8 @@ from starloom_protocol.vocabulary import (
 _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
 _CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
+_EXITED = frozenset({Code.EXIT_CODE})
+_NOT_RUN = frozenset({Code.EXIT_CODE, Code.TOOL_UNAVAILABLE})
 _SHOWN_BYTES_MAX = 4096
 _SESSION_TOOLS = "mcp."
 GROWTH_PART = 4
@@ -136,8 +140,11 @@ def judge(constellation: Constellation) -> ConstellationState:
     """
     useful = False
     found_out, only_goals = False, True
-    clean = True
+    # A plan that allows a part says so where a program of its lists failed; another one took that into account.
+    programs_failed = any(_failed_by(constellation, group, _EXITED) for group in constellation.tally)
+    clean = not (constellation.head.policy.partial and programs_failed)
     only_cancelled = True
+    hollow = _hollow(constellation)
     for task, spec in constellation.specs.items():
         if spec.group is not None or spec.look:
             continue
@@ -155,11 +162,11 @@ def judge(constellation: Constellation) -> ConstellationState:
             only_goals &= found or record.reason is Reason.UPSTREAM_FAILED
             only_cancelled &= record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED
         only_cancelled &= not succeeded
-        if succeeded and not spec.optional and not constellation.outgoing.get(task):
+        if succeeded and not spec.optional and not constellation.outgoing.get(task) and task not in hollow:
             useful = True
     if clean:
         return _STATE.SUCCEEDED
-    if only_cancelled:
+    if only_cancelled and not programs_failed:
         return _STATE.CANCELLED
     in_part = (constellation.head.policy.partial and useful) or (found_out and only_goals)
     return _STATE.PARTIAL if in_part else _STATE.FAILED
@@ -182,6 +189,36 @@ def _nothing_came(constellation: Constellation, task: str) -> bool:
     if tally is None or tally.succeeded:
         return False
     return any(constellation.record(child).state == "failed" for child in constellation.children.get(task, ()))
+
+
+def _failed_by(constellation: Constellation, group: str, codes: frozenset[Code]) -> bool:
+    """Whether a task of a list that needs no success failed with one of these codes."""
+    spec, tally = constellation.specs[group], constellation.tally[group]
+    if spec.for_each is None or spec.for_each.need is not Need.BEST_EFFORT or spec.optional:
+        return False
+    records = (constellation.record(child) for child in constellation.children.get(group, ()))
+    return tally.succeeded < tally.children and any(one.state == "failed" and one.code in codes for one in records)
+
+
+def _hollow(constellation: Constellation) -> set[str]:
+    """Return the lists of which nothing came because their programs failed, and the tasks with no data but theirs.
+
+    A table of no rows is nobody's work, so it makes no part of an answer.
+    """
+    hollow: set[str] = set()
+    found = [
+        group
+        for group in constellation.tally
+        if _nothing_came(constellation, group) and _failed_by(constellation, group, _NOT_RUN)
+    ]
+    while found:
+        source = found.pop()
+        hollow.add(source)
+        for target in {one.target for one in constellation.outgoing.get(source, {}).values()} - hollow:
+            takes = [one.source for one in constellation.incoming.get(target, {}).values() if one.gate is Gate.DATA]
+            if takes and hollow.issuperset(takes):
+                found.append(target)
+    return hollow
 
 
 def grow(work: Work, constellation: Constellation, task: str) -> None:

@@ -8,6 +8,7 @@ owner has declared.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from shlex import quote
@@ -69,6 +70,22 @@ def _folder_to_allow(args: Any, path: str) -> str:
 
 def _within(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+_SCRIPT: Final = re.compile(r"[^/\\]+\.(sh|bash|zsh|py|pl|rb|js|ps1)")
+
+
+def program_warnings(spec: TaskSpec, devices: Iterable[str]) -> Iterable[str]:
+    """Yield a sentence if the program of a task is the bare name of a script, which is seldom in a PATH."""
+    args = parse(spec.args) if spec.tool == "shell.run" else None
+    argv = args.get("argv") if isinstance(args, dict) else None
+    program = argv[0] if isinstance(argv, list) and argv else None
+    if isinstance(program, str) and _SCRIPT.fullmatch(program):
+        where = ", ".join(devices) or "its device"
+        yield (
+            f"{spec.id}: {quoted(program)} is looked for only in the PATH of {where}, and its grant does not change "
+            "that. If it lies elsewhere, write its full path."
+        )
 
 
 _GRANT: Final = "agent:"

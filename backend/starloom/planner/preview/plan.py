@@ -24,7 +24,7 @@ from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings
+from starloom.planner.preview.device_warnings import agent_warnings, folder_warnings, program_warnings
 from starloom.planner.preview.secret_flow import (
     SecretFault,
     SecretFlow,
@@ -203,6 +203,7 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
 
 def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet) -> Iterable[str]:
     for spec, task in zip(plan.specs, tasks, strict=True):
+        yield from program_warnings(spec, task.devices)
         chosen = [device for device in fleet.devices.values() if device.name in task.devices]
         offers = [offer for device in chosen if (offer := fleet.tools.get(device.id, {}).get(spec.tool or ""))]
         if offers:

@@ -172,5 +172,12 @@ def said_by(ran: Ran, most_chars: int = 300) -> str:
     return (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-most_chars:].strip()
 
 
+def ended_by(ran: Ran, most_chars: int = 300) -> str:
+    """Return the last line of a failed program's output, which names the cause most often, then its end if longer."""
+    said = said_by(ran, most_chars)
+    last = said.splitlines()[-1].strip()
+    return said if last == said else f"{last}\n{said}"
+
+
 def _last(out: _Kept, err: _Kept) -> str:
     return (err.text().strip() or out.text().strip() or "none")[-200:]

@@ -10,7 +10,7 @@ import msgspec
 
 from starloom_agent.toolkit.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Named
-from starloom_agent.toolkit.running.programs import quiet_environment, run_program, said_by
+from starloom_agent.toolkit.running.programs import ended_by, quiet_environment, run_program
 from starloom_agent.toolkit.running.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -81,8 +81,7 @@ def run(context: ToolContext, args: Run) -> CommandResult:
         kept_bytes=_SHOWN_BYTES,
     )
     if ran.exit_code and not args.any_exit:
-        said = said_by(ran, 500)
-        raise ToolFailed(Code.EXIT_CODE, f"{args.argv[0]} ended with {ran.exit_code}: {said}")
+        raise ToolFailed(Code.EXIT_CODE, f"{args.argv[0]} ended with {ran.exit_code}: {ended_by(ran, 500)}")
     row: CommandResult = {
         "argv": args.argv,
         "exit_code": ran.exit_code,

@@ -38,6 +38,20 @@ describe("calls that may have happened", () => {
     expect(screen.getByText("Marked 3 calls")).toBeTruthy();
   });
 
+  it("are named by the device of their task, not by its id", async () => {
+    const hub = openPage("/settings");
+    const held = hub.entities(CONSTELLATION);
+    const spec = { ...held.get("spec/send.3"), group: "send", id: "send.d-phone", key: "d-phone" };
+    const task = { ...held.get("task/send.3"), state: "unknown" };
+    const head = { ...held.get("head"), attention: ["task_unknown"] };
+    act(() =>
+      hub.publish(CONSTELLATION, "task_unknown", { "spec/send.d-phone": spec, "task/send.d-phone": task, head }),
+    );
+    await screen.findByRole("heading", { name: "Settings" });
+    await userEvent.keyboard("gi");
+    expect(await screen.findByText("send on demo-phone may have happened")).toBeTruthy();
+  });
+
   it("stay where the hub refuses the answer, and its reason is shown", async () => {
     const hub = await inDoubt();
     hub.refused = "send";

@@ -5,7 +5,8 @@ import { Link } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { type Ask, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
-import { nameOfDevice } from "../../model/fleet/fleet.ts";
+import { nameOfDevice, taskNamed } from "../../model/fleet/fleet.ts";
+import type { StreamModel } from "../../model/stream/stream.ts";
 import type { Device, Enrollment, Offer } from "../../model/types.ts";
 import { readable } from "../../model/words/readable.ts";
 import { age, duration, plural } from "../../model/words/words.ts";
@@ -155,12 +156,13 @@ function Remembering({ device }: { device: Device }) {
 
 /** `onSelect` opens the task where its constellation is open already. */
 export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (task: string) => void }) {
+  const fleet = useFleet();
   const [open, setOpen] = useState(false);
   const again = item.open;
   return (
-    <div className="item" role="group" tabIndex={-1} aria-label={headOf(item)}>
+    <div className="item" role="group" tabIndex={-1} aria-label={headOf(fleet, item)}>
       <Glyph name={item.asleep.length ? "barrier" : "hand"} tone={item.asleep.length ? "amber" : "violet"} />
-      <b className="strong cut">{headOf(item)}</b>
+      <b className="strong cut">{headOf(fleet, item)}</b>
       {item.doubted.length > 0 ? (
         <Marking constellation={item.constellation} task={item.task} calls={item.doubted.length} />
       ) : item.asleep.length > 0 && again ? (
@@ -196,7 +198,8 @@ export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (tas
   );
 }
 
-function headOf({ asleep, doubted, task, name }: Stopped): string {
+function headOf(fleet: StreamModel, { asleep, doubted, task: id, name }: Stopped): string {
+  const task = taskNamed(fleet, id);
   if (asleep.length > 0) return `${asleep.join(", ")} is asleep`;
   if (doubted.length > 1) return `${doubted.length} calls of ${task} may have happened`;
   return doubted.length === 1 ? `${task} may have happened` : `${task || name} needs you`;

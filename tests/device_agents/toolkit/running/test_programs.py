@@ -68,6 +68,12 @@ def test_a_failing_program_fails_the_task_unless_any_exit_is_taken(device: Devic
     assert device.call("shell.run", argv=argv, any_exit=True)["exit_code"] == 3
 
 
+def test_the_last_line_of_an_error_comes_first(device: Device) -> None:
+    argv = [sys.executable, "-c", "import sys; sys.exit('looking\\nno printer')"]
+    with pytest.raises(ToolFailed, match=r"ended with 1: no printer\nlooking\nno printer$"):
+        device.call("shell.run", argv=argv)
+
+
 def test_the_end_of_a_long_error_begins_with_words(device: Device) -> None:
     argv = [sys.executable, "-c", "import sys; sys.exit('x' * 600 + '\\n' + 'y' * 499)"]
     with pytest.raises(ToolFailed, match=r"ended with 1: y{499}$"):
@@ -140,7 +146,7 @@ def test_waiting_looks_again_until_it_is_so_or_too_late(device: Device) -> None:
     late = Until(what="no_file", path="ready", within_s=5)
     with pytest.raises(ToolFailed, match="was not so within 5 s") as failed:
         until(device.context(), late, clock=lambda: now[0], pause=pause)
-    assert failed.value.code is Code.TIMED_OUT
+    assert failed.value.code is Code.NOT_IN_TIME
 
 
 def test_waiting_needs_to_know_for_what(device: Device) -> None:

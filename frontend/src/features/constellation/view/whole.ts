@@ -16,7 +16,7 @@ export function retryFailed(
   if (failed.length === 0 || constellation.state === "cancelled") return null;
   return {
     id: "retry",
-    label: failed.length === 1 ? `Retry ${failed[0]?.id}` : `Retry ${failed.length} failed`,
+    label: failed.length === 1 ? `Retry ${failed[0]?.name}` : `Retry ${failed.length} failed`,
     why: null,
     run: async (confirm?: string[]) => {
       for (const view of failed)
