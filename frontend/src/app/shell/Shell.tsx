@@ -15,6 +15,7 @@ import type { PaletteEntry } from "./finds.ts";
 import { KeyList } from "./KeyList.tsx";
 import { type Key, useKeys } from "./keys.ts";
 import { Palette } from "./Palette.tsx";
+import { Places } from "./Places.tsx";
 import { turnTheme, useLook } from "./theme.ts";
 
 const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] = [
@@ -27,6 +28,9 @@ const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] =
   { path: "/activity", label: "Activity", icon: "list", keys: "g a" },
   { path: "/settings", label: "Settings", icon: "settings", keys: "g e" },
 ];
+
+/** These stand on the bar of a phone; the others behind its *More*. */
+const ON_BAR: ReadonlySet<string> = new Set(["/", "/constellations", "/devices"]);
 
 /** A phone held sideways: the rail keeps its icons and leaves its width to the page. */
 const TIGHT = "(min-width: 721px) and (max-width: 900px)";
@@ -56,7 +60,7 @@ export function Shell(props: ShellProps) {
   const { say } = useDoing();
   const { session } = useWorkspace();
   const needs = { count: useNeeds().count + useWaiting().count };
-  const [over, setOver] = useState<"palette" | "keys" | null>(null);
+  const [over, setOver] = useState<"palette" | "keys" | "places" | null>(null);
   const phone = usePhone();
   const tight = useMedia(TIGHT);
   useEffect(() => {
@@ -195,7 +199,7 @@ export function Shell(props: ShellProps) {
           )}
           <BottomLink path="/new" label="New" icon="plus" on={path === "/new"} />
           <BottomLink path="/devices" label="Fleet" icon="fleet" on={here("/devices")} />
-          <button type="button" onClick={opened.palette}>
+          <button type="button" onClick={() => setOver("places")}>
             <Icon name="more" big />
             <span>More</span>
             {needs.count > 0 && <span className="badge">{needs.count}</span>}
@@ -203,6 +207,14 @@ export function Shell(props: ShellProps) {
         </nav>
       </div>
       {over === "palette" && <Palette entries={entries()} onClose={() => setOver(null)} />}
+      {over === "places" && (
+        <Places
+          places={PLACES.filter((place) => !ON_BAR.has(place.path))}
+          waiting={needs.count}
+          onSearch={opened.palette}
+          onClose={() => setOver(null)}
+        />
+      )}
       {over === "keys" && <KeyList keys={keys} onClose={() => setOver(null)} />}
     </Opened>
   );

@@ -49,6 +49,7 @@ export function HomePage() {
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));
+  const begun = running.filter((row) => row.state !== "awaiting_approval");
   const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
@@ -61,7 +62,7 @@ export function HomePage() {
   const sentence = [
     waitingWords(needs.count + waiting.count),
     ...(failed.length ? [`${failed.length} failed in the last day`] : []),
-    running.length ? `${running.length} running` : "nothing running",
+    begun.length ? `${begun.length} running` : "nothing running",
     all.length ? `${reached} of ${plural(all.length, "device")} in reach` : "no device yet",
   ].join(", ");
 
@@ -122,8 +123,8 @@ export function HomePage() {
             {running.length > 0 && (
               <section className="card">
                 <header>
-                  <h2>Running</h2>
-                  <span className="dim">{running.length}</span>
+                  <h2>{begun.length ? "Running" : "Not begun"}</h2>
+                  <span className="dim">{countWords(begun.length, running.length - begun.length)}</span>
                 </header>
                 {running.slice(0, RUNNING_MAX).map((row) => (
                   <Running key={row.id} row={row} now={now} />
@@ -256,6 +257,12 @@ function Ask({ phrases }: { phrases: string[] }) {
       </Button>
     </form>
   );
+}
+
+/** `2`, `2, and 1 that waits for you`. */
+function countWords(begun: number, waiting: number): string {
+  if (!begun || !waiting) return String(begun + waiting);
+  return `${begun}, and ${waiting} that ${waiting === 1 ? "waits" : "wait"} for you`;
 }
 
 function Running({ row, now }: { row: ConstellationRow; now: number }) {

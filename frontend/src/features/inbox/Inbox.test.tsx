@@ -62,3 +62,11 @@ describe("calls that may have happened", () => {
     expect(SENT.map((id) => hub.entities(CONSTELLATION).get(`task/${id}`)?.state)).toEqual(SENT.map(() => "unknown"));
   });
 });
+
+describe("an Inbox where only a device waits", () => {
+  it("does not say below that nothing is open", async () => {
+    await inDoubt();
+    await waitFor(() => expect(screen.queryByText("Reading.")).toBeNull());
+    expect(screen.queryByText(/No question is open|Nothing waits for you/)).toBeNull();
+  });
+});

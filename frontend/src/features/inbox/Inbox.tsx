@@ -34,41 +34,35 @@ export function InboxPage() {
         <Notices />
         <RecipeNotices />
         <WaitingCard />
-        <section className="card">
-          {approvals.length > 1 && (
-            <Together
-              picked={picked}
-              all={approvals.length}
-              onAll={(on) => setChosen(new Set(on ? approvals.map(keyOf) : []))}
-            />
-          )}
-          {needs.items.map((need) => (
-            <QuestionCard
-              key={keyOf(need)}
-              question={need}
-              constellation={need.constellation}
-              origin={<Origin need={need} />}
-              picked={
-                approvals.length > 1 && need.kind === "approval"
-                  ? { chosen: chosen.has(keyOf(need)), onChange: (on) => choose(need, on) }
-                  : undefined
-              }
-            />
-          ))}
-          {needs.count === 0 && (
-            <Empty
-              title={
-                !needs.read || !waiting.read
-                  ? "Reading."
-                  : waiting.count
-                    ? "No question is open."
-                    : "Nothing waits for you."
-              }
-            >
-              Questions, approvals, what devices ask and what they lack come here and can be answered in place.
-            </Empty>
-          )}
-        </section>
+        {!(needs.count === 0 && waiting.count > 0) && (
+          <section className="card">
+            {approvals.length > 1 && (
+              <Together
+                picked={picked}
+                all={approvals.length}
+                onAll={(on) => setChosen(new Set(on ? approvals.map(keyOf) : []))}
+              />
+            )}
+            {needs.items.map((need) => (
+              <QuestionCard
+                key={keyOf(need)}
+                question={need}
+                constellation={need.constellation}
+                origin={<Origin need={need} />}
+                picked={
+                  approvals.length > 1 && need.kind === "approval"
+                    ? { chosen: chosen.has(keyOf(need)), onChange: (on) => choose(need, on) }
+                    : undefined
+                }
+              />
+            ))}
+            {needs.count === 0 && (
+              <Empty title={needs.read && waiting.read ? "Nothing waits for you." : "Reading."}>
+                Questions, approvals, what devices ask and what they lack come here and can be answered in place.
+              </Empty>
+            )}
+          </section>
+        )}
         <Answered items={answered.value ?? []} />
       </div>
     </Shell>

@@ -93,7 +93,7 @@ export function AskItem({ ask }: { ask: Ask }) {
             .{" "}
           </>
         )}
-        Asked {age(ask.asked_ms, now)}, expires to deny in {duration(Math.max(0, ask.expires_ms - now))}.{" "}
+        Asked {age(ask.asked_ms, now)}. Without an answer it is denied in {duration(Math.max(0, ask.expires_ms - now))}.{" "}
         {here && reason === null && (
           <button type="button" className="link" onClick={() => setReason("")}>
             Add a reason

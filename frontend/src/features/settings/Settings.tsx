@@ -94,8 +94,8 @@ export function SettingsPage() {
                   <b className="strong cut" title={token.label}>
                     {[token.for?.name, browserName(token.label ?? "") || token.label].filter(Boolean).join(", ") ||
                       token.id}
-                  </b>
-                  {token.id === workspace.session?.token && <span className="chip"> this page</span>}
+                  </b>{" "}
+                  {token.id === workspace.session?.token && <span className="chip">this page</span>}
                 </span>
                 <Button
                   asks

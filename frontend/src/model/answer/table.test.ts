@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cell, differs, readTable } from "./table.ts";
+import { cell, differs, fieldText, readTable } from "./table.ts";
 
 const COLUMNS = [
   { field: "device", title: "Device", show: "" },
@@ -26,6 +26,14 @@ describe("readTable", () => {
     expect(cell(hash, table?.columns[2]?.show ?? "")).toBe("9466568cb16a");
     const named = readTable([{ key: hash }, { key: "not a hash" }])?.columns[0];
     expect(cell(hash, named?.show ?? "")).toBe(hash);
+  });
+
+  it("shortens a hash in a field and in a column that the tool named", () => {
+    const hash = "a1".repeat(32);
+    expect(fieldText("sha256", hash)).toBe("a1a1a1a1a1a1");
+    expect(fieldText("sha256", `${hash}0`)).toBe(`${hash}0`);
+    const table = readTable({ columns: [{ field: "sum", title: "SHA-256" }], rows: [{ sum: hash }] });
+    expect(table?.columns).toEqual([{ field: "sum", title: "SHA-256", show: "hash" }]);
   });
 
   it("is null for what is no table", () => {

@@ -32,12 +32,14 @@ const areRows = (value: unknown): value is Row[] => Array.isArray(value) && valu
 export function readTable(value: unknown): TableValue | null {
   if (areRows(value)) return value.length > 0 ? tableOf(fieldsOf(value), value) : null;
   if (!isRow(value) || !areRows(value.rows) || !areRows(value.columns)) return null;
-  const columns = value.columns.map((column) => ({
-    field: String(column.field ?? ""),
-    title: String(column.title ?? column.field ?? ""),
-    show: String(column.show ?? ""),
-  }));
-  return tableOf(columns, value.rows);
+  const rows = value.rows;
+  const columns = value.columns.map((column) => {
+    const field = String(column.field ?? "");
+    const hashes = rows.length > 0 && rows.every((row) => isHash(row[field]));
+    const show = hashes ? "hash" : String(column.show ?? "");
+    return { field, title: String(column.title ?? column.field ?? ""), show };
+  });
+  return tableOf(columns, rows);
 }
 
 const tableOf = (columns: Column[], rows: Row[]): TableValue => ({
@@ -61,7 +63,7 @@ function fieldsOf(rows: Row[]): Column[] {
 }
 
 /** A SHA-256 in hex, by which artifacts are named. */
-const isHash = (value: unknown): boolean => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+export const isHash = (value: unknown): boolean => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
 const HASH_SHOWN = 12;
 
 const UNIT = /_(?:s|ms|bytes|percent)$/;
@@ -86,7 +88,8 @@ export function unitOf(field: string, values: readonly unknown[]): string {
 }
 
 /** A value beside its name as people read it. */
-export const fieldText = (field: string, value: unknown): string => cell(value, unitOf(field, [value]));
+export const fieldText = (field: string, value: unknown): string =>
+  cell(value, isHash(value) ? "hash" : unitOf(field, [value]));
 
 /** A value as people read it: `2.5 MB`, `12 %`, `3 h 10 min`, a local time, `yes`. */
 export function cell(value: unknown, show: string): string {

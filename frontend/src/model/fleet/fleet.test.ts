@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Device } from "../types.ts";
 import { ASLEEP, type DeviceView, deviceShown, linkWords } from "./fleet.ts";
+import { rightsInShort } from "./rights.ts";
 
 const shown = (more: Partial<Device>) =>
   deviceShown({ device: { id: "d1", name: "phone", ...more } as Device } as DeviceView, 0).word;
@@ -15,6 +16,14 @@ describe("where a device stands", () => {
   it("is out of reach for every other that is not online", () => {
     expect(shown({ os: "linux" })).toBe("Out of reach");
     expect(shown({ os: "linux", link: "suspended" })).toBe("Asleep");
+  });
+  it("is not connected yet for one that was approved and never came, and is never lost", () => {
+    const joined = { id: "d1", name: "vm", os: "linux", joined_ms: 1_000, link_since_ms: 1_000 } as Device;
+    expect(shown(joined)).toBe("Not connected yet");
+    expect(linkWords(joined, 9_000)).toBe("");
+    expect(rightsInShort(joined, undefined)).toBe("its terminal asks how to start it");
+    expect(shown({ ...joined, link: "online", session: 1, link_since_ms: 2_000 })).toBe("Idle");
+    expect(shown({ ...joined, session: 1, link_since_ms: 2_000 })).toBe("Out of reach");
   });
   it("has one word for a phone's tab that sleeps, whoever says it", () => {
     const tab = { id: "d1", name: "phone", os: "browser", link: "offline", link_since_ms: 1_000 } as Device;

@@ -93,12 +93,21 @@ export const sleeps = (device: Pick<Device, "os" | "link">): boolean =>
   // A link that is left out is offline, as every default is.
   device.link === "suspended" || (device.os === "browser" && device.link !== "online");
 
+/** Whether it was approved and has never connected: its link stands as it was when it joined. */
+export const neverCame = ({ link, session, joined_ms, link_since_ms }: Device): boolean =>
+  link !== "online" && !session && Boolean(joined_ms) && link_since_ms === joined_ms;
+
+/** The word for a device that was approved and has never connected. */
+export const NOT_YET = "Not connected yet";
+export const NOT_YET_TODO = "its terminal asks how to start it";
+
 /** Whether its agent said that it can write nothing down: it gets no work until there is room. */
 export const diskIsFull = (device: Device): boolean => device.condition?.disk === "full";
 
 /** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
 export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   const { device, offer, health } = view;
+  if (neverCame(device)) return { word: NOT_YET, glyph: "ring", tone: "grey", stuck: false };
   if (sleeps(device)) return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
   if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
   if (diskIsFull(device)) return { word: "Disk full", glyph: "barrier", tone: "amber", stuck: true };
@@ -124,7 +133,7 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
 
 /** Since when it is connected or not: `connected 3 min ago`, `lost 12:40`; empty for one that never was. */
 export function linkWords(device: Device, now: number): string {
-  if (!device.link_since_ms) return "";
+  if (!device.link_since_ms || neverCame(device)) return "";
   const word = device.link === "online" ? "connected" : sleeps(device) ? "asleep" : "lost";
   return `${word} ${age(device.link_since_ms, now)}`;
 }
@@ -133,6 +142,7 @@ export function linkWords(device: Device, now: number): string {
 export function deviceReasons(view: DeviceView, now: number): string[] {
   const { device, health } = view;
   const said: string[] = [];
+  if (neverCame(device)) said.push(`It has not connected yet; ${NOT_YET_TODO}.`);
   if (device.draining) {
     const why = device.drain_reason ? ` (${device.drain_reason})` : "";
     const left = device.drain_due_ms ? Math.ceil((device.drain_due_ms - now) / 60_000) : 0;

@@ -35,8 +35,8 @@ describe("a plan in short", () => {
       fleet(),
     );
     expect(found.map((line) => `${line.device}: ${planLineText(line)}`)).toEqual([
-      "attic-nas: read: Keepsakes",
-      "vm: write: Copies",
+      "attic-nas: reads: Keepsakes",
+      "vm: writes: Copies",
     ]);
   });
 
@@ -45,8 +45,21 @@ describe("a plan in short", () => {
       task(`${at}`, { tool: "fs.write", device: { name: "vm" }, args: JSON.stringify({ path }) }),
     );
     const [line] = planInShort(paths, fleet());
-    expect(line && planLineText(line)).toBe("write: a, b, c, d‹U+202E›txt and 2 more");
+    expect(line && planLineText(line)).toBe("writes: a, b, c, d‹U+202E›txt and 2 more");
     expect(changingCalls(paths, fleet())[3]?.args).toBe('{"path":"d‹U+202E›txt"}');
+  });
+
+  it("names the devices of a group and of the family behind it", () => {
+    const specs = [
+      task("space", { tool: "fs.find", for_each: { devices: { any: [{ id: "d1" }, { name: "vm" }] } }, args: "{}" }),
+      task("store", { tool: "fs.write", for_each: { same: "space" }, args: '{"under":"Copies"}' }),
+      task("own", { tool: "fs.write", for_each: { same: "own" }, args: "{}" }),
+    ];
+    expect(planInShort(specs, fleet()).map((line) => `${line.device}: ${planLineText(line)}`)).toEqual([
+      "attic-nas, vm: reads, writes: Copies",
+      "A device that is chosen when it begins: writes",
+    ]);
+    expect(changingCalls(specs, fleet()).map((call) => call.device)[0]).toBe("attic-nas, vm");
   });
 
   it("lists the calls that do more than read, with their arguments", () => {

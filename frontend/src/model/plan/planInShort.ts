@@ -7,6 +7,7 @@ import { isRow } from "../answer/table.ts";
 import { nameOfDevice } from "../fleet/fleet.ts";
 import type { StreamModel } from "../stream/stream.ts";
 import type { Device, Offer, TaskSpec } from "../types.ts";
+import { known } from "../words/known.ts";
 import { readable } from "../words/readable.ts";
 
 export interface PlanLine {
@@ -34,17 +35,25 @@ const PLACES = [
 ];
 const PLACES_MAX = 4;
 const UNKNOWN = "A device that is chosen when it begins";
+const VERBS: Record<string, string> = {
+  read: "reads",
+  write: "writes",
+  change: "changes",
+  destroy: "may destroy",
+  reach: "reaches the network",
+};
 const EACH = "Each device";
 
 export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): PlanLine[] {
   const lines = new Map<string, { effects: Set<string>; places: Set<string> }>();
   const offers = fleet.kind<Offer>("offer");
-  for (const spec of specs) {
+  const all = new Map([...specs].map((spec) => [spec.id, spec]));
+  for (const spec of all.values()) {
     if (!spec.tool) continue;
     const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
     const places = placesIn(spec.args ?? "{}");
     if (effects.length === 0 && places.length === 0) continue;
-    const device = deviceOf(spec, fleet);
+    const device = deviceOf(spec, fleet, all);
     const line = lines.get(device) ?? { effects: new Set(), places: new Set() };
     for (const effect of effects) line.effects.add(effect);
     for (const place of places) line.places.add(place);
@@ -58,10 +67,21 @@ export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): Plan
   }));
 }
 
-function deviceOf({ device, for_each }: TaskSpec, fleet: StreamModel): string {
-  if (for_each?.devices) return EACH;
+function deviceOf({ id, device, for_each }: TaskSpec, fleet: StreamModel, all: ReadonlyMap<string, TaskSpec>): string {
+  if (for_each?.devices) return namesIn(for_each.devices, fleet).join(", ") || EACH;
+  // A family runs where the group runs that its list comes from.
+  const same = for_each?.same && for_each.same !== id ? all.get(for_each.same) : undefined;
+  if (same && !same.for_each?.same) return deviceOf(same, fleet, all);
   if (device?.id) return nameOfDevice(fleet, device.id);
   return device?.name ?? UNKNOWN;
+}
+
+/** The devices that a selector names one by one; none where any of its parts names none. */
+function namesIn({ id, name, any }: NonNullable<TaskSpec["device"]>, fleet: StreamModel): string[] {
+  if (id) return [nameOfDevice(fleet, id)];
+  if (name) return [name];
+  const each = (any ?? []).map((one) => namesIn(one, fleet));
+  return each.every((names) => names.length > 0) ? [...new Set(each.flat())] : [];
 }
 
 function effectsOf(tool: string, device: string | null, offers: ReadonlyMap<string, Offer>): string[] {
@@ -115,7 +135,8 @@ const ARGS_CHARS_MAX = 2000;
 export function changingCalls(specs: Iterable<TaskSpec>, fleet: StreamModel): CallLine[] {
   const offers = fleet.kind<Offer>("offer");
   const lines: CallLine[] = [];
-  for (const spec of specs) {
+  const all = new Map([...specs].map((spec) => [spec.id, spec]));
+  for (const spec of all.values()) {
     // A child of a group has a key; its group is in the list.
     if (!spec.tool || spec.key != null || spec.look) continue;
     const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
@@ -123,11 +144,17 @@ export function changingCalls(specs: Iterable<TaskSpec>, fleet: StreamModel): Ca
     const args = spec.args ?? "{}";
     const shown =
       args.length > ARGS_CHARS_MAX ? `${args.slice(0, ARGS_CHARS_MAX)} ... (${args.length} characters)` : args;
-    lines.push({ task: spec.id, tool: spec.tool, device: deviceOf(spec, fleet), effects, args: readable(shown) });
+    lines.push({ task: spec.id, tool: spec.tool, device: deviceOf(spec, fleet, all), effects, args: readable(shown) });
   }
   return lines;
 }
 
-/** `vm: read, write; Keepsakes`. */
+/** `reads, writes: Keepsakes`. */
 export const planLineText = ({ effects, places, more }: PlanLine): string =>
-  readable([effects.join(", "), places.join(", ") + (more > 0 ? ` and ${more} more` : "")].filter(Boolean).join(": "));
+  readable(
+    [effectWords(effects), places.join(", ") + (more > 0 ? ` and ${more} more` : "")].filter(Boolean).join(": "),
+  );
+
+/** `reads, may destroy`. */
+export const effectWords = (effects: readonly string[]): string =>
+  effects.map((effect) => known(VERBS, effect) ?? effect).join(", ");

@@ -1,7 +1,7 @@
 /** A value that a task gave: records as a table, fields with their units, plain text as text; deep ones as JSON. */
 
 import { useMemo } from "react";
-import { fieldText, isRow, type Row, readTable, titleOf } from "../../../model/answer/table.ts";
+import { fieldText, isHash, isRow, type Row, readTable, titleOf } from "../../../model/answer/table.ts";
 import { parseExact } from "../../../model/words/exact.ts";
 import { readable } from "../../../model/words/readable.ts";
 import { DataTable } from "./DataTable.tsx";
@@ -48,7 +48,7 @@ function Fields({ row, depth }: { row: Row; depth: number }) {
           {short.map(([name, field]) => (
             <div key={name}>
               <dt title={readable(name)}>{readable(titleOf(name))}</dt>
-              <dd title={typeof field === "number" ? String(field) : undefined}>
+              <dd title={typeof field === "number" || isHash(field) ? String(field) : undefined}>
                 {isEmpty(field) ? "none" : fieldText(name, field)}
               </dd>
             </div>

@@ -117,6 +117,7 @@ export default memo(function Timeline(props: TimelineProps) {
 
   const toneOf = useCallback((bar: Bar): Tone => toneIn(model, fleet, bar), [model, fleet]);
   const nameOf = useCallback((task: string) => taskNamed(fleet, task), [fleet]);
+  const causeOf = useCallback((bar: Bar) => causeIn(model, fleet, bar), [model, fleet]);
   const paint = () => {
     const element = canvas.current;
     const context = element?.getContext("2d");
@@ -128,7 +129,19 @@ export default memo(function Timeline(props: TimelineProps) {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const names = lanes.lanes.map((lane) => laneName(fleet, lane));
     const run = { beginMs, nowMs, live };
-    const picture: Picture = { lanes, names, toneOf, nameOf, expectedOf, selected, path, ghosts, ticks, ...run };
+    const picture: Picture = {
+      lanes,
+      names,
+      toneOf,
+      nameOf,
+      causeOf,
+      expectedOf,
+      selected,
+      path,
+      ghosts,
+      ticks,
+      ...run,
+    };
     paintLanes(context, readPaint(), picture, place);
   };
   useRepaint(model, fleet, paint);
@@ -198,7 +211,7 @@ export default memo(function Timeline(props: TimelineProps) {
     const moments = bar ? [] : momentAt(ticks, place, x, y);
     const ghost = bar ? null : ghostAt(ghosts, place, x, y);
     const text = bar
-      ? barWords(fleet, bar, nowMs)
+      ? barWords(fleet, bar, causeOf(bar), nowMs)
       : ghost
         ? `${taskNamed(fleet, ghost.task)}: ${ghostWords(fleet, lanes.lanes, ghost, nowMs)}`
         : moments.map((moment) => momentWords(fleet, moment)).join("; ");
@@ -220,7 +233,7 @@ export default memo(function Timeline(props: TimelineProps) {
   const wordsOf = (task: string): string => {
     const bars = lanes.ofTask.get(task) ?? [];
     const known = taskView(model, fleet, task);
-    const parts = bars.map((bar) => `${phaseWords(fleet, bar)} for ${duration(lengthOf(bar, nowMs))}`);
+    const parts = bars.map((bar) => `${phaseWords(fleet, bar, causeOf(bar))} for ${duration(lengthOf(bar, nowMs))}`);
     const next = ghosts.filter((ghost) => ghost.task === task);
     const coming = next.map((ghost) => ghostWords(fleet, lanes.lanes, ghost, nowMs));
     return [nameOf(task), known?.shown.word, ...parts, ...coming, onPath.has(task) && "on the critical path"]
@@ -343,9 +356,14 @@ function laneName(fleet: StreamModel, lane: Lane): string {
   return known ? `${known.tag} ${known.device.name}` : nameOfDevice(fleet, lane.device);
 }
 
-function phaseWords(fleet: StreamModel, { span }: Bar): string {
-  const waits = WAITS[span.phase];
-  if (waits) return `waited ${waits}`;
+/** Why a bar waits. The report of a run does not tell a device that is away from one that is busy; the task does. */
+function causeIn(model: StreamModel, fleet: StreamModel, { span }: Bar): string {
+  const away = span.phase === "queue" && !span.toMs && taskView(model, fleet, span.task)?.reason === "device_away";
+  return away ? "for a device that is away" : (WAITS[span.phase] ?? "");
+}
+
+function phaseWords(fleet: StreamModel, { span }: Bar, cause: string): string {
+  if (cause) return `waited ${cause}`;
   const where = span.device ? ` on ${nameOfDevice(fleet, span.device)}` : "";
   const again = span.hedge ? ", a second attempt" : span.attempt > 1 ? `, attempt ${span.attempt}` : "";
   return `${span.phase === "starting" ? "started" : span.phase === "stopping" ? "stopped" : "worked"}${where}${again}`;
@@ -359,8 +377,8 @@ function ghostWords(fleet: StreamModel, lanes: readonly Lane[], ghost: Ghost, no
   return `should begin ${begins}${where}${then}, for ${duration(ghost.toMs - ghost.fromMs)}`;
 }
 
-const barWords = (fleet: StreamModel, bar: Bar, nowMs: number): string =>
-  `${taskNamed(fleet, bar.span.task)}: ${phaseWords(fleet, bar)}, ${duration(lengthOf(bar, nowMs))}`;
+const barWords = (fleet: StreamModel, bar: Bar, cause: string, nowMs: number): string =>
+  `${taskNamed(fleet, bar.span.task)}: ${phaseWords(fleet, bar, cause)}, ${duration(lengthOf(bar, nowMs))}`;
 
 function momentWords(fleet: StreamModel, moment: { kind: string; text: string }): string {
   if (moment.kind === "failed") return `${taskNamed(fleet, moment.text)} failed`;

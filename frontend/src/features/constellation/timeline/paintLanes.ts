@@ -38,6 +38,8 @@ export interface Picture {
   names: string[];
   toneOf: (bar: Bar) => Tone;
   nameOf: (task: string) => string;
+  /** The cause that a waiting bar has, in words. */
+  causeOf: (bar: Bar) => string;
   /** When a bar that goes on should end, as its pace has it; 0 where nothing is known. */
   expectedOf: (bar: Bar) => number;
   selected: string | null;
@@ -102,7 +104,12 @@ function paintAxis(context: CanvasRenderingContext2D, paint: Paint, picture: Pic
     line(context, paint.line, 1, [x, AXIS_PX], [x, height]);
     context.globalAlpha = 1;
     context.fillStyle = paint.ink2;
-    context.fillText(axisWords(atMs - picture.beginMs, stepMs), x + 3, AXIS_PX - 8);
+    const words = axisWords(atMs - picture.beginMs, stepMs);
+    // The last clock stands before its line where it has no room behind it.
+    const fits = x + 3 + context.measureText(words).width <= width;
+    context.textAlign = fits ? "left" : "right";
+    context.fillText(words, fits ? x + 3 : width - 4, AXIS_PX - 8);
+    context.textAlign = "left";
   }
   for (const tick of picture.ticks) {
     const x = xOf(place, tick.atMs);
@@ -233,7 +240,7 @@ function paintBar(
   }
   if (isSelected) stroke(context, paint.ink, 2, left - 1, y - 1, wide + 2, high + 2);
   if (wide >= NAME_LEAST_PX && high >= 12 && (ON_A_DEVICE.has(phase) || waits)) {
-    const words = waits ? (WAITS[phase] ?? "") : nameOf(bar.span.task);
+    const words = waits ? picture.causeOf(bar) : nameOf(bar.span.task);
     const inset = tone === "vermilion" ? 14 : 5;
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";

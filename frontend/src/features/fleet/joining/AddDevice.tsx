@@ -160,7 +160,9 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
               profile {device?.profile ?? "observe"}
             </p>
           )}
-          {approved && !offer && <p className="small dim">Approved; waiting for its first connection.</p>}
+          {approved && !offer && (
+            <p className="small dim">Approved; waiting for its first connection. Its terminal asks how to start it.</p>
+          )}
         </Step>
         <Step
           number={4}

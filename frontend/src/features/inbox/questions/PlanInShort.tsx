@@ -1,6 +1,6 @@
 /** The request's words, and what its plan does where, for an approval that is read away from its plan. */
 import { useFleet, useStream } from "../../../app/workspace/context.ts";
-import { changingCalls, goneDevices, planInShort, planLineText } from "../../../model/plan/planInShort.ts";
+import { changingCalls, effectWords, goneDevices, planInShort, planLineText } from "../../../model/plan/planInShort.ts";
 import { head, specs } from "../../../model/tasks/selectors.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
@@ -41,13 +41,16 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
         <details open={calls.length <= OPEN_MAX}>
           <summary>
             {calls.length === 1 ? "The call that changes something" : `The ${calls.length} calls that change something`}
-            , with all arguments
           </summary>
           <ul className="plain" aria-label="Calls of the plan">
             {calls.slice(0, CALLS_MAX).map((call) => (
               <li key={call.task}>
-                <b>{call.task}</b> <span className="mono">{call.tool}</span> on {call.device} ({call.effects.join(", ")}
-                )<pre className="mono small wraps">{call.args}</pre>
+                <b>{call.task}</b> <span className="mono">{call.tool}</span> on {call.device}:{" "}
+                {effectWords(call.effects)}
+                <details>
+                  <summary className="small">All its arguments</summary>
+                  <pre className="mono small wraps">{call.args}</pre>
+                </details>
               </li>
             ))}
             {calls.length > CALLS_MAX && (

@@ -19,6 +19,8 @@ const PERSON: Choice[] = [
 ];
 /** So many answers stand beside the words of a question; more of them stand below, so that both can be read. */
 const CHOICES_BESIDE = 2;
+/** The answers of an approval are short, and stand in one place in all of its cards. */
+const APPROVALS_BESIDE = 3;
 /** A planner's question is answered in words, or by one of the answers that it offers. */
 const WORDS: Choice = { value: "answer", label: "Answer" };
 const DENY: Choice = { value: "deny", label: "Deny", fails: true };
@@ -71,6 +73,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
     }
   };
   const choices = choicesOf(question);
+  const beside = question.kind === "approval" ? APPROVALS_BESIDE : CHOICES_BESIDE;
   const lacksWords = asksWords && !reason?.trim();
   return (
     <div className="item" role="group" tabIndex={-1} aria-label={`Question: ${question.text}`}>
@@ -85,7 +88,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         <Glyph name="hand" tone="violet" />
       )}
       <b className="strong">{readable(question.text)}</b>
-      <span className={`answers ${choices.length > CHOICES_BESIDE ? "below" : ""}`}>
+      <span className={`answers ${choices.length > beside ? "below" : ""}`}>
         {choices.map((choice) => (
           <Button
             asks="approver"
@@ -101,9 +104,11 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       </span>
       {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
       <span className="sub">
-        {origin} Asked {age(question.opened_ms, now)}
-        {question.expires_ms ? `, expires to deny in ${duration(Math.max(0, question.expires_ms - now))}` : ""}
-        {question.version ? `, bound to v${question.version}` : ""}.{" "}
+        {origin} Asked {age(question.opened_ms, now)}.{" "}
+        {question.expires_ms
+          ? `Without an answer it is denied in ${duration(Math.max(0, question.expires_ms - now))}. `
+          : ""}
+        {question.version ? `It is about version ${question.version} of the plan. ` : ""}
         {asksWords && question.usual && `The planner would take "${question.usual}". `}
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
         {reason === null && (

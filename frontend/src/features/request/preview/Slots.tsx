@@ -1,9 +1,10 @@
 /** The slots of a recipe, each editable in place: a device from the fleet, yes or no, a number, else text. */
 
-import { useId } from "react";
+import { useId, useState } from "react";
 import { useFleet } from "../../../app/workspace/context.ts";
 import { devices } from "../../../model/fleet/fleet.ts";
 import type { RecipeParam } from "../../../model/types.ts";
+import { commandOf, isCommand, wordsIn } from "./commands.ts";
 
 /** A parameter as a recipe describes it, or as words left it open. */
 type SlotType = Pick<RecipeParam, "type" | "title"> & Partial<RecipeParam>;
@@ -17,6 +18,7 @@ interface SlotsProps {
 /** A device parameter may come as a selector, an id or a name; people see the name. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
+  if (isCommand(value)) return commandOf(value);
   if (typeof value === "object") {
     const fields = value as Record<string, unknown>;
     return String(fields.name ?? fields.id ?? JSON.stringify(value));
@@ -110,6 +112,7 @@ function Slot({
       </span>
     );
   }
+  if (isCommand(value)) return <CommandSlot label={label} value={value} onChange={onChange} />;
   const number = type === "integer" || type === "number";
   return (
     <span className="slot-field">
@@ -123,6 +126,36 @@ function Slot({
         onChange={(event) => {
           const typed = event.target.value;
           onChange(number && typed !== "" && Number.isFinite(Number(typed)) ? Number(typed) : typed);
+        }}
+      />
+    </span>
+  );
+}
+
+/** A command as it is typed; a list of words goes out. What is typed stays, also a space at its end. */
+function CommandSlot({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: readonly string[];
+  onChange: (value: unknown) => void;
+}) {
+  const id = useId();
+  const [typed, setTyped] = useState(() => commandOf(value));
+  const own = commandOf(wordsIn(typed)) === commandOf(value);
+  const text = own ? typed : commandOf(value);
+  return (
+    <span className="slot-field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        size={Math.max(6, Math.min(28, text.length + 1))}
+        value={text}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          onChange(wordsIn(event.target.value));
         }}
       />
     </span>
