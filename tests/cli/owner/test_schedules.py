@@ -91,6 +91,13 @@ def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> 
     code, said = starloom(hub, "schedule", "add", "restart it", "--cron", "@daily")
     assert code == 4
     assert "plan hash abc" in said
+    assert "starloom schedule add 'restart it' --cron @daily --approve abc" in " ".join(said.split())
+    code, said = starloom(
+        hub, "schedule", "add", "--repeat", "c-1", "--cron", "0 3 * * *", "--name", "nachts", "--overlap", "queue"
+    )
+    assert code == 4
+    line = "starloom schedule add --repeat c-1 --name nachts --cron '0 3 * * *' --overlap queue --approve abc"
+    assert line in " ".join(said.split())
     hub.answers["POST", "/schedules"] = (201, shown())
     assert starloom(hub, "schedule", "add", "restart it", "--cron", "@daily", "--approve", "abc")[0] == 0
     assert hub.asked[-1][2]["plan_hash"] == "abc"

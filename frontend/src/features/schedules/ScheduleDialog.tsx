@@ -40,6 +40,24 @@ export const termsOf = (row: ScheduleRow): Terms => ({
   notify_device: row.notify_device,
 });
 
+/** The folders and other values that an approval is about, as the plan has them. */
+function Folders({ params }: { params: unknown }) {
+  const given = Object.entries((params ?? {}) as Record<string, unknown>).filter(
+    ([, value]) => value !== null && typeof value !== "object" && value !== "",
+  );
+  if (given.length === 0) return null;
+  return (
+    <dl className="row wrap small" aria-label="With these values">
+      {given.map(([name, value]) => (
+        <div key={name} className="row">
+          <dt className="dim">{name.replaceAll("_", " ")}</dt>
+          <dd>{String(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 interface ScheduleDialogProps {
   title: string;
   /** What runs; null while it is not said yet. A changed schedule keeps what it runs. */
@@ -139,7 +157,8 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
               />
             )}
           </Labelled>
-          {plan && <Facts preview={plan} />}
+          {plan && <Facts preview={plan} approvedBy="Saving" />}
+          {plan?.asks_approval && <Folders params={plan.params} />}
           {plan && plan.tasks.length > 0 && (
             <details open={plan.asks_approval}>
               <summary>What will run: {plural(plan.tasks.length, "task")}</summary>
