@@ -69,9 +69,21 @@ def made_of(world: World) -> LoweredPlan:
 async def proposed(world: World, constellation: str, made: LoweredPlan, *, by_model: bool = False) -> None:
     """Answer the planning job of a constellation, as a worker does."""
     ask = world.hub.inbox.ask
-    claim = {"by": "worker:w", "constellation": constellation, "job": "plan-1", "worker": "w"}
-    await ask(i.JobClaimed(id=f"j-{constellation}", ttl_ms=15_000, **claim))
-    assert not (await ask(i.PlanProposed(by_model=by_model, id=f"p-{constellation}", plan=made, **claim))).faults
+    await ask(
+        i.JobClaimed(
+            by="worker:w", constellation=constellation, id=f"j-{constellation}", job="plan-1", ttl_ms=15_000, worker="w"
+        )
+    )
+    answer = i.PlanProposed(
+        by="worker:w",
+        by_model=by_model,
+        constellation=constellation,
+        id=f"p-{constellation}",
+        job="plan-1",
+        plan=made,
+        worker="w",
+    )
+    assert not (await ask(answer)).faults
 
 
 async def planned(world: World, agent: Agent, http: httpx.AsyncClient, *, by_model: bool) -> str:

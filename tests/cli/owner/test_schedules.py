@@ -27,6 +27,7 @@ def shown(**fields: Any) -> dict[str, Any]:
         "notice": None,
         "notify": "failure",
         "overlap": "skip",
+        "params": {"folder": "Books", "source": "laptop"},
         "recipe": "disk-space",
         "request": "",
         "running": [],
@@ -129,6 +130,7 @@ def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
     assert "stopped: the token is gone" in said
     assert "the answer has changed. (2 notices)" in said
     assert "running: c-1" in said
+    assert "disk-space: folder Books, source laptop" in said
     hub.answers["GET", "/schedules"] = (200, {"items": [], "next": None})
     assert "Nothing is scheduled" in starloom(hub, "schedule", "ls")[1]
 
@@ -138,6 +140,10 @@ def test_show_preview_and_controls(hub: StubHub) -> None:
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))
     said = starloom(hub, "schedule", "show", "Nightly")[1]
     assert "approved by person:ann: change on srv" in said
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved, params={}, recipe=None))
+    assert "active: a plan: on srv" in starloom(hub, "schedule", "show", "Nightly")[1]
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))
+    said = starloom(hub, "schedule", "show", "Nightly")[1]
     assert "fired 3, left out 1, the last succeeded" in said
     for action, says in (("pause", "is paused"), ("resume", "fires again"), ("run", "fires now"), ("seen", "seen")):
         hub.answers["POST", f"/schedules/Nightly/{action}"] = (200, shown())

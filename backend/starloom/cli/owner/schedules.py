@@ -164,8 +164,20 @@ def list_schedules(run: Invocation) -> None:
     for item in found["items"]:
         following = _shown(item["next"][0]) if item["next"] else item["state"]
         print(f"{item['name']:<32} {following}  {item['zone']}")
+        print(f"{'':<4}{_what(item)}")
         for line in _tells(item):
             print(f"{'':<4}{line}")
+
+
+def _what(item: ScheduleRowJson) -> str:
+    """Return what a schedule runs: its words, or its recipe or plan with the values; its devices where it has none."""
+    if item["request"]:
+        return item["request"]
+    given = item["params"] if isinstance(item["params"], dict) else {}
+    values = ", ".join(f"{name} {value}" for name, value in given.items() if isinstance(value, str | int) and value)
+    devices = ", ".join(map(str, item["approved"]["devices"])) if item["approved"] else ""
+    where = values or (f"on {devices}" if devices else "")
+    return f"{item['recipe'] or 'a plan'}{': ' + where if where else ''}"
 
 
 def _tells(item: ScheduleRowJson) -> Iterable[str]:
@@ -184,8 +196,7 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     if run.as_json:
         run.emit(item)
         return
-    what = item["request"] or item["recipe"] or "a plan"
-    print(f"{item['name']} ({item['id']}), {item['state']}: {what}")
+    print(f"{item['name']} ({item['id']}), {item['state']}: {_what(item)}")
     print(f"  {item['in_words']}, {item['zone']} ({item['cron']})")
     print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
     if item["approved"]:
