@@ -776,6 +776,18 @@ THREATS = (
         ),
         part="a device may always refuse; a caller with many tokens has as many rates, and two threads for all",
     ),
+    Threat(
+        "T122",
+        "work that needs an approval gets a standing one without a word: as a repeated run, a recipe, a plan or a "
+        "change of a schedule",
+        "a schedule of a plan that does more than read is kept with the hash of that plan alone, from a person who may "
+        "approve, whichever way it is made; its firings are judged as strictly",
+        (
+            "tests/guard/test_schedules.py",
+            "tests/core/clock/test_schedule_changes.py::test_a_plan_that_writes_is_approved_when_it_is_saved",
+        ),
+        part="a schedule that an earlier release kept without an approval runs on until it is changed",
+    ),
     *MIND_THREATS,
 )
 OWN = {"test_matrix.py": "E3"}

@@ -27,6 +27,7 @@ def shown(**fields: Any) -> dict[str, Any]:
         "notice": None,
         "notify": "failure",
         "overlap": "skip",
+        "params": {"folder": "Books", "source": "laptop"},
         "recipe": "disk-space",
         "request": "",
         "running": [],
@@ -91,6 +92,13 @@ def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> 
     code, said = starloom(hub, "schedule", "add", "restart it", "--cron", "@daily")
     assert code == 4
     assert "plan hash abc" in said
+    assert "starloom schedule add 'restart it' --cron @daily --approve abc" in " ".join(said.split())
+    code, said = starloom(
+        hub, "schedule", "add", "--repeat", "c-1", "--cron", "0 3 * * *", "--name", "nachts", "--overlap", "queue"
+    )
+    assert code == 4
+    line = "starloom schedule add --repeat c-1 --name nachts --cron '0 3 * * *' --overlap queue --approve abc"
+    assert line in " ".join(said.split())
     hub.answers["POST", "/schedules"] = (201, shown())
     assert starloom(hub, "schedule", "add", "restart it", "--cron", "@daily", "--approve", "abc")[0] == 0
     assert hub.asked[-1][2]["plan_hash"] == "abc"
@@ -122,6 +130,7 @@ def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
     assert "stopped: the token is gone" in said
     assert "the answer has changed. (2 notices)" in said
     assert "running: c-1" in said
+    assert "disk-space: folder Books, source laptop" in said
     hub.answers["GET", "/schedules"] = (200, {"items": [], "next": None})
     assert "Nothing is scheduled" in starloom(hub, "schedule", "ls")[1]
 
@@ -131,6 +140,10 @@ def test_show_preview_and_controls(hub: StubHub) -> None:
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))
     said = starloom(hub, "schedule", "show", "Nightly")[1]
     assert "approved by person:ann: change on srv" in said
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved, params={}, recipe=None))
+    assert "active: a plan: on srv" in starloom(hub, "schedule", "show", "Nightly")[1]
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))
+    said = starloom(hub, "schedule", "show", "Nightly")[1]
     assert "fired 3, left out 1, the last succeeded" in said
     for action, says in (("pause", "is paused"), ("resume", "fires again"), ("run", "fires now"), ("seen", "seen")):
         hub.answers["POST", f"/schedules/Nightly/{action}"] = (200, shown())

@@ -176,6 +176,22 @@ def test_a_device_more_asks_again_and_the_answer_holds_for_later_firings() -> No
     assert len(clock.firings()) == 2
 
 
+def test_a_plan_that_writes_is_approved_when_it_is_saved() -> None:
+    clock = Clockwork()
+    noting = ToolOffer(name="t.note", repeatability=Repeatability.IDEMPOTENT, effects=[Effect.READ, Effect.WRITE])
+    clock.add_device("srv", tools=[*TOOLS, noting])
+    note = plan(task("note", tool="t.note"), name="Note", hash="h-note")
+    (refused,) = clock.ask_save(note).faults
+    assert (refused.code, "h-note" in refused.reason) == (Code.NEEDS_APPROVAL, True)
+    assert clock.save(note, plan_hash="h-note").consent is not None
+    clock.turn_to("2026-06-01T01:00")
+    assert clock.run(clock.firings()[-1]) == "succeeded"
+    clock.add_device("nas", tools=[*TOOLS, noting])
+    clock.turn_to("2026-06-01T02:00")
+    asked = clock.shard.constellations[clock.firings()[-1]].questions["approve-plan"]
+    assert "it may now use nas" in asked.text
+
+
 def clock_answer(clock: Clockwork, constellation: str, value: str) -> Any:
     return i.QuestionAnswered(
         by="person:ann", constellation=constellation, id=clock.ident(), question="approve-plan", value=value

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from shlex import join
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -104,14 +105,34 @@ def add(
     try:
         made = run.client.create(post_schedules(), body)
     except Problem as problem:
-        if problem.document.get("code") == Code.NEEDS_APPROVAL and not run.as_json:
-            _print_plan(problem.document["preview"])
+        if problem.document.get("code") == Code.NEEDS_APPROVAL:
+            given = {"-f": file, "-r": recipe, "--repeat": repeat, "--name": name, "--notify-on": notify_on}
+            terms = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
+            clock = {"--cron": cron, "--zone": zone}
+            shown = problem.document["preview"]
+            problem.hint = _line(request, param or [], given | clock | terms, shown["plan_hash"])
+            if not run.as_json:
+                _print_plan(shown)
         raise
     if run.as_json:
         run.emit(made)
         return
     print(f"{made['name']} ({made['id']}): {made['in_words'].lower()}, {made['zone']}. The next firings:")
     _print_times(made["next"])
+
+
+_USUAL = {"--overlap": Overlap.SKIP, "--catch-up": CatchUp.LAST, "--notify": NotifyWhen.FAILURE}
+
+
+def _line(request: str, params: Iterable[str], options: Mapping[str, str | None], plan_hash: str) -> str:
+    """Return the remedy: the same command with the hash of the plan that was shown."""
+    parts = ["starloom", "schedule", "add", *([request] if request else [])]
+    for param in params:
+        parts += ["-p", param]
+    for option, value in options.items():
+        if value and value != _USUAL.get(option):
+            parts += [option, str(value)]
+    return f"Look at the plan above. To approve it for every firing: {join([*parts, '--approve', plan_hash])}"
 
 
 def _print_plan(plan: PlanPreview) -> None:
@@ -143,8 +164,20 @@ def list_schedules(run: Invocation) -> None:
     for item in found["items"]:
         following = _shown(item["next"][0]) if item["next"] else item["state"]
         print(f"{item['name']:<32} {following}  {item['zone']}")
+        print(f"{'':<4}{_what(item)}")
         for line in _tells(item):
             print(f"{'':<4}{line}")
+
+
+def _what(item: ScheduleRowJson) -> str:
+    """Return what a schedule runs: its words, or its recipe or plan with the values; its devices where it has none."""
+    if item["request"]:
+        return item["request"]
+    given = item["params"] if isinstance(item["params"], dict) else {}
+    values = ", ".join(f"{name} {value}" for name, value in given.items() if isinstance(value, str | int) and value)
+    devices = ", ".join(map(str, item["approved"]["devices"])) if item["approved"] else ""
+    where = values or (f"on {devices}" if devices else "")
+    return f"{item['recipe'] or 'a plan'}{': ' + where if where else ''}"
 
 
 def _tells(item: ScheduleRowJson) -> Iterable[str]:
@@ -163,8 +196,7 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     if run.as_json:
         run.emit(item)
         return
-    what = item["request"] or item["recipe"] or "a plan"
-    print(f"{item['name']} ({item['id']}), {item['state']}: {what}")
+    print(f"{item['name']} ({item['id']}), {item['state']}: {_what(item)}")
     print(f"  {item['in_words']}, {item['zone']} ({item['cron']})")
     print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
     if item["approved"]:

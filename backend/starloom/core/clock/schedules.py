@@ -471,7 +471,7 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     Raises:
         Refusal: `needs_approval`, or `plan_hash_mismatch`.
     """
-    plan, chosen, fleet = item.plan, item.schedule, work.shard.fleet
+    plan, fleet = item.plan, work.shard.fleet
     if item.plan_hash is not None and item.plan_hash != plan.hash:
         reason = f"the plan's hash is {plan.hash}, not {item.plan_hash}"
         raise Refusal(fault(Code.PLAN_HASH_MISMATCH, reason, "plan_hash"))
@@ -479,7 +479,8 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
     if item.plan_hash is not None and item.approves and not is_model(work.by):
         return now
-    if not needs_approval(fleet, plan, asked_in_words=bool(chosen.request), by=work.by):
+    # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
+    if not needs_approval(fleet, plan, asked_in_words=True, by=work.by):
         return None
     if known is not None and known.consent is not None and not beyond(known.consent, now, fleet):
         return known.consent

@@ -261,7 +261,10 @@ def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[Rule
 def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:
     """Ask a person about an installed plan, or start it. `approved`: its preview was approved, by its hash."""
     fleet, head = work.shard.fleet, constellation.head
-    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=words, hold=head.hold, by=head.author)
+    schedule = fleet.schedules.get(head.schedule or "")
+    # A schedule was approved for all that does more than read, so its firings are judged as strictly.
+    strict = words or (schedule is not None and schedule.consent is not None)
+    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=strict, hold=head.hold, by=head.author)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     if approved or not verdict.asks or wider == []:

@@ -40,6 +40,27 @@ export const termsOf = (row: ScheduleRow): Terms => ({
   notify_device: row.notify_device,
 });
 
+/** The folders, devices and other plain values that a plan was made with. */
+export const valuesOf = (params: unknown): [string, string][] =>
+  Object.entries((params ?? {}) as Record<string, unknown>)
+    .filter(([, value]) => value !== null && typeof value !== "object" && value !== "")
+    .map(([name, value]) => [name, String(value)]);
+
+function Folders({ params }: { params: unknown }) {
+  const given = valuesOf(params);
+  if (given.length === 0) return null;
+  return (
+    <dl className="row wrap small" aria-label="With these values">
+      {given.map(([name, value]) => (
+        <div key={name} className="row">
+          <dt className="dim">{name.replaceAll("_", " ")}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 interface ScheduleDialogProps {
   title: string;
   /** What runs; null while it is not said yet. A changed schedule keeps what it runs. */
@@ -67,7 +88,9 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
     api.preview(JSON.parse(stamp ?? "{}") as Runs & { cron: string; zone: string }, signal),
   );
   const shown = stamp === (asked ? JSON.stringify(asked) : null) ? preview.value : null;
-  const plan = shown?.plan ?? null;
+  // A change that needs an approval is refused with the plan, which is then shown to be approved.
+  const asking = refused?.code === "needs_approval" ? (refused.more.preview as SchedulePreview["plan"]) : null;
+  const plan = asking ?? shown?.plan ?? null;
   const why = change
     ? null
     : !runs
@@ -84,7 +107,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
     try {
       const body = { ...terms, cron: cronOf(clock) };
       const row = change
-        ? await api.change(change.id, body)
+        ? await api.change(change.id, { ...body, plan_hash: asking?.plan_hash ?? undefined })
         : await api.make({ ...runs, ...body, plan_hash: plan?.plan_hash ?? undefined }, key);
       props.onSaved(row);
     } catch (error) {
@@ -139,7 +162,8 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
               />
             )}
           </Labelled>
-          {plan && <Facts preview={plan} />}
+          {plan && <Facts preview={plan} approvedBy="Saving" />}
+          {plan?.asks_approval && <Folders params={plan.params} />}
           {plan && plan.tasks.length > 0 && (
             <details open={plan.asks_approval}>
               <summary>What will run: {plural(plan.tasks.length, "task")}</summary>
@@ -161,7 +185,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
             Cancel
           </Button>
           <Button asks large kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
-            {change ? "Save" : plan?.asks_approval ? "Approve and save" : "Save the schedule"}
+            {plan?.asks_approval ? "Approve and save" : change ? "Save" : "Save the schedule"}
           </Button>
         </div>
       </form>

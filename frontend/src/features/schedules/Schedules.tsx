@@ -15,7 +15,7 @@ import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
 import { Slots } from "../request/preview/Slots.tsx";
 import { NextFirings } from "./ClockForm.tsx";
-import { newTerms, ScheduleDialog, termsOf } from "./ScheduleDialog.tsx";
+import { newTerms, ScheduleDialog, termsOf, valuesOf } from "./ScheduleDialog.tsx";
 
 export function SchedulesPage() {
   const { hub } = useWorkspace();
@@ -110,6 +110,8 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
   const last = row.last ? constellationShown(row.last.state) : null;
   const active = row.state === "active";
   const what = row.recipe || row.request || "a plan";
+  const values = valuesOf(row.params).map(([, value]) => value);
+  const on = row.approved?.devices.filter((device) => device && !values.includes(device)) ?? [];
   return (
     <article className="item schedule" aria-label={row.name}>
       <Glyph
@@ -119,6 +121,8 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
       <span className="row wrap">
         <b className="strong">{row.name}</b>
         {what !== row.name && <span className="dim">{what}</span>}
+        {values.length > 0 && <span className="dim">{values.join(", ")}</span>}
+        {values.length === 0 && on.length > 0 && <span className="dim">on {on.join(", ")}</span>}
       </span>
       <span className="nowrap num">
         {first ? <time dateTime={first}>{firingTime(first).text}</time> : active ? "no firing" : row.state}

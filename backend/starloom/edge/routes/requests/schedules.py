@@ -30,6 +30,7 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
+from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.api.schedules import RemovedSchedule, ScheduledWork, SchedulePreview, ScheduleRow
 from starloom_protocol.api.service import Items
 from starloom_protocol.plan import plan_hash
@@ -99,7 +100,7 @@ class Schedules:
             work = await self._work(request, body, len(await request.body()))
             shown |= {
                 "runs": _runs(work),
-                "plan": self._hub.planner.preview(work.plan, words=bool(work.request), by=caller_of(request).by),
+                "plan": self._shown(work.plan, caller_of(request).by),
             }
         return json_reply(shown)
 
@@ -198,9 +199,13 @@ class Schedules:
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
             # The refusal carries the plan to approve, so that one look and one more request suffice.
-            shown = self._hub.planner.preview(saved.plan, words=bool(saved.schedule.request), by=saved.by)
-            raise _refused(reply.faults, {"plan_hash": saved.plan.hash, "preview": shown})
+            more = {"plan_hash": saved.plan.hash, "preview": self._shown(saved.plan, saved.by)}
+            raise _refused(reply.faults, more)
         accepted(reply)
+
+    def _shown(self, plan: LoweredPlan, by: str) -> PlanPreview:
+        # A schedule asks as words do, however it is made: nobody is there at its firings.
+        return self._hub.planner.preview(plan, words=True, by=by)
 
     async def control(
         self, request: Request, schedule: str, action: Action, body: Reasoned | None = None

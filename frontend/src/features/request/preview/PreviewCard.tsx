@@ -119,10 +119,13 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
   );
 }
 
-/** Expected time, cost and effects of a plan, in a line beside the button that starts it. */
-export function Facts({ preview }: { preview: RequestPreview }) {
+/**
+ * Expected time, cost and effects of a plan, in a line beside the button that starts it.
+ * A tool that writes may replace or remove files, so only a plan that writes nothing is said to delete nothing.
+ */
+export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPreview; approvedBy?: string }) {
   const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
-  const risky = effects.filter((effect) => effect === "change" || effect === "destroy" || effect === "control");
+  const changing = effects.filter((effect) => effect !== "read" && effect !== "reach");
   return (
     <span className="row wrap dim">
       {preview.estimate && (
@@ -140,8 +143,8 @@ export function Facts({ preview }: { preview: RequestPreview }) {
       )}
       <span>
         {preview.asks_approval
-          ? "Starting it is your approval"
-          : risky.length > 0
+          ? `${approvedBy} it is your approval`
+          : changing.length > 0
             ? "Runs without asking"
             : "Nothing is deleted"}
       </span>

@@ -1,0 +1,152 @@
+"""Schedules as a way around an approval: each way to make one, tried without the hash of the plan that it would run.
+
+A firing has nobody beside it, so the hub keeps no schedule of a plan that does more than read unless a person who may
+approve has sent the hash of that very plan. A real hub over REST.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from starloom.core.state import inputs as i
+from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.planner.service import Planning
+from starloom_protocol.plan import check_plan
+from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.wire import frames as f
+from tests.edge.world import Agent, World, settle
+from tests.guard.test_rights import ACTING, V1, C, dispatched, plan, recipe
+
+WRITE = {"id": "note", "tool": "t.write"}
+CLOCK = {"cron": "0 * * * *", "zone": "UTC"}
+WAYS = (
+    "plan",
+    "recipe",
+    "repeated plan",
+    "repeated words of a recipe",
+    "repeated words of a model",
+    "changed",
+)
+
+
+async def joined(world: World) -> Agent:
+    agent = await world.join("srv")
+    tools = [
+        ToolOffer(effects=[Effect.READ], name="t.read", repeatability=Repeatability.PURE),
+        ToolOffer(effects=[Effect.READ, Effect.WRITE], name="t.write", repeatability=Repeatability.IDEMPOTENT),
+    ]
+    await agent.connect(world, offer=Offer(digest="d", slots=8, tools=tools))
+    fleet = world.engine.shard.fleet
+    seen = world.hub.fleet
+    planner = Planning(
+        load_catalogue(), lambda: FleetSnapshot.of(fleet.devices, fleet.offers), lambda: list(seen.recipes.values())
+    )
+    object.__setattr__(world.hub, "planner", planner)
+    return agent
+
+
+async def has_run(world: World, agent: Agent, http: httpx.AsyncClient, identity: str) -> str:
+    await agent.done(await agent.next(f.Dispatch), "1")
+    await settle(60)
+    assert (await http.get(f"{C}/{identity}")).json()["state"] == "succeeded"
+    return identity
+
+
+def made_of(world: World) -> LoweredPlan:
+    """Return the plan of the recipe as the hub makes it."""
+    made = world.hub.planner.plan_recipe("noting", {}).plan
+    assert made is not None
+    return made
+
+
+async def proposed(world: World, constellation: str, made: LoweredPlan, *, by_model: bool = False) -> None:
+    """Answer the planning job of a constellation, as a worker does."""
+    ask = world.hub.inbox.ask
+    await ask(
+        i.JobClaimed(
+            by="worker:w", constellation=constellation, id=f"j-{constellation}", job="plan-1", ttl_ms=15_000, worker="w"
+        )
+    )
+    answer = i.PlanProposed(
+        by="worker:w",
+        by_model=by_model,
+        constellation=constellation,
+        id=f"p-{constellation}",
+        job="plan-1",
+        plan=made,
+        worker="w",
+    )
+    assert not (await ask(answer)).faults
+
+
+async def planned(world: World, agent: Agent, http: httpx.AsyncClient, *, by_model: bool) -> str:
+    """Run words whose plan came from a model, or from a recipe that the words found; a person allowed it once."""
+    checked = check_plan(plan(WRITE))
+    assert checked.plan is not None
+    made = checked.plan if by_model else made_of(world)
+    await world.hub.inbox.ask(i.RequestReceived(by="person:ann", constellation="c-x", id="r", request="take a note"))
+    await proposed(world, "c-x", made, by_model=by_model)
+    assert (await http.post(f"{V1}/approvals/c-x:approve-plan/approve", json={})).status_code < 300
+    return await has_run(world, agent, http, "c-x")
+
+
+async def asked_by(world: World, agent: Agent, http: httpx.AsyncClient, way: str) -> tuple[str, str, dict[str, Any]]:
+    """Return the method, the path and the body of one way to put work that writes on a clock."""
+    saved = await http.post(f"{V1}/recipes", json={"recipe": recipe("noting", WRITE)})
+    assert saved.status_code in (200, 201), saved.text
+    match way:
+        case "plan":
+            return "POST", f"{V1}/schedules", {**CLOCK, "plan": plan(WRITE)}
+        case "recipe":
+            return "POST", f"{V1}/schedules", {**CLOCK, "recipe": "noting"}
+        case "repeated plan":
+            made = (await http.post(C, json={"plan": plan(WRITE)})).json()
+            before = await has_run(world, agent, http, made["id"])
+        case "repeated words of a recipe":
+            before = await planned(world, agent, http, by_model=False)
+        case "repeated words of a model":
+            before = await planned(world, agent, http, by_model=True)
+        case _:
+            reads = {**CLOCK, "plan": plan({"id": "look", "tool": "t.read"})}
+            made = (await http.post(f"{V1}/schedules", json=reads)).json()
+            return "PATCH", f"{V1}/schedules/{made['id']}", {"plan": plan(WRITE)}
+    return "POST", f"{V1}/schedules", {**CLOCK, "from_constellation": before}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_t122_no_way_to_make_a_schedule_goes_around_its_approval(world: World, way: str) -> None:
+    agent = await joined(world)
+    async with world.client() as http:
+        method, path, body = await asked_by(world, agent, http, way)
+        before = len(await dispatched(agent))
+        refused = await http.request(method, path, json=body)
+        assert (refused.status_code, refused.json()["code"]) == (409, "needs_approval"), refused.text
+        shown = refused.json()["preview"]
+        assert (shown["asks_approval"], shown["effects"]) == (True, ["read", "write"])
+        wrong = await http.request(method, path, json={**body, "plan_hash": "0" * 64})
+        assert wrong.json()["code"] == "plan_hash_mismatch"
+        by_model = await http.request(method, path, json={**body, "plan_hash": shown["plan_hash"]}, headers=ACTING)
+        assert by_model.status_code >= 400, by_model.text
+        if method == "POST":
+            assert (await http.get(path)).json()["items"] == []
+            told = (await http.post(f"{V1}/schedule-preview", json=body)).json()["plan"]
+            assert (told["asks_approval"], told["plan_hash"]) == (True, shown["plan_hash"])
+        assert len(await dispatched(agent)) == before
+        saved = await http.request(method, path, json={**body, "plan_hash": shown["plan_hash"]})
+        assert saved.status_code in (200, 201), saved.text
+        made = saved.json()
+        assert (made["approved"]["effects"], made["approved"]["devices"]) == (["read", "write"], ["srv"])
+        due = round(datetime.fromisoformat(made["next"][0]).timestamp() * 1000)
+        await world.clock.advance(due - world.clock.ms)
+        await settle(60)
+        (fired,) = (await http.get(f"{V1}/schedules/{made['id']}")).json()["running"]
+        if (await http.get(f"{C}/{fired}")).json()["state"] == "planning":
+            await proposed(world, fired, made_of(world))
+    assert len(await dispatched(agent)) == before + 1
