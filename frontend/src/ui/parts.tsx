@@ -150,20 +150,12 @@ export function CopyLine({ line: named, label }: { line: string; label: string }
   };
   return (
     <div className="code">
-      <code ref={text}>{wordsOf(line)}</code>
+      <code ref={text}>{line}</code>
       <span className="small" role="status">
         {said}
       </span>
       <Button icon={said === "Copied" ? "check" : "copy"} kind="quiet" aria-label={`Copy ${label}`} onClick={copy} />
     </div>
-  );
-}
-
-/** A line breaks between its words: a hyphen in one, as in `-o`, is no place to break. */
-function wordsOf(line: string): ReactNode[] {
-  return line.split(/( )/).map((word, at) =>
-    // biome-ignore lint/suspicious/noArrayIndexKey: a word of a line has no identity but its place.
-    word === " " ? word : <span key={at}>{word}</span>,
   );
 }
 
