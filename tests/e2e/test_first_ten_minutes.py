@@ -186,7 +186,7 @@ def repeat_nightly(walk: Walk) -> None:
     dialog.get_by_label("At", exact=True).fill(told("02:00"))
     expect(dialog.get_by_label("The next five firings").get_by_role("listitem")).to_have_count(5)
     walk.shoot("nightly")
-    walk.press("Save the schedule", dialog)
+    walk.press("Approve and save", dialog)
 
 
 def fire(walk: Walk) -> str:
