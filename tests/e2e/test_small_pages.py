@@ -17,6 +17,15 @@ from tests.waiting import SLOWER
 pytestmark = pytest.mark.e2e
 
 
+def open_palette(page: Page, width: str) -> None:
+    """Open the palette by the bar; on a phone it is one of the places behind *More*."""
+    if width == "phone":
+        page.get_by_role("button", name="More").click()
+        page.get_by_role("dialog").get_by_role("button", name="Search and do anything").click()
+    else:
+        page.get_by_role("button", name=re.compile("^Search and do")).click()
+
+
 def test_settings(page: Page, screens: Screens, width: str) -> None:
     page.goto("/settings")
     page.get_by_role("heading", name="Sessions and tokens").wait_for()
@@ -64,8 +73,7 @@ def test_the_palette_finds_what_the_hub_has(page: Page, screens: Screens, width:
         ("pictures of", "Ask", r"/new\?q=pictures"),
     ):
         page.goto("/")  # on a phone the sheet of a device lies over the bar
-        opener = "More" if width == "phone" else re.compile("^Search and do")
-        page.get_by_role("button", name=opener).click()
+        open_palette(page, width)
         page.get_by_role("dialog").get_by_role("combobox").fill(words)
         found = page.get_by_role("dialog").get_by_role("option", name=re.compile(f"^{group}")).first
         expect(found).to_be_visible()
@@ -83,8 +91,7 @@ def test_the_kind_of_a_find_is_not_overprinted(page: Page, stack: Stack, screens
     made = stack.submit(answers.of_values("Overprinted", {"Words": ("text", "x")}))
     stack.until_state(made, "succeeded")
     page.goto("/")
-    opener = "More" if width == "phone" else re.compile("^Search and do")
-    page.get_by_role("button", name=opener).click()
+    open_palette(page, width)
     page.get_by_role("dialog").get_by_role("combobox").fill("overprinted")
     found = page.get_by_role("dialog").get_by_role("option", name=re.compile("^Constellation")).first
     expect(found).to_be_visible()

@@ -182,8 +182,9 @@ def _found_by(constellation: Constellation, task: str) -> Iterator[str]:
 
 def _nothing_came(constellation: Constellation, task: str) -> bool:
     """Whether a list that needs no success had none, but a failure. The list is over, and nobody did its work."""
-    for_each = constellation.specs[task].for_each
-    if for_each is None or for_each.need is not Need.BEST_EFFORT:
+    # An edit may have dropped the list; its tally stays.
+    spec = constellation.specs.get(task)
+    if spec is None or spec.for_each is None or spec.for_each.need is not Need.BEST_EFFORT:
         return False
     tally = constellation.tally.get(task)
     if tally is None or tally.succeeded:
@@ -193,8 +194,8 @@ def _nothing_came(constellation: Constellation, task: str) -> bool:
 
 def _failed_by(constellation: Constellation, group: str, codes: frozenset[Code]) -> bool:
     """Whether a task of a list that needs no success failed with one of these codes."""
-    spec, tally = constellation.specs[group], constellation.tally[group]
-    if spec.for_each is None or spec.for_each.need is not Need.BEST_EFFORT or spec.optional:
+    spec, tally = constellation.specs.get(group), constellation.tally[group]
+    if spec is None or spec.for_each is None or spec.for_each.need is not Need.BEST_EFFORT or spec.optional:
         return False
     records = (constellation.record(child) for child in constellation.children.get(group, ()))
     return tally.succeeded < tally.children and any(one.state == "failed" and one.code in codes for one in records)
