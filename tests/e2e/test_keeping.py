@@ -30,7 +30,10 @@ draw = random.Random(os.getpid())
 
 def planned(title: str) -> tuple[Say, ...]:
     """Return the replies of a model: a plan with this title on its result, and two answers in words."""
-    task = {"id": "look", "tool": "system.info", "device": {"name": SERVER}}
+    # A wait of its own makes it a plan that nobody has dismissed; other tests ask for the same call.
+    wait_s = 600 + sum(ord(letter) * place for place, letter in enumerate(title))
+    timeouts = {"schedule_to_start_s": wait_s}
+    task = {"id": "look", "tool": "system.info", "device": {"name": SERVER}, "timeouts": timeouts}
     plan: Any = {"starloom": 1, "name": "By a model", "tasks": [task], "result": [{"title": title, "from": "look"}]}
     return (Say(tool={"kind": "plan", "plan": plan}), Say(tool=ANSWER), Say(tool=ANSWER))
 
