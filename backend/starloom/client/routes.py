@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview, RunWhatIf, WhatIf
     from starloom_protocol.api.recipes import (
         ProposalList,
-        RecipeLine,
+        RecipeChecked,
         RecipeNamed,
         RecipeRow,
         RecipeVersionRow,
@@ -425,11 +425,11 @@ def get_recipes() -> Get[Items[RecipeRow]]:
     return Get("/recipes")
 
 
-def post_recipes() -> Post[RecipeLine]:
+def post_recipes() -> Post[RecipeChecked]:
     return Post("/recipes")
 
 
-def post_recipes_check() -> Post[RecipeLine]:
+def post_recipes_check() -> Post[RecipeChecked]:
     return Post("/recipes/check")
 
 

@@ -4602,25 +4602,17 @@ export interface components {
             trial: components["schemas"]["TrialRow"] | null;
         };
         /**
-         * RecipeDemo
-         * @description The trial of a recipe with the demo devices; `words` are empty while none is in reach.
+         * RecipeChecked
+         * @description A recipe that was read; `lacking` has a sentence for each tool of it that no device offers now.
          */
-        RecipeDemo: {
-            devices: string[];
-            leaves: string;
-            words: string;
-        };
-        /**
-         * RecipeLine
-         * @description A recipe's line. `clock`: all its values have defaults and it never asks, so that a schedule can run it.
-         */
-        RecipeLine: {
+        RecipeChecked: {
             asks_for: {
                 [key: string]: string[];
             };
             built_in: boolean;
             clock: boolean;
             effects: components["schemas"]["Effect"][];
+            lacking: string[];
             name: string;
             params: {
                 [key: string]: components["schemas"]["RecipeParam"];
@@ -4628,6 +4620,15 @@ export interface components {
             phrases: string[];
             title: string;
             version: number;
+        };
+        /**
+         * RecipeDemo
+         * @description The trial of a recipe with the demo devices; `words` are empty while none is in reach.
+         */
+        RecipeDemo: {
+            devices: string[];
+            leaves: string;
+            words: string;
         };
         /**
          * RecipeNamed
@@ -6211,8 +6212,8 @@ export type Readiness = components['schemas']['Readiness'];
 export type Reason = components['schemas']['Reason'];
 export type Reasoned = components['schemas']['Reasoned'];
 export type RecipeCandidate = components['schemas']['RecipeCandidate'];
+export type RecipeChecked = components['schemas']['RecipeChecked'];
 export type RecipeDemo = components['schemas']['RecipeDemo'];
-export type RecipeLine = components['schemas']['RecipeLine'];
 export type RecipeNamed = components['schemas']['RecipeNamed'];
 export type RecipeParam = components['schemas']['RecipeParam'];
 export type RecipeRow = components['schemas']['RecipeRow'];
@@ -8986,7 +8987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecipeLine"];
+                    "application/json": components["schemas"]["RecipeChecked"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */
@@ -9019,7 +9020,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecipeLine"];
+                    "application/json": components["schemas"]["RecipeChecked"];
                 };
             };
             /** @description Refused, with code, reason, hint and errors[] */

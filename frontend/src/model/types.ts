@@ -28,7 +28,7 @@ export type {
   paths as ApiPaths,
   QrCode,
   RecipeCandidate,
-  RecipeLine,
+  RecipeChecked,
   RecipeParam,
   RecipeRow,
   RecipeSentence,

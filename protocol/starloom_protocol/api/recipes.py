@@ -36,6 +36,12 @@ class RecipeLine(RecipeHead):
     clock: bool
 
 
+class RecipeChecked(RecipeLine):
+    """A recipe that was read; `lacking` has a sentence for each tool of it that no device offers now."""
+
+    lacking: list[str]
+
+
 class SentencePart(TypedDict):
     """A piece of a sentence: plain words, the name of a device, a value that a person may change, a missing device."""
 

@@ -100,14 +100,23 @@ class Recipe(Doc):
 
 
 class RecipeCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Either faults or a recipe."""
+    """Either faults or a recipe; `lacking` has a fault for each place that uses a tool which is not known."""
 
     faults: list[Fault] = []
+    lacking: list[Fault] = []
     recipe: Recipe | None = None
 
 
-def read_recipe(text: str | bytes, *, known_signatures: Mapping[str, Signature] | None = None) -> RecipeCheck:
-    """Read a recipe and check all that can be checked without values. Never raises for the content of the text."""
+def read_recipe(
+    text: str | bytes,
+    *,
+    known_tools: Mapping[str, Repeatability] | None = None,
+    known_signatures: Mapping[str, Signature] | None = None,
+) -> RecipeCheck:
+    """Read a recipe and check all that can be checked without values. Never raises for the content of the text.
+
+    A tool that is not among `known_tools` makes no recipe wrong: a device that joins later may have it.
+    """
     try:
         document = read_document(text)
     except DocumentRefused as refused:
@@ -129,7 +138,14 @@ def read_recipe(text: str | bytes, *, known_signatures: Mapping[str, Signature] 
         for fault in check.faults:
             if fault not in found.faults:
                 found.faults.append(fault)
-    return RecipeCheck(faults=found.faults) if found.faults else RecipeCheck(recipe=recipe)
+    if found.faults:
+        return RecipeCheck(faults=found.faults)
+    return RecipeCheck(lacking=_lacking(recipe, full, known_tools), recipe=recipe)
+
+
+def _lacking(recipe: Recipe, values: Mapping[str, Any], known_tools: Mapping[str, Repeatability] | None) -> list[Fault]:
+    check = check_plan(recipe.plan, params=values, recipe=recipe.name, known_tools=known_tools, place="plan")
+    return [fault for fault in check.faults if fault.code is Code.UNKNOWN_TOOL]
 
 
 def recipe_values(recipe: Recipe, params: Mapping[str, Any]) -> tuple[list[Fault], dict[str, Any]]:

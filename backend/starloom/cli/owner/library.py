@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -175,7 +174,6 @@ def import_recipe(
     body: dict[str, Any] = {"recipe": read_plan(file)}
     if over is not None:
         body["base_version"] = over
-    unknown = [] if run.as_json else list(_unknown_tools(run, body["recipe"]))
     try:
         made = run.client.create(post_recipes(), body)
     except Problem as problem:
@@ -188,28 +186,9 @@ def import_recipe(
         run.emit(made)
         return
     print(f"{made['name']} is kept as version {made['version']}. Nothing has run.")
-    for sentence in unknown:
-        print(sentence)
+    for sentence in made.get("lacking", []):
+        print(escaped(sentence))
     say(f"Try it: starloom recipe test {quote(made['name'])}{_values(run, body['recipe'])}")
-
-
-def _unknown_tools(run: Invocation, text: str) -> Iterator[str]:
-    """Yield a sentence for each tool of a recipe that no device offers; a device that joins later may have it."""
-    from difflib import get_close_matches
-
-    from starloom_protocol.plan import read_recipe
-
-    head = read_recipe(text).recipe
-    if head is None:
-        return
-    offered = {tool for item in run.client.get(get_devices())["items"] if not item["revoked"] for tool in item["tools"]}
-    if not offered:
-        return
-    used = {task["tool"] for task in head.plan.get("tasks", []) if isinstance(task, dict) and task.get("tool")}
-    for tool in sorted(used - offered):
-        near = get_close_matches(tool, sorted(offered), n=1)
-        hint = f"Did you mean {near[0]}?" if near else "A task with it waits until a device offers it."
-        yield f"No device here offers {escaped(tool)}. {hint}"
 
 
 def _values(run: Invocation, text: str) -> str:

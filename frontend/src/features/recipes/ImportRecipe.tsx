@@ -9,6 +9,7 @@ import type { Problem } from "../../link/rest.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote } from "../../ui/parts.tsx";
+import { Said } from "../../ui/Said.tsx";
 
 const TYPING_MS = 300;
 
@@ -73,6 +74,11 @@ export default function ImportRecipe({ onClose }: { onClose: () => void }) {
           </span>
         </p>
       )}
+      {(good ? good.lacking : []).map((one) => (
+        <p key={one} className="warning tone-amber">
+          <Said text={one} />
+        </p>
+      ))}
       {refused && <ProblemNote problem={refused} />}
       <div className="row">
         <Button onClick={onClose}>Cancel</Button>

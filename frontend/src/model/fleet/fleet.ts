@@ -99,7 +99,7 @@ export const neverCame = ({ link, session, joined_ms, link_since_ms }: Device): 
 
 /** The word for a device that was approved and has never connected. */
 export const NOT_YET = "Not connected yet";
-export const NOT_YET_TODO = "its terminal asks how to start it";
+export const NOT_YET_NEXT_STEP = "its terminal asks how to start it";
 
 /** Whether its agent said that it can write nothing down: it gets no work until there is room. */
 export const diskIsFull = (device: Device): boolean => device.condition?.disk === "full";
@@ -142,7 +142,7 @@ export function linkWords(device: Device, now: number): string {
 export function deviceReasons(view: DeviceView, now: number): string[] {
   const { device, health } = view;
   const said: string[] = [];
-  if (neverCame(device)) said.push(`It has not connected yet; ${NOT_YET_TODO}.`);
+  if (neverCame(device)) said.push(`It has not connected yet; ${NOT_YET_NEXT_STEP}.`);
   if (device.draining) {
     const why = device.drain_reason ? ` (${device.drain_reason})` : "";
     const left = device.drain_due_ms ? Math.ceil((device.drain_due_ms - now) / 60_000) : 0;

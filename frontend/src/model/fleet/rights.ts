@@ -2,7 +2,7 @@
 
 import type { Device, Offer } from "../types.ts";
 import { known } from "../words/known.ts";
-import { NOT_YET_TODO, neverCame } from "./fleet.ts";
+import { NOT_YET_NEXT_STEP, neverCame } from "./fleet.ts";
 
 const PROFILES: Record<string, string> = {
   observe: "It may look: disks, memory, processes, services, logs. No files, no programs.",
@@ -57,7 +57,7 @@ export function rightsOf(device: Device, offer: Offer | undefined): Rights {
 /** The same in a few words, for a row: `look`, `look, read and write files`. */
 export function rightsInShort(device: Device, offer: Offer | undefined): string {
   const grants = rightsOf(device, offer).grants;
-  if (neverCame(device)) return NOT_YET_TODO;
+  if (neverCame(device)) return NOT_YET_NEXT_STEP;
   if (grants.length === 0) return "may look, no more";
   const shown = grants.slice(0, 2).join(", ");
   return `may ${shown}${grants.length > 2 ? ` and ${grants.length - 2} more` : ""}`;

@@ -10,7 +10,7 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.plan import read_document
-from tests.edge.world import World, chain
+from tests.edge.world import World, an_offer, chain
 
 R = "/api/v1/recipes"
 C = "/api/v1/constellations"
@@ -101,6 +101,22 @@ async def test_every_fault_is_told_and_nothing_is_kept(planned: World) -> None:
     assert planned.hub.fleet.recipes == {}
     assert (await call(planned, "POST", f"{R}/check", {"recipe": TEXT}))[1]["params"]["folder"]["type"] == "path"
     assert planned.hub.fleet.recipes == {}
+
+
+async def test_a_tool_that_no_device_offers_is_named_and_the_recipe_is_kept(planned: World) -> None:
+    bare = TEXT.replace(", args: {root: {param: folder}}", "").replace(' in {folder}"]', '"]')
+    bare = bare.replace("params:\n  folder: {type: path, default: Pictures}\n", "")
+    assert (await call(planned, "POST", f"{R}/check", {"recipe": bare}))[1]["lacking"] == [], "no device is here yet"
+    await (await planned.join("laptop")).connect(planned, offer=an_offer("t.pure"))
+    of_the_hub, slip = bare.replace("fs.find", "fleet.devices"), bare.replace("fs.find", "t.puree")
+    for path, text, lacking in (
+        (f"{R}/check", of_the_hub, []),
+        (f"{R}/check", bare.replace("fs.find", "t.pure"), []),
+        (f"{R}/check", slip, ["no device offers `t.puree`. Did you mean `t.pure`?"]),
+        (R, slip, ["no device offers `t.puree`. Did you mean `t.pure`?"]),
+    ):
+        status, found = await call(planned, "POST", path, {"recipe": text})
+        assert (status, found.get("lacking", found)) == (201 if path == R else 200, lacking)
 
 
 async def test_built_in_recipes_stand_fast(planned: World) -> None:

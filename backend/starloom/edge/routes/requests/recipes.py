@@ -26,7 +26,7 @@ from starloom.edge.web.problems import Problem, accepted, problem_of_faults
 from starloom.edge.web.replies import Repeats, json_reply
 from starloom.edge.web.response_types import JsonReply
 from starloom.planner.recipes.catalogue import listed
-from starloom_protocol.api.recipes import RecipeLine, RecipeNamed, RecipeRow, RecipeVersionRow, RecipeWhole
+from starloom_protocol.api.recipes import RecipeChecked, RecipeNamed, RecipeRow, RecipeVersionRow, RecipeWhole
 from starloom_protocol.api.service import Items
 from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
 from starloom_protocol.plan.lowering.parts import nodes
@@ -107,16 +107,16 @@ class Recipes:
         ]
         return json_reply({"items": items, "next": None})
 
-    async def check(self, request: Request, body: Checked) -> JsonReply[RecipeLine]:
+    async def check(self, request: Request, body: Checked) -> JsonReply[RecipeChecked]:
         """Check a recipe: list every fault, or show the recipe it would become; nothing is kept and nothing runs."""
-        recipe, _ = await self._read(request, body.recipe)
-        return json_reply(listed(recipe, built_in=False))
+        recipe, _, lacking = await self._read(request, body.recipe)
+        return json_reply({**listed(recipe, built_in=False), "lacking": lacking})
 
-    async def save(self, request: Request, body: Saved) -> JsonReply[RecipeLine]:
+    async def save(self, request: Request, body: Saved) -> JsonReply[RecipeChecked]:
         """Keep a recipe: a new one, or the version after `base_version`. Runs nothing."""
 
-        async def make() -> JsonReply[RecipeLine]:
-            recipe, text = await self._read(request, body.recipe)
+        async def make() -> JsonReply[RecipeChecked]:
+            recipe, text, lacking = await self._read(request, body.recipe)
             caller, base = caller_of(request), body.base_version or 0
             if base == 0 and not self._versions(recipe.name) and self._hub.planner.recipe(recipe.name) is not None:
                 raise Problem(
@@ -143,7 +143,7 @@ class Recipes:
                 kept = self._versions(recipe.name)
                 raise problem_of_faults(reply.faults, more={"current_version": kept[-1].number} if kept else None)
             made = recipe.model_copy(update={"version": base + 1})
-            return json_reply(listed(made, built_in=False), 201)
+            return json_reply({**listed(made, built_in=False), "lacking": lacking}, 201)
 
         return await self._repeats.once(request, make)
 
@@ -175,8 +175,8 @@ class Recipes:
         hint = f"Did you mean `{near[0]}`?" if near else ""
         return Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}", hint=hint)
 
-    async def _read(self, request: Request, given: dict[str, Any] | str) -> tuple[Recipe, str]:
-        """Return a recipe and its text.
+    async def _read(self, request: Request, given: dict[str, Any] | str) -> tuple[Recipe, str, list[str]]:
+        """Return a recipe, its text, and a sentence for each tool of it that no device offers now.
 
         Raises:
             Problem: with every fault.
@@ -184,11 +184,14 @@ class Recipes:
         text = given if isinstance(given, str) else _text_of(given)
         known = {**built_in_results(), **results_alone(self._hub.fleet.signatures())}
         found = await self._hub.computing.run(
-            request, len(text) > LARGE_BYTES, lambda: read_recipe(text, known_signatures=known)
+            request,
+            len(text) > LARGE_BYTES,
+            lambda: read_recipe(text, known_tools=self._hub.fleet.known_tools(), known_signatures=known),
         )
         if found.recipe is None:
             raise problem_of_faults(found.faults)
-        return found.recipe, text
+        lacking = dict.fromkeys(f"{fault.reason}. {fault.hint}".rstrip() for fault in found.lacking)
+        return found.recipe, text, list(lacking)
 
 
 def _text_of(document: dict[str, Any]) -> str:

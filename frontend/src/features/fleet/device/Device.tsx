@@ -8,7 +8,7 @@ import { openAsks } from "../../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { Hub } from "../../../link/endpoints.ts";
-import { type DeviceView, deviceShown, devices, linkWords, NOT_YET_TODO } from "../../../model/fleet/fleet.ts";
+import { type DeviceView, deviceShown, devices, linkWords, NOT_YET_NEXT_STEP } from "../../../model/fleet/fleet.ts";
 import { rightsOf } from "../../../model/fleet/rights.ts";
 import { createdMs } from "../../../model/words/times.ts";
 import { plural } from "../../../model/words/words.ts";
@@ -72,7 +72,7 @@ function Known({ view }: { view: DeviceView }) {
         <div className="row wrap">
           <StatePill shown={deviceShown(view, busy.length)} />
           {device.demo && <span className="chip demo">demo</span>}
-          <span className="small dim">{linkWords(device, now) || NOT_YET_TODO}</span>
+          <span className="small dim">{linkWords(device, now) || NOT_YET_NEXT_STEP}</span>
         </div>
         <DeviceNotes view={view} busy={busy} />
         {asks.length > 0 && (
