@@ -480,7 +480,7 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     if item.plan_hash is not None and item.approves and not is_model(work.by):
         return now
     # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
-    if not needs_approval(fleet, plan, asked_in_words=True, by=work.by):
+    if not needs_approval(fleet, plan, strict=True, by=work.by):
         return None
     if known is not None and known.consent is not None and not beyond(known.consent, now, fleet):
         return known.consent

@@ -127,12 +127,13 @@ def judge(
     rules: Iterable[RuleRecord],
     policy: Policy,
     *,
-    asked_in_words: bool,
+    strict: bool,
     hold: bool,
     by: str,
 ) -> ApprovalNeed:
     """Decide whether a plan waits for a person before its first task, and which calls that person could always allow.
 
+    `strict`: all that does more than read asks, as in a plan that was made of words, or one that runs with nobody there.
     `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments
     or with secrets need approval. Neither does a policy waive it for turns of a call that does more than read: their
     number is approved with the call.
@@ -155,7 +156,7 @@ def judge(
         turns = known.repeats(spec)
         if turns:
             often[spec.id] = turns
-        if not turns and not unseen and not _asks(effects, asked_in_words=asked_in_words):
+        if not turns and not unseen and not _asks(effects, strict=strict):
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
@@ -167,7 +168,7 @@ def judge(
         turns = known.repeats(spec)
         if turns:
             often[spec.id] = turns
-        if guided or turns or _asks(known.of(spec), asked_in_words=asked_in_words):
+        if guided or turns or _asks(known.of(spec), strict=strict):
             calls.append(Call(task=spec.id, tool=spec.tool or ""))
             because = because or f"a rule may add {spec.id} while it runs"
     every_time = hold or policy.approval is Approval.ALWAYS
@@ -183,13 +184,13 @@ def judge(
     return ApprovalNeed(asks=True, calls=[] if because else calls, once_because=because, tools=tools)
 
 
-def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool, by: str) -> bool:
+def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str) -> bool:
     """Tell whether a plan of the author `by` waits for a person before its first task."""
-    return judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=asked_in_words, hold=False, by=by).asks
+    return judge(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by).asks
 
 
-def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
-    return bool(effects & ASKING) or (asked_in_words and bool(effects - {Effect.READ}))
+def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:
+    return bool(effects & ASKING) or (strict and bool(effects - {Effect.READ}))
 
 
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
@@ -264,7 +265,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     schedule = fleet.schedules.get(head.schedule or "")
     # A schedule was approved for all that does more than read, so its firings are judged as strictly.
     strict = words or (schedule is not None and schedule.consent is not None)
-    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=strict, hold=head.hold, by=head.author)
+    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     if approved or not verdict.asks or wider == []:
@@ -289,7 +290,7 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     specs = [spec for spec in constellation.specs.values() if not spec.look]
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
-    verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
+    verdict = judge(work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=head.author)
     if not verdict.asks:
         # The plan needed approval once, so its change does too, even if the new plan alone would not.
         verdict = ApprovalNeed(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")

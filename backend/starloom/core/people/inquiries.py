@@ -169,7 +169,7 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     if (
         not faults
         and approvals.judge(
-            work.shard.fleet, specs, (), Policy(), asked_in_words=True, hold=constellation.head.hold, by=MODEL
+            work.shard.fleet, specs, (), Policy(), strict=True, hold=constellation.head.hold, by=MODEL
         ).asks
     ):
         reason = "a plan with these calls waits for a person here, so they are not made without one"

@@ -184,7 +184,7 @@ def preview(plan: LoweredPlan, fleet: FleetSnapshot, *, words: bool = False, by:
     may = frozenset(plan_effects(placed, plan))
     effects = tuple(effect for effect in Effect if effect in may)
     faults = tuple(_faults_of_secrets(plan, tasks, placed, access))
-    asks = needs_approval(placed, plan, asked_in_words=words, by=by)
+    asks = needs_approval(placed, plan, strict=words, by=by)
     return Preview(
         plan=plan,
         tasks=tasks,
