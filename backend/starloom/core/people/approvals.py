@@ -133,7 +133,7 @@ def judge(
 ) -> ApprovalNeed:
     """Decide whether a plan waits for a person before its first task, and which calls that person could always allow.
 
-    `strict`: all that does more than read asks, as in a plan that was made of words, or one that runs with nobody there.
+    `strict`: all that does more than read asks, as in a plan made of words, or one that runs with nobody there.
     `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments
     or with secrets need approval. Neither does a policy waive it for turns of a call that does more than read: their
     number is approved with the call.

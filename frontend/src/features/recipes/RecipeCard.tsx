@@ -5,7 +5,7 @@ import { grantWords } from "../../model/fleet/rights.ts";
 import type { RecipeRow, RecipeSentence } from "../../model/types.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Said } from "../../ui/Said.tsx";
-import { trialWords, tryOf } from "./gallery.ts";
+import { trialProgress, tryOf } from "./gallery.ts";
 import { RecipePicture } from "./RecipePicture.tsx";
 
 const asked = (words: string) => `/new?q=${encodeURIComponent(words)}`;
@@ -91,7 +91,7 @@ function Words({ sentence }: { sentence: RecipeSentence }) {
 
 export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
   const needs = [...new Set(Object.values(recipe.asks_for ?? {}).flat())];
-  const trial = trialWords(recipe);
+  const trial = trialProgress(recipe);
   return (
     <>
       {trial && (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RecipeRow } from "../../model/types.ts";
-import { hasWords, sections, trialWords, tryOf } from "./gallery.ts";
+import { hasWords, sections, trialProgress, tryOf } from "./gallery.ts";
 
 const row = (more: Partial<RecipeRow>): RecipeRow => ({
   name: "a",
@@ -53,7 +53,7 @@ describe("sections", () => {
       ["trial", ["tried"]],
       ["own", ["mine"]],
     ]);
-    expect([trialWords(tried), trialWords(row({}))]).toEqual(["1 of 3 clean runs", ""]);
+    expect([trialProgress(tried), trialProgress(row({}))]).toEqual(["1 of 3 clean runs", ""]);
   });
   it("has no empty section", () => expect(sections([])).toEqual([]));
 });

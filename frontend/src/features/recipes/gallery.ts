@@ -37,7 +37,7 @@ export function sections(rows: readonly RecipeRow[]): GallerySection[] {
 }
 
 /** How far the trial of a recipe is; empty for one that is on none. */
-export function trialWords(row: Pick<RecipeRow, "trust">): string {
+export function trialProgress(row: Pick<RecipeRow, "trust">): string {
   return row.trust?.trial ? `${row.trust.in_a_row} of ${row.trust.needed} clean runs` : "";
 }
 
