@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -51,15 +52,30 @@ class _IntoTheLoop(httpx.BaseTransport):
     def __init__(self, world: World, loop: asyncio.AbstractEventLoop) -> None:
         self._inner = httpx.ASGITransport(app=world.app, client=("127.0.0.1", 40000))
         self._loop = loop
+        self._asking: set[asyncio.Task[None]] = set()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        async def asked() -> httpx.Response:
-            answer = await self._inner.handle_async_request(
+        answer: Future[httpx.Response] = Future()
+        # The loop makes the coroutine: one of a thread that outlives the loop would never be awaited.
+        self._loop.call_soon_threadsafe(self._begin, request, answer)
+        return answer.result(60)
+
+    def _begin(self, request: httpx.Request, answer: Future[httpx.Response]) -> None:
+        asking = self._loop.create_task(self._ask(request, answer))
+        self._asking.add(asking)
+        asking.add_done_callback(self._asking.discard)
+
+    async def _ask(self, request: httpx.Request, answer: Future[httpx.Response]) -> None:
+        try:
+            got = await self._inner.handle_async_request(
                 httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
             )
-            return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
-
-        return asyncio.run_coroutine_threadsafe(asked(), self._loop).result(60)
+            answer.set_result(httpx.Response(got.status_code, headers=got.headers, content=await got.aread()))
+        except asyncio.CancelledError as error:
+            answer.set_exception(error)
+            raise
+        except Exception as error:
+            answer.set_exception(error)
 
 
 def tools_of(world: World, token: str | None = None) -> Tools:

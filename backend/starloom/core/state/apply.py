@@ -374,7 +374,6 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
     if not outgoing:
         return
     gate, touched, name = constellation.gate, shard.touched, constellation.name
-    undecided, tasks = constellation.undecided, constellation.tasks
     on_success = decide_success(constellation, source)
     for key, dependency in outgoing.items():
         was, now = gate[key], on_success if dependency.gate is _SUCCESS else decide(constellation, dependency)
@@ -385,9 +384,7 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
                 _count_gate(constellation, target, was, -1)
             if now is not _OPENED:
                 _count_gate(constellation, target, now, +1)
-            # A task with other gates undecided waits on; a group counts its ended sources.
-            if was is not _UNDECIDED or now is not _OPENED or not undecided[target] or target not in tasks:
-                touched[(name, target)] = None
+            touched[(name, target)] = None
         if dependency.condition is not None or dependency.input in READ_BY_CORE:
             _note_unasked(constellation, key, dependency, now)
 

@@ -132,7 +132,7 @@ class Found:
             self.add(Code.PLAN_INVALID, where, reason, operator_here(str(found), words) or self.near(str(found), words))
         elif kind in _BOUNDS:
             name, words = _BOUNDS[kind]
-            self.add(Code.PLAN_INVALID, where, f"{shown(found)} is not possible: {words} {item['ctx'][name]:g}", "")
+            self.add(Code.PLAN_INVALID, where, f"{shown(found)} is not possible: {words} {item['ctx'][name]:.12g}", "")
         else:
             context = item.get("ctx", {})
             text = str(item["msg"]).removeprefix("Value error, ")
