@@ -90,8 +90,8 @@ bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live a
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES)) $(if $(KINDS),--kinds $(KINDS)) $(if $(BESIDE),--beside $(BESIDE)) $(if $(filter 0,$(JUDGE)),--no-judge) $(if $(TIMELINE),--timeline)
 
-bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the return after a kill; FLEET=10000 TOOLS=1 (offers of real agents), REDIS=redis://...
-	@exec $(HERE) -m tests.bench.scale --agents $(or $(FLEET),10000) --tools $(or $(TOOLS),0) $(if $(REDIS),--redis $(REDIS))
+bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the return after a kill; FLEET=10000 TOOLS=1 (offers of real agents), REPEATS=7, REDIS=redis://...
+	@exec $(HERE) -m tests.bench.scale --agents $(or $(FLEET),10000) --tools $(or $(TOOLS),0) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(REDIS),--redis $(REDIS))
 
 placement-bench: environment-dev ## placement in virtual time beside HEFT with true durations, chance and a bound; SEEDS=60
 	@exec $(HERE) -m tests.bench.placement --seeds $(or $(SEEDS),60) --first $(or $(FIRST),0)

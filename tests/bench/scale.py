@@ -317,7 +317,7 @@ def _options(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=2, help="processes that hold them (default 2)")
     parser.add_argument("--tools", type=int, default=0, help="1: they offer the tools of a real agent, 75 kB each")
     parser.add_argument("--tasks", type=int, default=1_000, help="tasks of W1 (default 1,000)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of W1 (default 3)")
+    parser.add_argument("--repeats", type=int, default=7, help="runs of W1, of which the median counts (default 7)")
     parser.add_argument("--workers", type=int, default=WORKERS, help="real agents that do W1 (default 8)")
     parser.add_argument("--idle-s", type=float, default=0, help="how long idleness is measured (default 5 to 30 s)")
     parser.add_argument("--viewers", type=int, default=200, help="live sockets (default 200)")
