@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
+from starloom.client import routes
+from starloom.client.answers import ResultJson
 from starloom.client.problems import Problem, may_pass
 from starloom.client.view import View
 from starloom.lab.nebula.faults.profiles import CHANGE, loss, noise_of, strikes
@@ -26,6 +28,7 @@ from starloom.lab.nebula.scoring.score import ENDED, Scored, not_run, score, sco
 from starloom.lab.nebula.task import Task
 from starloom.lab.nebula.world.checked_world import AnswerSeen, CheckedWorld, Meanwhile, neutral, take_snapshot
 from starloom.lab.nebula.world.nebula_world import NebulaWorld
+from starloom_protocol.api.constellations import AnswerPart
 from starloom_protocol.records.models import ModelCall
 from starloom_protocol.stream.feed import Event, encode_event
 from starloom_protocol.vocabulary import TaskState
@@ -218,8 +221,8 @@ class Runner:
             if body is None:
                 return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
             work = under_way(self._client, task.running, task.about.running_on) if task.running else ""
-            made = self._client.create("/constellations", body)
-            return self._judged(task, seed, str(made["id"]), untouched, script, course, work)
+            made = self._client.create(routes.post_constellations(), body)
+            return self._judged(task, seed, made["id"], untouched, script, course, work)
         except Problem as problem:
             return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
         finally:
@@ -232,9 +235,9 @@ class Runner:
         Raises:
             Problem: the hub refused it.
         """
-        made = self._client.create("/constellations", {"plan": plan_of(task.plan(words), baseline)})
+        made = self._client.create(routes.post_constellations(), {"plan": plan_of(task.plan(words), baseline)})
         person = Person(self._client, task.about.answers)
-        self._follow(str(made["id"]), person, task, Striker(self._world, [], seed, lambda: ""))
+        self._follow(made["id"], person, task, Striker(self._world, [], seed, lambda: ""))
         if task.between is not None:
             task.between(self._world.ground(seed))
 
@@ -282,8 +285,8 @@ class Runner:
             truth = {**untouched.truth, "work": self._patiently(lambda: stays_of(self._client, work))}
             untouched = replace(untouched, truth=truth)
         after = take_snapshot(self._world.root / "devices")
-        found = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/result"))
-        report = self._patiently(lambda: self._client.get(f"/constellations/{constellation}/report"))
+        found = self._patiently(lambda: self._client.get(routes.get_constellation_result(constellation)))
+        report = self._patiently(lambda: self._client.get(routes.get_constellation_report(constellation)))
         seen = replace(
             untouched, after=after, answer=_answer_in(str(view.state), found), events=events, asked=tuple(person.asked)
         )
@@ -319,7 +322,7 @@ class Runner:
             decided=followed.decided,
             hung=followed.hung,
             missing=[name for name, one in view.tasks.items() if one.state != TaskState.SUCCEEDED],
-            recoveries=dict(report["recoveries"]),
+            recoveries={rung: count for rung, count in report["recoveries"].items() if isinstance(count, int)},
             movable=movable(view, followed.lost, self._names().get(followed.lost, "")),
             used=use_of(view.each("call", ModelCall).values()),
         )
@@ -331,7 +334,7 @@ class Runner:
         request = task.words(words)
         if self._planner in (SCRIPT, MODEL):
             return {"request": request}
-        shown = self._client.post("/constellations/preview", {"request": request})
+        shown = self._client.post(routes.post_constellations_preview(), {"request": request})
         return {"request": request, "plan_hash": shown["plan_hash"]} if shown.get("plan_hash") else None
 
     def _follow(self, constellation: str, person: Person, task: Task, striker: Striker) -> _Followed:
@@ -360,7 +363,7 @@ class Runner:
                 hung = True
                 told = f"; asked and not foreseen: {person.unforeseen[0]}" if person.unforeseen else ""
                 fault = f"not final within {task.about.deadline_s:g} s{told}"
-                self._patiently(lambda: self._client.post(f"/constellations/{constellation}/cancel"))
+                self._patiently(lambda: self._client.post(routes.post_constellation_cancel(constellation)))
                 if not _until(final, CANCEL_S):
                     fault += f", nor {CANCEL_S:g} s after it was cancelled"
         finally:
@@ -389,10 +392,10 @@ class Runner:
                 time.sleep(AWAY_S)
 
 
-def _answer_in(state: str, found: dict[str, Any]) -> AnswerSeen:
-    items = [(str(item["title"]), _value(item)) for item in found["items"]]
+def _answer_in(state: str, found: ResultJson) -> AnswerSeen:
+    items = [(item["title"], _value(item)) for item in found["items"]]
     # Words of a model stand above the hub's own sentence, as a person sees them.
-    sentence = "\n".join([*filter(None, [found.get("words")]), str(found["sentence"])])
+    sentence = "\n".join([*filter(None, [found.get("words")]), found["sentence"]])
     return AnswerSeen(state, sentence, items)
 
 
@@ -404,7 +407,7 @@ def _until(so: Callable[[], bool], within_s: float) -> bool:
     return True
 
 
-def _value(item: dict[str, Any]) -> Any:
+def _value(item: AnswerPart) -> Any:
     """Return the value of an item; a file is named by its hash."""
     return item["value"] if item["value"] is not None else {"artifact": item["artifact"], "bytes": item["bytes"]}
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from starloom.client import routes
+from starloom.client.rest import Client
 from starloom.client.view import View
 from starloom.lab.attempt_counts import AttemptCounts, count, read_ledger
 from starloom.lab.injection import Breaker, Broken, Impossible, told
@@ -170,7 +172,7 @@ def carry_out(
         Problem: the hub took neither words nor plan.
     """
     client = installation.new_client()
-    follower = Follower(client, _body(scenario, client.post))
+    follower = Follower(client, _body(scenario, client))
     run = Run(scenario, Breaker(installation, scenario.seed), follower, installation.device_names(), story=Story(heard))
     run.dues = [Due(fault) for fault in scenario.faults]
     try:
@@ -200,11 +202,11 @@ def told_of(fault: FaultDoc) -> str:
     return told(Broken(fault, device=fault.device or ""))
 
 
-def _body(scenario: Scenario, post: Callable[..., Any]) -> dict[str, Any]:
+def _body(scenario: Scenario, client: Client) -> dict[str, Any]:
     """Return the body of the request; words are previewed first, and the hash approves exactly that plan."""
     if scenario.plan is not None:
         return {"plan": scenario.plan}
-    preview = post("/constellations/preview", {"request": scenario.request})
+    preview = client.post(routes.post_constellations_preview(), {"request": scenario.request})
     approved = {"plan_hash": preview["plan_hash"]} if preview.get("plan_hash") else {}
     return {"request": scenario.request, **approved}
 

@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from starloom.client import routes
+from starloom.client.calls import Get, Post
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
+from starloom.lab.nebula.person.person import A
 from starloom.lab.nebula.person.under_way import Stay, under_way
 from starloom.lab.nebula.task import chosen
 from starloom.lab.nebula.world.checked_world import AnswerSeen, CheckedWorld, Snapshot
@@ -20,22 +23,22 @@ class Refusing:
         self.draining: set[str] = set()
         self.when_asked: set[str] = set()
 
-    def create(self, path: str, body: Any) -> Any:
+    def create(self, call: Post[A], body: Any) -> A:
         self.when_asked = set(self.draining)
-        raise Problem("bad_plan", path, str(body), "", Exit.USAGE)
+        raise Problem("bad_plan", call.path, str(body), "", Exit.USAGE)
 
     def events(self, constellation: str, after: int, *, wait_s: float) -> list[Any]:
         raise AssertionError((constellation, after, wait_s))
 
-    def get(self, path: str) -> Any:
-        assert path == "/devices"
+    def get(self, call: Get[Any]) -> Any:
+        assert call == routes.get_devices()
         return {"items": [{"id": name, "name": name, "draining": name in self.draining} for name in ("a", "b", "c")]}
 
     def names(self) -> dict[str, str]:
         return {}
 
-    def post(self, path: str, body: Any = None) -> Any:
-        _, _, device, action = path.split("/")
+    def post(self, call: Post[Any], body: Any = None) -> Any:
+        _, _, device, action = call.path.split("/")
         (self.draining.add if action == "drain" else self.draining.discard)(device)
         return body
 

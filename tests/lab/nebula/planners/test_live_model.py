@@ -11,6 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
+from starloom.client.calls import Get, Post
 from starloom.lab.nebula.person.person import AS_USUAL, Person
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel, ModelUse, live_model, use_of
 from starloom.lab.nebula.reports.report import Report
@@ -131,11 +132,11 @@ class Client:
     def __init__(self) -> None:
         self.said: list[tuple[str, Any]] = []
 
-    def get(self, path: str) -> Any:
+    def get(self, _call: Get[Any]) -> Any:
         return {"items": []}
 
-    def post(self, path: str, body: Any = None) -> Any:
-        self.said.append((path, body))
+    def post(self, call: Post[Any], body: Any = None) -> Any:
+        self.said.append((call.path, body))
 
 
 class Asked:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from starloom.client import routes
+from starloom.client.calls import Get, Post
 from starloom.client.problems import Problem, usage
 from starloom.client.view import View
 from starloom.lab.nebula.person.doubts import movable
@@ -286,11 +288,12 @@ class Asked:
         self._asks = list(asks)
         self._late = late
 
-    def get(self, path: str) -> Any:
-        return {"items": self._asks} if path == "/asks" else {}
+    def get(self, call: Get[Any]) -> Any:
+        assert call == routes.get_asks()
+        return {"items": self._asks}
 
-    def post(self, path: str, body: Any = None) -> Any:
-        self.said.append((path, body))
+    def post(self, call: Post[Any], body: Any = None) -> Any:
+        self.said.append((call.path, body))
         if self._late is not None:
             raise self._late
 

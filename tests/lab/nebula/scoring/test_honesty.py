@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from starloom.client import routes
+from starloom.client.calls import Get, Post
 from starloom.client.problems import Problem, usage
 from starloom.client.view import View
 from starloom.lab.nebula.person.doubts import Doubts, about_doubt, about_loss, only
@@ -180,12 +182,12 @@ class Hub:
         self.off = False
         self._problem = problem
 
-    def get(self, path: str) -> Any:
-        assert path == "/devices"
+    def get(self, call: Get[Any]) -> Any:
+        assert call == routes.get_devices()
         return {"items": [{"id": "d-desk", "link": "offline" if self.off else "online"}]}
 
-    def post(self, path: str, body: Any = None) -> Any:
-        self.said.append((path, body))
+    def post(self, call: Post[Any], body: Any = None) -> Any:
+        self.said.append((call.path, body))
         if self._problem is not None:
             raise self._problem
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starloom.client import routes
 from starloom.client.problems import Problem
 from starloom.client.view import View
 from starloom.lab.nebula.person.person import CHANGED, Asking
@@ -142,7 +143,7 @@ class Doubts:
             self._off_since = self._now()
         off_s = 0.0 if self._off_since is None else self._now() - self._off_since
         if not self._revoked and off_s >= OFF_S:
-            self._client.post(f"/devices/{device}/revoke")
+            self._client.post(routes.post_device_action(device, "revoke"))
             self._revoked = True
             self.decided.append(f"{name} is revoked: it is lost")
         if self._revoked:
@@ -150,13 +151,13 @@ class Doubts:
                 self._do(view, decision)
 
     def _is_off(self, device: str) -> bool:
-        found = self._client.get("/devices")["items"]
+        found = self._client.get(routes.get_devices())["items"]
         return any(item["id"] == device and item["link"] != "online" for item in found)
 
     def _do(self, view: View, decision: Decision) -> None:
-        path = f"/constellations/{view.constellation}/tasks/{decision.task}/{decision.action}"
+        call = routes.post_constellation_task_action(view.constellation, decision.task, decision.action)
         try:
-            self._client.post(path, decision.body())
+            self._client.post(call, decision.body())
         except Problem as problem:
             if problem.code not in (*CHANGED, ILLEGAL):
                 raise

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
+from starloom.client import routes
+from starloom.client.calls import Get, Post
 from starloom.client.problems import Problem
 from starloom.client.view import View
 from starloom.lab.nebula.task import Answers
@@ -25,12 +27,15 @@ CHANGED: Final = frozenset({"conflict", "not_found"})
 """Codes of an answer that came too late: the question is answered, or gone."""
 
 
+A = TypeVar("A")
+
+
 class Asking(Protocol):
     """The part of a client that a person uses."""
 
-    def get(self, path: str, /) -> Any: ...
+    def get(self, call: Get[A], /) -> A: ...
 
-    def post(self, path: str, /, body: Any = None) -> Any: ...
+    def post(self, call: Post[A], /, body: Any = None) -> A: ...
 
 
 class Person:
@@ -64,11 +69,11 @@ class Person:
                 self._answer(identity, question)
         head = view.head
         if head is not None and Attention.OWNER_ASKED in head.attention:
-            for item in self._client.get("/asks")["items"]:
-                identity = str(item["id"])
+            for item in self._client.get(routes.get_asks())["items"]:
+                identity = item["id"]
                 if not item["answer"] and self._ripe(identity, f"{item['tool']} {item['args']}"):
-                    word = "approve" if self._answers.asks == "allow" else "deny"
-                    self._say(identity, f"/asks/{identity}/{word}", {})
+                    allowed = self._answers.asks == "allow"
+                    self._say(identity, (routes.post_ask_approve if allowed else routes.post_ask_deny)(identity), {})
 
     def _ripe(self, identity: str, text: str) -> bool:
         if identity in self._done:
@@ -83,22 +88,23 @@ class Person:
         if chosen is None and self._usual and (question.choices or question.kind == PLANNER):
             self.unforeseen.append(question.text)
             value = question.usual or next((choice.value for choice in question.choices), AS_USUAL)
-            self._say(identity, f"/approvals/{identity}/answer", {"value": value})
+            self._say(identity, routes.post_approval_answer(identity), {"value": value})
         elif question.task is None:
             usual = "approve" if self._answers.approvals == "allow" else "deny"
-            word = chosen if chosen in VERDICTS else usual
-            self._say(identity, f"/approvals/{identity}/{word}", {})
+            approved = (chosen if chosen in VERDICTS else usual) == "approve"
+            to = routes.post_approval_approve if approved else routes.post_approval_deny
+            self._say(identity, to(identity), {})
             self.approvals += 1
         elif chosen is not None:
-            self._say(identity, f"/approvals/{identity}/answer", {"value": chosen})
+            self._say(identity, routes.post_approval_answer(identity), {"value": chosen})
         else:
             self._done.add(identity)
             self.unforeseen.append(question.text)
 
-    def _say(self, identity: str, path: str, body: dict[str, Any]) -> None:
+    def _say(self, identity: str, call: Post[Any], body: dict[str, Any]) -> None:
         """Say it once; it counts as said only when the hub has taken it, since a hub may be away."""
         try:
-            self._client.post(path, body)
+            self._client.post(call, body)
         except Problem as problem:
             if problem.code not in CHANGED:
                 raise

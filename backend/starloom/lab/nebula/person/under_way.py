@@ -9,9 +9,14 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
+from starloom.client import routes
+from starloom.client.calls import Post
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.view import View
+from starloom.lab.nebula.person.person import A
+from starloom.lab.nebula.person.person import Asking as AskingOnce
+from starloom_protocol.api.fleet import DeviceRow
 from starloom_protocol.records.entities import Attempt
 from starloom_protocol.stream.feed import Event
 from starloom_protocol.vocabulary import TaskState
@@ -22,18 +27,14 @@ WAIT_S: Final = 0.5
 _NOT_BEGUN: Final = frozenset({TaskState.WAITING, TaskState.READY, TaskState.LEASED})
 
 
-class Asking(Protocol):
+class Asking(AskingOnce, Protocol):
     """The part of a client that this needs."""
 
-    def create(self, path: str, /, body: Any) -> Any: ...
+    def create(self, call: Post[A], /, body: Any) -> A: ...
 
     def events(self, constellation: str, after: int, *, wait_s: float) -> list[Event]: ...
 
-    def get(self, path: str, /) -> Any: ...
-
     def names(self) -> dict[str, str]: ...
-
-    def post(self, path: str, /, body: Any = None) -> Any: ...
 
 
 def under_way(client: Asking, plan: str, only_on: str = "") -> str:
@@ -54,7 +55,7 @@ def under_way(client: Asking, plan: str, only_on: str = "") -> str:
 
 
 def _begun(client: Asking, plan: str) -> str:
-    made = str(client.create("/constellations", {"plan": plan})["id"])
+    made = client.create(routes.post_constellations(), {"plan": plan})["id"]
 
     def runs(view: View) -> bool:
         states = {task.state for task in view.tasks.values()}
@@ -98,10 +99,10 @@ def resume_all(client: Asking) -> None:
     _control(client, "resume", lambda device: device["draining"])
 
 
-def _control(client: Asking, action: str, of: Callable[[dict[str, Any]], bool]) -> None:
-    for device in client.get("/devices")["items"]:
+def _control(client: Asking, action: str, of: Callable[[DeviceRow], bool]) -> None:
+    for device in client.get(routes.get_devices())["items"]:
         if of(device):
-            client.post(f"/devices/{device['id']}/{action}", {})
+            client.post(routes.post_device_action(device["id"], action), {})
 
 
 def _followed(client: Asking, view: View, so: Callable[[View], bool], within_s: float) -> bool:
