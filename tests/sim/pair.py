@@ -168,12 +168,15 @@ class PairSite(Surroundings):
         self.lines = [other for other in self.lines if other.up]
         self.lines.append(line)
         hub.process.call(hub.dialled, line, (str(life), agent.ledger.id))
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(let_in.wait(), LET_IN_WITHIN_S)
-        if agent.push is push and not gone.is_set():
-            return line
-        self.net.cut(line)
-        return None
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(let_in.wait(), LET_IN_WITHIN_S)
+        finally:
+            # Also of an agent that died meanwhile: its kernel ends what it dialled, and it could prove nothing more.
+            stands = agent.push is push and not gone.is_set()
+            if not stands:
+                self.net.cut(line)
+        return line if stands else None
 
     def _listen(self, wire: Wire) -> None:
         assert isinstance(wire, Line)
