@@ -52,14 +52,34 @@ describe("a plan in short", () => {
   it("names the devices of a group and of the family behind it", () => {
     const specs = [
       task("space", { tool: "fs.find", for_each: { devices: { any: [{ id: "d1" }, { name: "vm" }] } }, args: "{}" }),
-      task("store", { tool: "fs.write", for_each: { same: "space" }, args: '{"under":"Copies"}' }),
-      task("own", { tool: "fs.write", for_each: { same: "own" }, args: "{}" }),
+      task("store", { tool: "fs.write", for_each: { same: "space" }, family: "space", args: '{"under":"Copies"}' }),
+      task("lost", { tool: "fs.write", for_each: { same: "gone" }, family: "gone", args: "{}" }),
     ];
     expect(planInShort(specs, fleet()).map((line) => `${line.device}: ${planLineText(line)}`)).toEqual([
       "attic-nas, vm: reads, writes: Copies",
       "A device that is chosen when it begins: writes",
     ]);
     expect(changingCalls(specs, fleet()).map((call) => call.device)[0]).toBe("attic-nas, vm");
+  });
+
+  it("names the device of a call that follows a list made on another one", () => {
+    const specs = [
+      task("send", { tool: "fs.find", device: { id: "d1" }, for_each: { from: "list" }, args: "{}" }),
+      task("copy", {
+        tool: "fs.write",
+        device: { name: "vm" },
+        for_each: { same: "send" },
+        family: "send",
+        args: '{"under":"Copies"}',
+      }),
+      task("either", { tool: "fs.write", device: { any: [{ id: "d1" }, { name: "vm" }] }, args: "{}" }),
+    ];
+    expect(planInShort(specs, fleet()).map((line) => `${line.device}: ${planLineText(line)}`)).toEqual([
+      "attic-nas: reads",
+      "vm: writes: Copies",
+      "attic-nas, vm: writes",
+    ]);
+    expect(changingCalls(specs, fleet()).map((call) => call.device)).toEqual(["vm", "attic-nas, vm"]);
   });
 
   it("lists the calls that do more than read, with their arguments", () => {

@@ -67,13 +67,14 @@ export function planInShort(specs: Iterable<TaskSpec>, fleet: StreamModel): Plan
   }));
 }
 
-function deviceOf({ id, device, for_each }: TaskSpec, fleet: StreamModel, all: ReadonlyMap<string, TaskSpec>): string {
-  if (for_each?.devices) return namesIn(for_each.devices, fleet).join(", ") || EACH;
-  // A family runs where the group runs that its list comes from.
-  const same = for_each?.same && for_each.same !== id ? all.get(for_each.same) : undefined;
-  if (same && !same.for_each?.same) return deviceOf(same, fleet, all);
-  if (device?.id) return nameOfDevice(fleet, device.id);
-  return device?.name ?? UNKNOWN;
+/**
+ * Where a call may go, by the rule of the hub: its own selector decides; without one, a family over devices goes to each
+ * of them, and so does a family that follows it.
+ */
+function deviceOf(spec: TaskSpec, fleet: StreamModel, all: ReadonlyMap<string, TaskSpec>): string {
+  if (spec.device) return namesIn(spec.device, fleet).join(", ") || UNKNOWN;
+  const over = spec.for_each && all.get(spec.family ?? spec.id)?.for_each?.devices;
+  return over ? namesIn(over, fleet).join(", ") || EACH : UNKNOWN;
 }
 
 /** The devices that a selector names one by one; none where any of its parts names none. */
