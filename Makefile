@@ -96,8 +96,8 @@ bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the re
 placement-bench: environment-dev ## placement in virtual time beside HEFT with true durations, chance and a bound; SEEDS=60
 	@exec $(HERE) -m tests.bench.placement --seeds $(or $(SEEDS),60) --first $(or $(FIRST),0)
 
-forecasts-bench: environment-dev ## expected times and chances of a deadline beside what happened, in virtual time; RUNS=500
-	@exec $(HERE) -m tests.bench.forecasts --runs $(or $(RUNS),500)
+forecasts-bench: environment-dev ## expected times and chances of a deadline beside what happened, in virtual time; RUNS=500, PROCESSES=2
+	@exec $(HERE) -m tests.bench.forecasts --runs $(or $(RUNS),500) --processes $(or $(PROCESSES),2)
 
 shape: environment-dev ## rooms, arrows, floors, long functions, untyped routes and words of the code, in figures; ALL=1 names every place
 	@exec $(HERE) -m tests.arch.shape $(if $(ALL),--all)

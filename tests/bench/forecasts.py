@@ -15,8 +15,11 @@ import json
 import random
 import sys
 from collections.abc import Iterable
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, field
-from math import sqrt
+from functools import partial
+from math import log2, sqrt
+from multiprocessing import get_context
 from typing import Final
 
 from starloom.planner.forecast.plans import PLAYS_MOST, Forecast, forecast
@@ -54,6 +57,8 @@ class Calibration:
     silent: int = 0
     inside: int = 0
     off: float = 0.0
+    width: float = 0.0
+    """The sum of the ranges' widths in doublings, from the lower end to the upper."""
     bins: dict[int, Bin] = field(default_factory=dict)
 
     def take(self, chance: float, met: bool) -> None:
@@ -79,6 +84,7 @@ class Calibration:
         self.silent += other.silent
         self.inside += other.inside
         self.off += other.off
+        self.width += other.width
         for number, one in other.bins.items():
             mine = self.bins.setdefault(number, Bin())
             mine.runs, mine.met = mine.runs + one.runs, mine.met + one.met
@@ -99,6 +105,7 @@ class _Told:
         found.runs += 1
         found.inside += self.left.low_ms <= took_ms <= self.left.high_ms
         found.off += abs(self.left.expected_ms - took_ms) / took_ms
+        found.width += log2(self.left.high_ms / self.left.low_ms)
         found.take(self.left.chance(self.within_ms), took_ms <= self.within_ms)
 
 
@@ -192,6 +199,7 @@ def main() -> int:
     parser.add_argument(
         "--runs", type=int, default=500, help="of a recipe, half on each sort of fleet; as many of others"
     )
+    parser.add_argument("--processes", type=int, default=2, help="that play worlds at once")
     parser.add_argument("--plays", type=int, default=60)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args()
@@ -199,28 +207,50 @@ def main() -> int:
     seeds = range(options.first, options.first + worlds)
     faults: list[str] = []
     figures = {}
-    for recipe, name in ((True, "the next run of a recipe after ten"), (False, "another plan after ten plans")):
-        whole = {share: Calibration() for share in MOMENTS}
-        for fleet, kinds in FLEETS.items():
-            for share, found in measure(seeds, kinds, plays=options.plays, recipe=recipe).items():
-                whole[share].join(found)
-                inside, off = found.inside / max(1, found.runs), found.off / max(1, found.runs)
-                told = f"{inside:.0%} inside, the expected time off by {off:.0%}, chances by {found.gap():.3f}"
-                print(f"{name}, {moment_words(share)}, {fleet} devices: {found.runs} runs, {told}")
-        for share, found in whole.items():
-            print(f"{name}, {moment_words(share)}:")
-            print("\n".join(table(found)), flush=True)
-            if found.runs >= JUDGED_FROM or found.silent:
-                faults += [f"{name}, {moment_words(share)}: {fault}" for fault in missed(found)]
-            else:
-                print(f"{found.runs} runs are too few to be judged; {JUDGED_FROM} are enough")
-            key = f"{'recipe' if recipe else 'others'}_{share:.0%}".replace("%", "")
-            inside = round(found.inside / max(1, found.runs), 3)
-            figures[key] = {"runs": found.runs, "inside": inside, "gap": round(found.gap(), 3)}
+    # Started anew, not forked: a world is played the same whatever its process has done before.
+    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
+        for recipe, name in ((True, "the next run of a recipe after ten"), (False, "another plan after ten plans")):
+            for share, found in _both_fleets(seeds, name, pool, plays=options.plays, recipe=recipe).items():
+                print(f"{name}, {moment_words(share)}:")
+                print("\n".join(table(found)), flush=True)
+                if found.runs >= JUDGED_FROM or found.silent:
+                    faults += [f"{name}, {moment_words(share)}: {fault}" for fault in missed(found)]
+                else:
+                    print(f"{found.runs} runs are too few to be judged; {JUDGED_FROM} are enough")
+                key = f"{'recipe' if recipe else 'others'}_{share:.0%}".replace("%", "")
+                inside = round(found.inside / max(1, found.runs), 3)
+                figures[key] = {"runs": found.runs, "inside": inside, "gap": round(found.gap(), 3)}
     for fault in faults:
         print(fault)
     print(json.dumps({**figures, "missed": len(faults)}))
     return 1 if faults else 0
+
+
+def _both_fleets(seeds: range, name: str, pool: Executor, *, plays: int, recipe: bool) -> dict[float, Calibration]:
+    """Return the calibration over both sorts of fleets by moment, and print that of each."""
+    whole = {share: Calibration() for share in MOMENTS}
+    for fleet, kinds in FLEETS.items():
+        sort = {share: Calibration() for share in MOMENTS}
+        for world_found in pool.map(partial(_one_world, kinds, plays, recipe), seeds):
+            for share, found in world_found.items():
+                sort[share].join(found)
+        for share, found in sort.items():
+            whole[share].join(found)
+            print(f"{name}, {moment_words(share)}, {fleet} devices: {words_of(found)}", flush=True)
+    return whole
+
+
+def _one_world(kinds: tuple[str, ...], plays: int, recipe: bool, seed: int) -> dict[float, Calibration]:
+    return measure((seed,), kinds, plays=plays, recipe=recipe)
+
+
+def words_of(found: Calibration) -> str:
+    """Return the figures of a calibration in words."""
+    runs = max(1, found.runs)
+    return (
+        f"{found.runs} runs, {found.inside / runs:.0%} inside, the ranges {2 ** (found.width / runs):.2f} times from "
+        f"end to end, the expected time off by {found.off / runs:.0%}, chances by {found.gap():.3f}"
+    )
 
 
 def moment_words(share: float) -> str:

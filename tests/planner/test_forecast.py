@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from starloom.core.placement.pace.index import key_of, with_sample
@@ -11,6 +13,7 @@ from starloom.planner.forecast.plans import (
     PLAYS_MOST,
     STEPS_OF_PREVIEW,
     Change,
+    Forecast,
     forecast,
     plays_for,
     unknown_tools,
@@ -79,6 +82,19 @@ def test_a_list_over_devices_is_forecast() -> None:
     found = forecast(made, seen(one=1_000, two=20_000), plays=50)
     assert found is not None
     assert found.expected_ms > 12_000
+
+
+def test_the_ends_of_a_range_lie_between_plays() -> None:
+    nine, ten = Forecast(tuple(range(100, 1_000, 100))), Forecast(tuple(range(100, 1_100, 100)))
+    assert (nine.expected_ms, ten.expected_ms) == (500, 550)
+    assert Forecast((700,)).low_ms == Forecast((700,)).expected_ms == Forecast((700,)).high_ms == 700
+    assert nine.low_ms < 100 < 900 < nine.high_ms, "wider than the plays: devices also change"
+    held = 0
+    for number in range(2_000):
+        chance = random.Random(number)
+        found = Forecast(tuple(sorted(chance.randrange(10**6, 10**9) for _ in range(20))))
+        held += found.share_ms(0.1) <= chance.randrange(10**6, 10**9) <= found.share_ms(0.9)
+    assert held == pytest.approx(1_600, abs=60)
 
 
 def test_plays_are_bounded_by_their_tasks() -> None:

@@ -28,8 +28,9 @@ from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import ArmTimer, SendDispatch
 from starloom.core.state.work import Work
 from starloom.core.step import step
+from starloom.planner.forecast.known import known_of
 from starloom.planner.forecast.plans import Change, copy_device, harmless
-from starloom.planner.forecast.times import Times, spreads_of
+from starloom.planner.forecast.times import Times
 from starloom_protocol.records.entities import Attempt, Device, Head, Policy, Record, TaskRecord, TaskSpec
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.stream.feed import FLEET
@@ -122,8 +123,7 @@ class Course:
         self._others = _held_by_others(held, shard.fleet.devices)
         load(shard, OTHERS, 0, dict(self._others))
         load(shard, name, 0, _simple(state.constellations[name]))
-        # Of the real devices alone: a copy of one tells nothing new about chance.
-        self._spreads = spreads_of(state.fleet.paces.values())
+        self._known = known_of(state.fleet.paces.values(), self._paces.values())
         self._constellation = shard.constellations[name]
         self._find_lost()
 
@@ -134,7 +134,7 @@ class Course:
 
     def play(self, chance: random.Random | None) -> Played | None:
         """Return one play, without `chance` that of the expected times; None if it does not come to an end."""
-        play = _Play(self._now_ms, Times(self._paces, self._spreads, chance))
+        play = _Play(self._now_ms, Times(self._paces, self._known, chance))
         try:
             return self._to_the_end(play)
         finally:

@@ -24,7 +24,8 @@ from starloom.core.state.orders import SendDispatch
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.forecast.times import Times, spreads_of
+from starloom.planner.forecast.known import known_of
+from starloom.planner.forecast.times import Times
 from starloom_protocol.api.previews import Course, Estimate, WhatIf
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Offer, Policy
@@ -40,7 +41,7 @@ STEPS_OF_PREVIEW: Final = 600
 """Tasks that a preview plays in all, some 50 ms; a plan with more than a tenth of them has no estimate there."""
 STEPS_MOST: Final = 20_000
 LOW, HIGH = 0.1, 0.9
-WIDER: Final = 1.15
+WIDER: Final = 1.1
 """Ranges are so much wider than the plays: these know only what was seen, and devices also change."""
 _BY = "person:forecast"
 
@@ -54,7 +55,7 @@ class Forecast:
     @property
     def expected_ms(self) -> int:
         """The median."""
-        return self._at(0.5)
+        return self.share_ms(0.5)
 
     @property
     def low_ms(self) -> int:
@@ -72,10 +73,15 @@ class Forecast:
 
     def _wider(self, share: float) -> int:
         middle = self.expected_ms
-        return max(1, int(middle * (self._at(share) / middle) ** WIDER))
+        return max(1, int(middle * (self.share_ms(share) / middle) ** WIDER))
 
-    def _at(self, share: float) -> int:
-        return max(1, self.plays_ms[min(len(self.plays_ms) - 1, int(share * len(self.plays_ms)))])
+    def share_ms(self, share: float) -> int:
+        """Return the time below which the next run ends with this probability; between two plays, on their line."""
+        # Of n plays the next run is as likely to end in each of the n + 1 gaps around them.
+        place = min(len(self.plays_ms) - 1.0, max(0.0, share * (len(self.plays_ms) + 1) - 1))
+        below = int(place)
+        above = min(len(self.plays_ms) - 1, below + 1)
+        return max(1, round(self.plays_ms[below] + (place - below) * (self.plays_ms[above] - self.plays_ms[below])))
 
 
 @dataclass(frozen=True)
@@ -154,14 +160,14 @@ class _Stage:
         entities |= {f"offer/{key}": harmless(offer) for key, offer in offers.items() if key in devices}
         entities |= {f"pace/{key}": row for key, row in self._paces.items()}
         load(self._shard, FLEET, 0, dict(entities))
-        self._spreads = spreads_of(self._paces.values())
+        self._known = known_of(fleet.paces.values(), self._paces.values())
         self._seed = seed
         self._now_ms = 1
 
     def play(self, plan: LoweredPlan, number: int) -> int | None:
         """Return the makespan of one play; None if the plan does not end well."""
         chance = random.Random(f"{self._seed} {number}")  # noqa: S311 - a play must be the same again
-        times = Times(self._paces, self._spreads, chance)
+        times = Times(self._paces, self._known, chance)
         name, begin_ms = f"play-{number}", self._now_ms
         running: list[tuple[int, int, SendDispatch, int]] = []
         order = 0

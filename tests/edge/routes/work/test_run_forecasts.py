@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
+from starloom.cli.text.forecast_text import deadline_line
+from starloom.client.terminal.style import seconds
 from starloom.core.placement.pace.index import key_of, with_sample
+from starloom.core.state.apply import load
 from starloom.core.step import step
 from starloom.edge.routes.work.run_forecasts import FORECAST, RATES, WHAT_IF
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast import course
-from starloom.planner.forecast.runs import OPEN_MOST, STEPS_MOST
+from starloom.planner.forecast.runs import OPEN_MOST, STEPS_MOST, Foreseen, foresee
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.records.fleet import Pace
+from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, chain, settle
 
@@ -79,6 +83,37 @@ async def test_the_end_moves_on_with_the_run(running: tuple[World, Agent, str]) 
     _, later = await asked(world, name)
     assert later["at_ms"] == first["at_ms"] + 100_000
     assert later["now"]["chance"] < 0.9
+
+
+async def test_late_in_a_run_hub_command_line_and_core_tell_one_forecast(running: tuple[World, Agent, str]) -> None:
+    world, agent, name = running
+    fleet = world.engine.shard.fleet
+    load(world.engine.shard, FLEET, fleet.seq, {f"pace/{key}": row for key, row in world.hub.fleet.paces.items()})
+    for _ in range(2):
+        dispatch = await agent.next(f.Dispatch)
+        await world.clock.advance(9_000)
+        await agent.done(dispatch)
+        await settle()
+    await agent.next(f.Dispatch)
+    await world.clock.advance(12_000)
+    status, found = await asked(world, name, {"with_copy_of": ["two"], "within_s": 5})
+    assert status == 200, found
+    now_ms = world.clock.ms
+    told = foresee(world.engine.shard, name, now_ms, steps=STEPS_MOST)
+    assert isinstance(told, Foreseen)
+    assert told.left is not None
+    course = found["now"]
+    assert [one["task"] for one in course["tasks"]] == ["t2"]
+    assert (course["end_ms"], course["chance"]) == (told.end_ms, round(told.left.chance(5_000), 3))
+    assert (course["low_ms"], course["high_ms"]) == (now_ms + told.left.low_ms, now_ms + told.left.high_ms)
+    assert now_ms < course["low_ms"] < course["end_ms"] < course["high_ms"]
+    assert 0 < course["chance"] < 1
+    _, shown = await asked(world, name)
+    line = deadline_line(shown)
+    assert shown["now"] == {**course, "chance": shown["now"]["chance"]}
+    assert line.startswith(f"deadline: ends in about {seconds(told.end_ms - now_ms)} ({seconds(told.left.low_ms)} to ")
+    left_ms = shown["by_ms"] - now_ms
+    assert line.endswith(f"within {seconds(left_ms)} with {told.left.chance(left_ms):.0%}")
 
 
 async def test_an_edit_is_judged_as_if_it_were_made(running: tuple[World, Agent, str]) -> None:
