@@ -144,7 +144,7 @@ class Agent:
         self.allowance.refusal = self._conditions.refusal
         self._vitals = VitalClock(clock)
         self._figures: VitalsFrame | None = None
-        self._leftovers = Leftovers(home.run / "detached.json")
+        self._leftovers = Leftovers(home.run / "detached.json", say)
         self._later_tools = later_tools
         self.sessions = KeptSessions(home.run, say, self._take_tools)
         self.runners = Runners(settings.slots, say)

@@ -82,7 +82,7 @@ class KeptSessions:
         self._say = say
         self._on_tools = on_tools
         self._clock = clock
-        self._record = Leftovers(run / "mcp.json")
+        self._record = Leftovers(run / "mcp.json", say)
         self._sessions: dict[Key, _Session] = {}
         self._number = 0
         self._said_short = False
