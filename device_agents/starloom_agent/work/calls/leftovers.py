@@ -1,8 +1,8 @@
 """The programs that calls left running on purpose and that the agent answers for: one of each kind, for a time.
 
 A clipboard of X11 or Wayland is such a program. They end when the next of their kind starts, when their time is over,
-and with the agent; after a crash the next start ends them. Programs that a person opened are not among them. A disk that
-refuses the record ends neither a call nor the agent: the record is written as soon as the disk takes it.
+and with the agent; after a crash the next start ends them. Programs that a person opened are not among them. A disk
+that refuses the record ends neither a call nor the agent: the record is written as soon as the disk takes it.
 """
 
 from __future__ import annotations
