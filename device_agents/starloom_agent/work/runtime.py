@@ -314,8 +314,8 @@ class Agent:
         self._do(core.Resumed(frame.entries))
 
     def _on_drain(self, frame: DrainFrame) -> None:
+        """Tell the owner; the hub alone keeps new work away, and the work that is here goes on."""
         self._say(f"{'draining' if frame.draining else 'no longer draining'}: {frame.reason}")
-        self._do(core.Drained(frame.draining))
 
     def _on_query(self, frame: Query) -> None:
         if not self._flushed():
