@@ -24,12 +24,12 @@ from starloom_agent.toolkit.text.durations import begin_of
 from starloom_agent.tools.files.shift import TRASH
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
-_FILLER = frozenset("a an the my our of in on at for from with and or to is are that this file files".split())
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
 _WORD = re.compile(r"[^\W_]+")
+_FILLER = frozenset(_WORD.findall("a an the my our of in on at for from with and or to is are that this file files"))
 _NAMED_MOST = 5
 
 

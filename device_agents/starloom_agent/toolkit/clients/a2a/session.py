@@ -27,7 +27,8 @@ _ERROR_CHARS: Final = 500
 
 
 class A2aSession:
-    """The work of one call. `tell` takes a line for the output, `wait` waits so many seconds."""
+    """The work of one call. `attempt` names it apart from every other call of this device; `tell` takes a line for the
+    output, `wait` waits so many seconds."""
 
     def __init__(
         self,
@@ -35,7 +36,7 @@ class A2aSession:
         headers: Mapping[str, str],
         *,
         name: str,
-        fence: str,
+        attempt: str,
         permits: PermissionPort,
         tell: Callable[[str], None],
         all_s: float,
@@ -45,7 +46,7 @@ class A2aSession:
         self._card = card
         self._headers = {**headers, "Content-Type": "application/json", "A2A-Version": VERSION}
         self._name = name
-        self._fence = fence
+        self._attempt = attempt
         self._permits = permits
         self._tell = tell
         self._deadline = time.monotonic() + all_s
@@ -81,8 +82,8 @@ class A2aSession:
                 self._ask("CancelTask", {"id": self.task.task}, bare=True, within_s=_CANCEL_S)
 
     def _send(self, words: str) -> None:
-        # The fence is part of the id: a message that is sent again by another attempt is other work.
-        identity = f"{self._fence}-{self._number + 1}"
+        # Two attempts, of one task or of two, never send the same id: the agent would take the second for a repetition.
+        identity = f"{self._attempt}-{self._number + 1}"
         method = "SendStreamingMessage" if self._card.streams else "SendMessage"
         self._ask(method, {"message": message(words, identity, self.task)})
 
