@@ -325,9 +325,5 @@ def _lacking(home: AgentHome, policy: Policy, told: Told) -> list[str]:
     writes = Effect.WRITE in told.effects
     allowed = policy.folders(home.workspace)
     roots = allowed.write if writes else allowed.read
-    outside = [
-        folder
-        for folder in map(Path, told.folders)
-        if not any(folder == root or root in folder.parents for root in roots)
-    ]
+    outside = [folder for folder in map(Path, told.folders) if not any(map(folder.is_relative_to, roots))]
     return [*lines, *(refused_line("files:write" if writes else "files:read", folder) for folder in outside)]
