@@ -112,7 +112,7 @@ def _opened(files: Beneath, real: Path, shown: str, timeout_s: float) -> Iterato
 def _is_open_twice(file: BinaryIO) -> bool:
     """Whether another descriptor of this process belongs to the very same file."""
     about = os.fstat(file.fileno())
-    for number in range(_DESCRIPTORS_MOST):
+    for number in range(min(os.sysconf("SC_OPEN_MAX"), _DESCRIPTORS_MOST)):
         with suppress(OSError):
             if number != file.fileno() and os.path.samestat(os.fstat(number), about):
                 return True
