@@ -78,9 +78,10 @@ def test_ages_may_be_moments(device: Device) -> None:
 
 
 def test_an_age_that_is_none_is_refused_also_where_nothing_is_found(device: Device) -> None:
-    for age in ({"newer_than": "lately"}, {"older_than": "2026-13-01"}):
+    for name, age in (("newer_than", "lately"), ("older_than", "2026-13-01")):
+        asked: dict[str, Any] = {name: age, "pattern": "*.none"}
         with pytest.raises(ToolFailed) as failed:
-            device.call("fs.find", pattern="*.none", **age)
+            device.call("fs.find", **asked)
         assert failed.value.code is Code.BAD_ARGUMENTS
 
 

@@ -15,16 +15,16 @@ AT = LeaseRef(attempt=1, constellation="c", incarnation=1, task="t")
 ASKED = FetchFacts(at=AT, wants=["/n", "/none"])
 
 
-def kept(**more: str) -> ResultFrame:
-    return ResultFrame(at=AT, outcome=Outcome.OK, report=1, **more)
-
-
 def test_a_value_that_is_kept_answers_what_it_has(tmp_path: Path) -> None:
-    found = look_up(ASKED, kept(value='{"n":1}'), tmp_path / "connection.json")
+    found = look_up(
+        ASKED, ResultFrame(at=AT, outcome=Outcome.OK, report=1, value='{"n":1}'), tmp_path / "connection.json"
+    )
     assert (found.kept, found.facts) == (True, {"/n": "1"})
 
 
 def test_a_full_disk_is_answered_as_a_value_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
-    found = look_up(ASKED, kept(artifact="a" * 64), tmp_path / "connection.json")
+    found = look_up(
+        ASKED, ResultFrame(at=AT, outcome=Outcome.OK, report=1, artifact="a" * 64), tmp_path / "connection.json"
+    )
     assert (found.kept, found.facts) == (False, {})
