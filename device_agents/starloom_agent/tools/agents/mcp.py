@@ -30,6 +30,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 MODULE: Final = __name__.partition(".tools.")[2]
 """The name by which the process of a call finds this module among the tools."""
 _TEXT_CHARS_MOST: Final = 512 * 1024
+"""It becomes the result of a task; `complete` says whether more was there."""
 _FILES_MOST: Final = 20
 _CALL_S: Final = 600.0
 _READING: Final = frozenset({Effect.READ, Effect.REACH})

@@ -31,6 +31,7 @@ _MONTHS = (
 _WORD = re.compile(r"[^\W_]+")
 _FILLER = frozenset(_WORD.findall("a an the my our of in on at for from with and or to is are that this file files"))
 _NAMED_MOST = 5
+"""The paths stand in an error text, for a person who then names the folder, too."""
 
 
 class List(Args, frozen=True, kw_only=True):

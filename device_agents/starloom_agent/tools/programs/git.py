@@ -46,6 +46,7 @@ _FIELDS = "%H%x1f%h%x1f%an%x1f%aI%x1f%s"
 _SEPARATOR = "\x1f"
 _NO_SUCH_NAME = "Needed a single revision"
 _NAMES_TOLD = 10
+"""The names stand in an error text, for whoever then names one of them."""
 _STATES = {"1": "changed", "2": "renamed", "u": "in conflict", "?": "new"}
 
 Ref = Annotated[str, msgspec.Meta(max_length=255, pattern=r"^([A-Za-z0-9_./@^~][A-Za-z0-9_./@^~{}+-]*)?$")]

@@ -20,9 +20,13 @@ from starloom_agent.toolkit.clients.http_streams import AddressFault
 from starloom_agent.toolkit.interface import PermissionPort
 
 QUESTIONS_MOST: Final = 20
+"""As many hints as a call takes (`work.calls.questions.HINTS_MOST`): each answer may be one."""
 _ASK_EVERY_S: Final = 0.5
+"""A person answers in seconds, and asking the agent of this device is one line on a socket."""
 _POLL_EVERY_S: Final = 2.0
+"""Slower than questions on this device: each look is a request over the network."""
 _CANCEL_S: Final = 1.5
+"""Less than a call has between TERM and KILL (`work.execution.runner.TERM_GRACE_S`)."""
 _ERROR_CHARS: Final = 500
 
 

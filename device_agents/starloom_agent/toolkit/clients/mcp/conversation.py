@@ -17,6 +17,7 @@ from starloom_protocol.text.wording import quoted
 PROTOCOL: Final = "2025-06-18"
 TOOLS_MOST: Final = 200
 MESSAGE_BYTES_MOST: Final = 16 * 1024 * 1024
+"""A picture or a file comes in one message, as base64."""
 _ERROR_CHARS: Final = 500
 _CHANGED: Final = "notifications/tools/list_changed"
 _PROGRESS: Final = "notifications/progress"
